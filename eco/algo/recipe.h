@@ -1,0 +1,39 @@
+// What a decision table stores: an algorithm by name and the parameters it is built with.
+//
+//   Recipe r = parse_recipe("broadcast/subnets segment=1392 window=4 between=chain inside=chain order=0,2,1");
+//   r.text()                                                    // the same line again: the form of plan files
+//
+// A recipe together with a CommonProblem and a GroupView fixes every byte of every rank's schedule.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace eco::algo {
+
+enum class Shape : std::uint8_t { chain, binomial, flat };
+std::string_view name(Shape shape);
+
+struct Params {
+  std::size_t segment_bytes = 0;  // the pipeline's unit; 0: the whole message (or block) at once
+  int window = 0;                 // synchronous sends under way per peer; 0: eager sends, no limit
+  Shape inside = Shape::chain;    // tree inside a subnet, and of algorithms that have one tree
+  Shape between = Shape::chain;   // tree over subnets
+  std::vector<int> order;         // subnets of the view in tree order, the root's first wherever it stands; empty: view order
+  friend bool operator==(const Params&, const Params&) = default;
+};
+
+struct Recipe {
+  std::string algorithm;
+  Params params;
+  std::string text() const;
+  friend bool operator==(const Recipe&, const Recipe&) = default;
+};
+
+// Throws InvalidArgument on anything it does not know.
+Recipe parse_recipe(std::string_view text);
+
+}  // namespace eco::algo

@@ -1,0 +1,58 @@
+// Runs one rank's schedule on a transport. Knows no algorithm.
+//
+//   Executor executor(transport);
+//   Buffers buffers{.input = in, .output = out, .combine = sum};
+//   Status status = executor.run(schedule, buffers, /*tag_base=*/0);
+//
+// Posts every receive that is legal, runs reductions and copies, launches ready sends in program order under the
+// schedule's send window, then waits for completions. Collective by nature: every rank runs its own schedule of the
+// same recipe. Does not throw or allocate per message once warm.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "eco/exec/flight_recorder.h"
+#include "eco/sched/schedule.h"
+#include "eco/transport/transport.h"
+
+namespace eco::exec {
+
+// inout[i] = in[i] op inout[i] over `bytes` bytes, a whole number of elements.
+struct Combine {
+  void (*function)(void* context, const void* in, void* inout, std::size_t bytes) = nullptr;
+  void* context = nullptr;
+};
+
+struct Buffers {
+  std::span<const std::byte> input;  // empty where the collective has none
+  std::span<std::byte> output;
+  bool input_is_output = false;      // MPI_IN_PLACE: `input` is ignored
+  Combine combine;
+};
+
+// Unfinished operations looked ahead over; the verifier proves schedules under the same number.
+inline constexpr std::size_t kWindowCapacity = 512;
+
+class Executor {
+ public:
+  explicit Executor(transport::Transport& transport) : transport_(transport) {}
+
+  // Grows the scratch memory ahead of time (DESIGN, rule 8). False if there is not enough memory.
+  [[nodiscard]] bool reserve(std::size_t scratch_bytes);
+  // Tags tag_base .. tag_base + schedule.n_channels - 1 are used.
+  [[nodiscard]] transport::Status run(const sched::Schedule& schedule, const Buffers& buffers, int tag_base);
+
+  const FlightRecorder& recorder() const { return recorder_; }
+
+ private:
+  transport::Transport& transport_;
+  std::vector<std::byte> scratch_;
+  std::vector<int> under_way_;  // sends per peer
+  FlightRecorder recorder_;
+};
+
+}  // namespace eco::exec

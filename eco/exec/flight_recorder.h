@@ -1,0 +1,40 @@
+// What a rank was doing, kept so that a stall can be explained: who is awaited, since when.
+//
+// Written by the Executor at a cost of a few stores per call and per wait; read by a signal handler or a timer of the
+// preload. It never ends a call: under MPI a rank may be hours late (DESIGN, rule 7).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace eco::exec {
+
+class FlightRecorder {
+ public:
+  void begin_call(std::uint64_t recipe_digest, int n_ranks);
+  void message_posted(int peer, bool is_send);
+  void message_done(int peer, bool is_send);
+  void end_call();
+
+  // "call 17 recipe 9f3a..: awaiting 2 messages from rank 4, 1 send to rank 2", or "idle after 17 calls".
+  std::string describe() const;
+  std::uint64_t n_calls() const { return calls_.load(std::memory_order_relaxed); }
+  bool in_call() const { return in_call_.load(std::memory_order_relaxed); }
+  // Grows whenever anything happens: unchanged between two looks means a stall.
+  std::uint64_t progress() const { return progress_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Pending {
+    std::atomic<int> sends{0};
+    std::atomic<int> receives{0};
+  };
+  std::atomic<std::uint64_t> calls_{0};
+  std::atomic<std::uint64_t> recipe_digest_{0};
+  std::atomic<std::uint64_t> progress_{0};
+  std::atomic<bool> in_call_{false};
+  std::vector<Pending> pending_;
+};
+
+}  // namespace eco::exec

@@ -1,0 +1,130 @@
+// The network as measured: hosts, the subnets they form, what they share, and how long a message takes.
+//
+//   Network network = load_network("network.json");         // io.h
+//   Route route = network.route(from_host, to_host);        // resources crossed, latency
+//
+// A Network names hosts only to recognise them again; nothing of its structure is derived from names. Everything a
+// schedule's *order* depends on (subnets, their kinds, their order) is integers, so every rank that reads the same
+// file builds the same schedules (DESIGN, rule 1). Seconds and rates serve prediction, which one rank alone does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace eco::net {
+
+// How a host is recognised again: a remembered network is used only if all four agree.
+struct HostId {
+  std::string name;
+  std::string address;
+  std::string boot_id;
+  std::string net_namespace;
+  friend bool operator==(const HostId&, const HostId&) = default;
+};
+
+enum class SubnetKind : std::uint8_t {
+  lone,      // one host
+  switched,  // pairs do not disturb each other
+  bus,       // all pairs share one medium, in both directions
+  unknown,   // not enough hosts or evidence to tell; treated as switched
+};
+std::string_view name(SubnetKind kind);
+
+// Hosts whose mutual cost is near-uniform (ECO's word, not an IP subnet).
+struct Subnet {
+  std::vector<int> hosts;  // ascending host indices
+  SubnetKind kind = SubnetKind::unknown;
+  double latency_s = 0;    // one way, smallest message, between two of its hosts (0 for a lone host)
+  double bytes_per_s = 0;  // payload rate of one pair alone (of the host's own port for a lone host)
+};
+
+// What pairs of two different subnets see.
+struct Between {
+  int from = 0;  // subnet indices; measured by round trips, so from < to and both directions are alike
+  int to = 0;
+  double latency_s = 0;
+  double bytes_per_s = 0;
+};
+
+// The link that joins a subnet to the others, where it is slower than the subnet itself or shared by its hosts.
+struct Uplink {
+  int subnet = 0;
+  double bytes_per_s = 0;    // each direction
+  bool shared = true;        // concurrent pairs divided it (else each pair has that rate for itself)
+  bool half_duplex = false;  // both directions divided it
+};
+
+enum class ResourceKind : std::uint8_t { host_transmit, host_receive, bus, uplink_out, uplink_in, pair, memory };
+
+// One server that messages queue for.
+struct Resource {
+  ResourceKind kind = ResourceKind::host_transmit;
+  std::string name;
+  double bytes_per_s = 0;  // payload bytes
+};
+
+struct Route {
+  std::vector<int> resources;  // indices into Network::resources, in the order crossed
+  double latency_s = 0;        // time of a message of no bytes, without the overheads
+};
+
+// Raw and reduced times of one pair. seconds[i] belongs to Network::sizes[i]: the minimum one-way time
+// (half a round trip). Samples are kept beside it, sweep by sweep.
+struct PairTimes {
+  int a = 0;  // host indices, a < b
+  int b = 0;
+  std::vector<double> seconds;
+  std::vector<std::vector<double>> samples;  // [size][sweep]
+};
+
+// A test with several pairs at once: how much slower each became than alone.
+struct ConcurrentTest {
+  std::string what;                     // "bus 0", "uplink 1", ...
+  std::vector<std::vector<int>> pairs;  // {from, to} hosts that talked at once
+  std::size_t bytes = 0;
+  std::vector<double> alone_s;
+  std::vector<double> together_s;
+};
+
+struct Network {
+  std::vector<HostId> hosts;
+  std::string transport;             // "openmpi 5.0.11 point-to-point", ...
+  std::vector<std::size_t> sizes;    // bytes at which pairs were measured, ascending
+  std::vector<PairTimes> pairs;      // a < b, lexicographic
+  std::vector<Subnet> subnets;       // partition of the hosts, ordered by lowest host
+  std::vector<Between> between;      // from < to, lexicographic
+  std::vector<Uplink> uplinks;       // ascending subnet; absent where the subnet itself is the limit
+  std::vector<ConcurrentTest> concurrent;
+  double send_overhead_s = 0;        // CPU time a rank spends per message sent, received
+  double receive_overhead_s = 0;
+  double memory_latency_s = 0;       // between two ranks of one host
+  double memory_bytes_per_s = 0;
+  double combine_bytes_per_s = 0;    // reduction speed of one rank
+  double packet_bytes = 1448;        // payload of one packet: what store-and-forward hops add is one packet each
+  std::string measured_at;           // ISO 8601
+  std::string note;
+
+  // Derived from the above by finish(); call it after filling or loading.
+  std::vector<Resource> resources;
+  std::vector<int> subnet_of_host;
+
+  int n_hosts() const { return static_cast<int>(hosts.size()); }
+  void finish();
+  // Local. Both hosts in range; from == to gives the memory of that host.
+  Route route(int from, int to) const;
+  // Short digest of everything that was measured; a plan computed for one fingerprint is not used for another.
+  std::string fingerprint() const;
+
+ private:
+  std::vector<int> transmit_;    // per host, -1 where a bus stands for it
+  std::vector<int> receive_;
+  std::vector<int> bus_;         // per subnet, -1 unless a bus
+  std::vector<int> uplink_out_;  // per subnet, -1 if none; equal to uplink_in_ when half duplex
+  std::vector<int> uplink_in_;
+  std::vector<int> memory_;      // per host
+};
+
+}  // namespace eco::net

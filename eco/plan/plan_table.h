@@ -1,0 +1,46 @@
+// The decision table of one communicator: size class -> recipe or native. Computed by one rank, sent to all, only
+// looked up afterwards: no rank ever compares two floating-point numbers to decide (DESIGN, rule 1).
+//
+//   const Recipe* recipe = table.lookup(Collective::broadcast, root_subnet, bytes);   // nullptr: native
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "eco/algo/recipe.h"
+#include "eco/coll/problem.h"
+
+namespace eco::plan {
+
+struct Row {
+  std::size_t up_to_bytes = 0;         // this row serves sizes above the previous row's and up to this one
+  std::optional<algo::Recipe> recipe;  // nothing: the native collective
+  // Evidence, for explain(); seconds at up_to_bytes, 0 where not known. Never compared when looking up.
+  double predicted_s = 0;
+  double measured_s = 0;
+  double native_s = 0;
+  std::string reason;  // "predicted 4.1x, measured 3.9x", "native not sampled", ...
+};
+
+struct Entry {
+  coll::Collective collective = coll::Collective::broadcast;
+  int root_subnet = 0;    // of the view; 0 for collectives without a root
+  std::vector<Row> rows;  // ascending up_to_bytes; larger sizes are native
+};
+
+struct PlanTable {
+  std::vector<Entry> entries;
+
+  const Row* find_row(coll::Collective collective, int root_subnet, std::size_t bytes) const;
+  const algo::Recipe* lookup(coll::Collective collective, int root_subnet, std::size_t bytes) const;
+
+  // Versioned JSON ("eco.plan", 1). from_json throws CorruptFile with the reason.
+  std::string to_json() const;
+  static PlanTable from_json(std::string_view text);
+  bool empty() const { return entries.empty(); }
+};
+
+}  // namespace eco::plan

@@ -1,0 +1,40 @@
+// What the user set, parsed once. One table (options.cc) gives ECO_* variables, flags and their documentation.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace eco::runtime {
+
+enum class Mode { on, off, observe };           // ECO: observe times the native calls and changes nothing
+enum class MeasurePolicy { never, automatic };  // ECO_MEASURE: may a job measure what is not remembered?
+
+struct Options {
+  Mode mode = Mode::on;
+  std::string network_file;                          // ECO_NETWORK: use this file instead of the remembered network
+  std::string cache_dir;                             // ECO_CACHE_DIR
+  std::string host_id;                               // ECO_HOST_ID: replaces boot id and namespace (set by the lab)
+  MeasurePolicy measure = MeasurePolicy::automatic;  // ECO_MEASURE=never|auto
+  double budget_s = 5;                               // ECO_BUDGET: for measuring in a job, all communicators together; 0: no limit
+  int max_communicators = 64;                        // ECO_MAX_COMMUNICATORS: armed at a time
+  std::vector<std::string> disable;                  // ECO_DISABLE=allreduce,...
+  std::string report_file;                           // ECO_REPORT
+  bool quiet = false;                                // ECO_QUIET: no line at exit
+  double stall_s = 60;                               // ECO_STALL: say who is awaited after this long; 0: never
+};
+
+struct OptionDoc {
+  std::string_view variable;
+  std::string_view values;
+  std::string_view meaning;
+};
+const std::vector<OptionDoc>& option_docs();
+
+// Throws InvalidArgument naming the variable, its value and what is allowed.
+Options parse_options(const std::function<std::optional<std::string>(std::string_view variable)>& lookup);
+
+}  // namespace eco::runtime

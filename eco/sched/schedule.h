@@ -1,0 +1,117 @@
+// One rank's part in a collective: a sequential program of sends, receives, reductions and copies over regions of
+// named buffers.
+//
+//   Schedule s(rank, n_ranks);
+//   s.repeat(n_segments, [=](std::size_t j, Emitter& e) {
+//     e.recv(parent, segment(j));
+//     for (int child : children) e.send(child, segment(j));
+//   });
+//
+// The meaning of a schedule is its sequential execution. It is *run* out of order: an operation may start as soon as
+// no earlier unfinished operation touches its regions in a conflicting way (window.h derives that from the regions;
+// no dependency is ever typed in), and messages on one channel are posted in program order on both sides, which is
+// what makes them match.
+//
+// A schedule is symbolic: it holds loops whose bodies emit the operations of one iteration, so its size does not grow
+// with the message. A Cursor walks the operations; whoever runs, predicts, verifies or draws a schedule walks it.
+// Building and walking are pure: no clock, no environment, no communication.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+namespace eco::sched {
+
+enum class Buffer : std::uint8_t {
+  input,    // what this rank contributes (allreduce); read only
+  output,   // the message (broadcast) or the result (allreduce)
+  scratch,  // Schedule::scratch_bytes of memory that lives for one call
+};
+std::string_view name(Buffer buffer);
+
+struct Region {
+  Buffer buffer = Buffer::output;
+  std::size_t offset = 0;
+  std::size_t bytes = 0;
+};
+
+enum class OpKind : std::uint8_t { send, recv, reduce, copy };
+std::string_view name(OpKind kind);
+
+struct Op {
+  OpKind kind = OpKind::send;
+  int peer = -1;    // send, recv: the other rank
+  int channel = 0;  // send, recv: messages of one (peer, direction, channel) match in program order
+  Region source;    // read: send, copy, reduce (left operand)
+  Region target;    // written: recv, copy; reduce: target = source op target
+};
+
+// How many messages to one peer may be under way at once. With `synchronous`, "under way" ends when the receiver has
+// matched the message; otherwise when the bytes have left the caller's hands, which bounds nothing in the network.
+struct SendWindow {
+  int messages_per_peer = 0;  // 0: no limit
+  bool synchronous = false;
+};
+
+class Emitter {
+ public:
+  explicit Emitter(std::vector<Op>& ops) : ops_(ops) {}
+
+  void send(int peer, Region source, int channel = 0) { ops_.push_back({OpKind::send, peer, channel, source, {}}); }
+  void recv(int peer, Region target, int channel = 0) { ops_.push_back({OpKind::recv, peer, channel, {}, target}); }
+  void reduce(Region source, Region target) { ops_.push_back({OpKind::reduce, -1, 0, source, target}); }
+  void copy(Region source, Region target) { ops_.push_back({OpKind::copy, -1, 0, source, target}); }
+
+ private:
+  std::vector<Op>& ops_;
+};
+
+// Emits the operations of iteration i in program order. Pure: the same i gives the same operations every time.
+using Body = std::function<void(std::size_t iteration, Emitter& emitter)>;
+
+struct Loop {
+  std::size_t count = 0;
+  Body body;
+};
+
+class Schedule {
+ public:
+  Schedule(int rank, int n_ranks) : rank_(rank), n_ranks_(n_ranks) {}
+
+  void repeat(std::size_t count, Body body) { loops_.push_back({count, std::move(body)}); }
+  void once(Body body) { repeat(1, std::move(body)); }
+
+  int rank() const { return rank_; }
+  int n_ranks() const { return n_ranks_; }
+  const std::vector<Loop>& loops() const { return loops_; }
+
+  std::size_t scratch_bytes = 0;
+  int n_channels = 1;
+  SendWindow window;
+
+ private:
+  int rank_;
+  int n_ranks_;
+  std::vector<Loop> loops_;
+};
+
+// Walks the operations of one schedule in program order, one iteration expanded at a time.
+class Cursor {
+ public:
+  explicit Cursor(const Schedule& schedule) : schedule_(&schedule) {}
+
+  // The next operation, or nullptr at the end. Valid until the next call.
+  const Op* next();
+
+ private:
+  const Schedule* schedule_;
+  std::size_t loop_ = 0;
+  std::size_t iteration_ = 0;
+  std::size_t position_ = 0;
+  std::vector<Op> ops_;
+};
+
+}  // namespace eco::sched

@@ -1,0 +1,33 @@
+// The collectives that the library underneath has itself, on the same group as a Transport.
+//
+// A capability of a transport, not part of its contract: arming agrees through them, native curves are sampled with
+// them, and loopback offers simple ones so that everything above runs without MPI. All calls are collective and
+// blocking; every rank passes the same sizes. They throw TransportError if the library reports an error.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace eco::transport {
+
+class Native {
+ public:
+  virtual ~Native() = default;
+
+  // Timed as candidates. `values` are doubles that are summed in allreduce; in == out buffers must not overlap.
+  virtual void barrier() = 0;
+  virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
+  virtual void allreduce_sum(std::span<const double> values, std::span<double> sums) = 0;
+
+  // Agreement.
+  virtual void allreduce_min(std::span<std::int64_t> values) = 0;  // in place
+  virtual void allreduce_max(std::span<double> values) = 0;        // in place
+  virtual void allgather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
+
+  // "Open MPI 5.0.11", "MPICH 5.0.2", "loopback".
+  virtual std::string library() const = 0;
+};
+
+}  // namespace eco::transport

@@ -1,0 +1,49 @@
+// Nonblocking tagged messages between the ranks of one group: the only way bytes leave a rank.
+//
+// Contract, the same for every transport (loopback, MPI; later UCX and TCP):
+//   - messages from one rank to another with one tag match in the order in which both sides posted them;
+//   - a posted buffer belongs to the transport until its ticket comes back from wait_some or test_some;
+//   - a send in mode `eager` may complete before the receiver posted (its bytes are then held elsewhere); in mode
+//     `synchronous` it completes only after the receiver matched it: that is what send windows count on;
+//   - functions do not throw and do not allocate in proportion to the bytes; they return a Status;
+//   - one thread at a time per object. All calls are local.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace eco::transport {
+
+enum class SendMode : std::uint8_t { eager, synchronous };
+
+enum class Status : std::uint8_t {
+  ok,
+  lost_peer,  // nothing more will come from a peer that still owes something
+  failed,     // the transport itself reported an error
+};
+
+// Chosen by the caller, handed back on completion.
+using Ticket = std::uint32_t;
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  virtual int rank() const = 0;
+  virtual int n_ranks() const = 0;
+  // Tags 0 .. max_tag() are usable.
+  virtual int max_tag() const = 0;
+
+  [[nodiscard]] virtual Status post_send(int peer, int tag, std::span<const std::byte> bytes, SendMode mode,
+                                         Ticket ticket) = 0;
+  [[nodiscard]] virtual Status post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) = 0;
+
+  // Blocks until at least one posted message completed; writes up to done.size() tickets, sets n_done.
+  // With nothing posted returns at once with n_done = 0.
+  [[nodiscard]] virtual Status wait_some(std::span<Ticket> done, std::size_t& n_done) = 0;
+  // The same without blocking.
+  [[nodiscard]] virtual Status test_some(std::span<Ticket> done, std::size_t& n_done) = 0;
+};
+
+}  // namespace eco::transport
