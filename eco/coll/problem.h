@@ -32,4 +32,12 @@ struct CommonProblem {
   bool commutative = true;        // reductions
 };
 
+// A barrier runs as an allreduce of one token byte: nobody has the combined token before everybody contributed.
+inline constexpr std::size_t kBarrierTokenBytes = 1;
+
+// Bytes of the buffers that a schedule of this problem works on: the problem's bytes, or a barrier's token.
+constexpr std::size_t payload_bytes(const CommonProblem& problem) {
+  return problem.collective == Collective::barrier ? kBarrierTokenBytes : problem.bytes;
+}
+
 }  // namespace eco::coll

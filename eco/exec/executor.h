@@ -17,6 +17,7 @@
 
 #include "eco/exec/flight_recorder.h"
 #include "eco/sched/schedule.h"
+#include "eco/sched/window.h"
 #include "eco/transport/transport.h"
 
 namespace eco::exec {
@@ -39,19 +40,25 @@ inline constexpr std::size_t kWindowCapacity = 512;
 
 class Executor {
  public:
-  explicit Executor(transport::Transport& transport) : transport_(transport) {}
+  explicit Executor(transport::Transport& transport);
 
   // Grows the scratch memory ahead of time (DESIGN, rule 8). False if there is not enough memory.
   [[nodiscard]] bool reserve(std::size_t scratch_bytes);
+  // `recipe_digest` only names the call in the flight recorder.
   // Tags tag_base .. tag_base + schedule.n_channels - 1 are used.
-  [[nodiscard]] transport::Status run(const sched::Schedule& schedule, const Buffers& buffers, int tag_base);
+  [[nodiscard]] transport::Status run(const sched::Schedule& schedule, const Buffers& buffers, int tag_base,
+                                      std::uint64_t recipe_digest = 0);
 
   const FlightRecorder& recorder() const { return recorder_; }
 
  private:
+  struct Run;
+
   transport::Transport& transport_;
+  sched::Window window_;
   std::vector<std::byte> scratch_;
-  std::vector<int> under_way_;  // sends per peer
+  std::vector<int> under_way_;             // sends per peer
+  std::vector<transport::Ticket> finished_;  // room for one wait
   FlightRecorder recorder_;
 };
 

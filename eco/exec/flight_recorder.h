@@ -6,8 +6,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
-#include <vector>
 
 namespace eco::exec {
 
@@ -34,7 +34,8 @@ class FlightRecorder {
   std::atomic<std::uint64_t> recipe_digest_{0};
   std::atomic<std::uint64_t> progress_{0};
   std::atomic<bool> in_call_{false};
-  std::vector<Pending> pending_;
+  std::unique_ptr<Pending[]> pending_;  // by peer; made at the first call, of one size from then on
+  int n_ranks_ = 0;
 };
 
 }  // namespace eco::exec

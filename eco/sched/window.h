@@ -29,6 +29,8 @@ class Window {
  public:
   // `input_is_output`: both names mean the same memory (MPI_IN_PLACE).
   Window(const Schedule& schedule, std::size_t capacity, bool input_is_output);
+  // Starts over with another schedule (which must outlive the run), keeping the memory.
+  void restart(const Schedule& schedule, bool input_is_output);
   ~Window();
   Window(Window&&) noexcept;
   Window& operator=(Window&&) noexcept;

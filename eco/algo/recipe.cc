@@ -1,0 +1,83 @@
+#include "eco/algo/recipe.h"
+
+#include <array>
+#include <charconv>
+#include <optional>
+#include <sstream>
+
+#include "eco/base/errors.h"
+
+namespace eco::algo {
+namespace {
+
+constexpr std::array<std::string_view, 3> kShapes = {"chain", "binomial", "flat"};
+
+[[noreturn]] void refuse(std::string_view text, const std::string& why) {
+  throw InvalidArgument("recipe '" + std::string(text) + "': " + why);
+}
+
+template <class Number>
+Number number(std::string_view text, std::string_view key, std::string_view value) {
+  Number result{};
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
+  if (error != std::errc{} || end != value.data() + value.size() || result < 0) {
+    refuse(text, std::string(key) + " is not a number: '" + std::string(value) + "'");
+  }
+  return result;
+}
+
+Shape shape(std::string_view text, std::string_view value) {
+  for (std::size_t i = 0; i < kShapes.size(); ++i) {
+    if (kShapes[i] == value) return static_cast<Shape>(i);
+  }
+  refuse(text, "shape '" + std::string(value) + "' is none of chain, binomial, flat");
+}
+
+}  // namespace
+
+std::string_view name(Shape shape) { return kShapes[static_cast<std::size_t>(shape)]; }
+
+std::string Recipe::text() const {
+  std::ostringstream out;
+  out << algorithm << " segment=" << params.segment_bytes << " window=" << params.window
+      << " between=" << name(params.between) << " inside=" << name(params.inside);
+  if (!params.order.empty()) {
+    out << " order=";
+    for (std::size_t i = 0; i < params.order.size(); ++i) out << (i == 0 ? "" : ",") << params.order[i];
+  }
+  return out.str();
+}
+
+Recipe parse_recipe(std::string_view text) {
+  std::istringstream words{std::string(text)};
+  Recipe recipe;
+  if (!(words >> recipe.algorithm)) refuse(text, "names no algorithm");
+  std::string word;
+  while (words >> word) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos) refuse(text, "'" + word + "' is not key=value");
+    const std::string_view key = std::string_view(word).substr(0, equals);
+    std::string_view value = std::string_view(word).substr(equals + 1);
+    Params& p = recipe.params;
+    if (key == "segment") {
+      p.segment_bytes = number<std::size_t>(text, key, value);
+    } else if (key == "window") {
+      p.window = number<int>(text, key, value);
+    } else if (key == "inside") {
+      p.inside = shape(text, value);
+    } else if (key == "between") {
+      p.between = shape(text, value);
+    } else if (key == "order") {
+      while (!value.empty()) {
+        const std::size_t comma = value.find(',');
+        p.order.push_back(number<int>(text, key, value.substr(0, comma)));
+        value = comma == std::string_view::npos ? std::string_view{} : value.substr(comma + 1);
+      }
+    } else {
+      refuse(text, "unknown key '" + std::string(key) + "'");
+    }
+  }
+  return recipe;
+}
+
+}  // namespace eco::algo

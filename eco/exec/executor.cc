@@ -1,0 +1,156 @@
+#include "eco/exec/executor.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "eco/base/assert.h"
+
+namespace eco::exec {
+
+using sched::Buffer;
+using sched::Op;
+using sched::OpId;
+using sched::OpKind;
+using sched::Region;
+using transport::Status;
+
+// One call under way: the schedule bound to this rank's memory.
+struct Executor::Run {
+  Executor& executor;
+  const sched::Schedule& schedule;
+  const Buffers& buffers;
+  int tag_base;
+
+  std::byte* address(const Region& region) const {
+    switch (region.buffer) {
+      case Buffer::input:
+        if (buffers.input_is_output) return buffers.output.data() + region.offset;
+        // Builders never write to the input: only reads come through here.
+        return const_cast<std::byte*>(buffers.input.data()) + region.offset;
+      case Buffer::output:
+        return buffers.output.data() + region.offset;
+      case Buffer::scratch:
+        return executor.scratch_.data() + region.offset;
+    }
+    return nullptr;
+  }
+
+  int tag(const Op& op) const { return tag_base + op.channel; }
+
+  Status post_receives() {
+    while (const auto id = executor.window_.take_ready(OpKind::recv)) {
+      const Op& op = executor.window_.op(*id);
+      const Status status =
+          executor.transport_.post_recv(op.peer, tag(op), {address(op.target), op.target.bytes}, *id);
+      if (status != Status::ok) return status;
+      executor.recorder_.message_posted(op.peer, false);
+      executor.window_.posted(*id);
+    }
+    return Status::ok;
+  }
+
+  // Copies and reductions; what they make ready is handled by the caller's next round.
+  bool run_local() {
+    bool any = false;
+    for (const OpKind kind : {OpKind::reduce, OpKind::copy}) {
+      while (const auto id = executor.window_.take_ready(kind)) {
+        const Op& op = executor.window_.op(*id);
+        if (kind == OpKind::reduce) {
+          buffers.combine.function(buffers.combine.context, address(op.source), address(op.target), op.target.bytes);
+        } else if (address(op.source) != address(op.target) && op.target.bytes > 0) {
+          std::memcpy(address(op.target), address(op.source), op.target.bytes);
+        }
+        executor.window_.complete(*id);
+        any = true;
+      }
+    }
+    return any;
+  }
+
+  Status post_sends() {
+    const sched::SendWindow& limit = schedule.window;
+    const auto mode = limit.synchronous ? transport::SendMode::synchronous : transport::SendMode::eager;
+    auto& under_way = executor.under_way_;
+    const auto may_send = [&](int peer) {
+      return limit.messages_per_peer == 0 || under_way[static_cast<std::size_t>(peer)] < limit.messages_per_peer;
+    };
+    while (const auto id = executor.window_.take_ready_send(may_send)) {
+      const Op& op = executor.window_.op(*id);
+      const Status status =
+          executor.transport_.post_send(op.peer, tag(op), {address(op.source), op.source.bytes}, mode, *id);
+      if (status != Status::ok) return status;
+      ++under_way[static_cast<std::size_t>(op.peer)];
+      executor.recorder_.message_posted(op.peer, true);
+      executor.window_.posted(*id);
+    }
+    return Status::ok;
+  }
+
+  Status wait() {
+    std::size_t n_done = 0;
+    const Status status = executor.transport_.wait_some(executor.finished_, n_done);
+    if (status != Status::ok) return status;
+    ECO_ASSERT(light, n_done > 0, "a schedule stands still with nothing under way");
+    for (std::size_t i = 0; i < n_done; ++i) {
+      const OpId id = executor.finished_[i];
+      const Op& op = executor.window_.op(id);
+      const bool is_send = op.kind == OpKind::send;
+      if (is_send) --executor.under_way_[static_cast<std::size_t>(op.peer)];
+      executor.recorder_.message_done(op.peer, is_send);
+      executor.window_.complete(id);
+    }
+    return Status::ok;
+  }
+
+  Status to_the_end() {
+    while (!executor.window_.done()) {
+      do {
+        if (const Status status = post_receives(); status != Status::ok) return status;
+      } while (run_local());
+      if (const Status status = post_sends(); status != Status::ok) return status;
+      if (executor.window_.done()) break;
+      if (const Status status = wait(); status != Status::ok) return status;
+    }
+    return Status::ok;
+  }
+};
+
+namespace {
+
+const sched::Schedule& empty_schedule() {
+  static const sched::Schedule schedule(0, 1);
+  return schedule;
+}
+
+}  // namespace
+
+Executor::Executor(transport::Transport& transport)
+    : transport_(transport),
+      window_(empty_schedule(), kWindowCapacity, false),
+      under_way_(static_cast<std::size_t>(transport.n_ranks())),
+      finished_(kWindowCapacity) {}
+
+bool Executor::reserve(std::size_t scratch_bytes) {
+  if (scratch_.size() >= scratch_bytes) return true;
+  try {
+    scratch_.resize(scratch_bytes);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  return true;
+}
+
+Status Executor::run(const sched::Schedule& schedule, const Buffers& buffers, int tag_base,
+                     std::uint64_t recipe_digest) {
+  ECO_ASSERT(light, tag_base >= 0 && tag_base + schedule.n_channels - 1 <= transport_.max_tag(), "tags out of range");
+  if (!reserve(schedule.scratch_bytes)) return Status::failed;
+  std::fill(under_way_.begin(), under_way_.end(), 0);
+  recorder_.begin_call(recipe_digest, transport_.n_ranks());
+  window_.restart(schedule, buffers.input_is_output);
+  const Status status = Run{*this, schedule, buffers, tag_base}.to_the_end();
+  recorder_.end_call();
+  return status;
+}
+
+}  // namespace eco::exec

@@ -1,0 +1,74 @@
+// The symbolic values of the verifier: which ranks' contributions a value combines, and in which tree.
+//
+// A value of element u is a tree whose leaves are ranks: "rank 2's element u" combined with "rank 5's element u".
+// Equal trees have equal numbers, so "all ranks hold the same expression" is a comparison of integers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace eco::sched {
+
+class Expressions {
+ public:
+  using Tree = std::uint32_t;
+  static constexpr Tree kUnset = std::numeric_limits<Tree>::max();
+
+  explicit Expressions(int n_ranks) {
+    for (int rank = 0; rank < n_ranks; ++rank) {
+      Node node;
+      node.ranks.assign((static_cast<std::size_t>(n_ranks) + 63) / 64, 0);
+      node.ranks[static_cast<std::size_t>(rank) / 64] |= std::uint64_t{1} << (rank % 64);
+      node.first = node.last = rank;
+      nodes_.push_back(std::move(node));
+    }
+  }
+
+  Tree leaf(int rank) const { return static_cast<Tree>(rank); }
+
+  // left op right; nothing if a rank contributes to both.
+  std::optional<Tree> combine(Tree left, Tree right) {
+    const auto [known, inserted] = known_.try_emplace({left, right}, static_cast<Tree>(nodes_.size()));
+    if (!inserted) return known->second;
+    Node node = nodes_[left];
+    const Node& other = nodes_[right];
+    for (std::size_t i = 0; i < node.ranks.size(); ++i) {
+      if ((node.ranks[i] & other.ranks[i]) != 0) {
+        known_.erase(known);
+        return std::nullopt;
+      }
+      node.ranks[i] |= other.ranks[i];
+    }
+    node.in_order = node.in_order && other.in_order && node.last < other.first;
+    node.last = other.last;
+    nodes_.push_back(std::move(node));
+    return static_cast<Tree>(nodes_.size() - 1);
+  }
+
+  bool contains_all(Tree tree, int n_ranks) const {
+    for (int rank = 0; rank < n_ranks; ++rank) {
+      if ((nodes_[tree].ranks[static_cast<std::size_t>(rank) / 64] >> (rank % 64) & 1) == 0) return false;
+    }
+    return true;
+  }
+  // Operands stand in ascending rank order.
+  bool in_rank_order(Tree tree) const { return nodes_[tree].in_order; }
+
+ private:
+  struct Node {
+    std::vector<std::uint64_t> ranks;  // bit set
+    int first = 0;
+    int last = 0;
+    bool in_order = true;
+  };
+  std::vector<Node> nodes_;
+  std::map<std::pair<Tree, Tree>, Tree> known_;
+};
+
+}  // namespace eco::sched
