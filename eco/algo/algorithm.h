@@ -34,4 +34,12 @@ std::span<const Algorithm* const> registry();
 // By name; nullptr if there is none.
 const Algorithm* find(std::string_view name);
 
+// Why a recipe (from a plan file, say) can't be built for this problem on this group: unknown algorithm, another
+// collective, an order that does not name each subnet once, or the algorithm's own why_not. Nothing if it can.
+std::optional<std::string> why_not(const Recipe& recipe, const coll::CommonProblem& problem, const net::GroupView& view);
+
+// All ranks' schedules, for whoever predicts, verifies or draws.
+std::vector<sched::Schedule> build_all(const Recipe& recipe, const coll::CommonProblem& problem,
+                                       const net::GroupView& view);
+
 }  // namespace eco::algo

@@ -1,0 +1,71 @@
+#include "eco/algo/patterns/candidates.h"
+
+#include <algorithm>
+
+#include "eco/algo/patterns/segments.h"
+#include "eco/algo/patterns/tree.h"
+
+namespace eco::algo {
+namespace {
+
+// From here on many flows that meet on one uplink overrun its queue unless receivers confirm (executor.md of the
+// measurements: 8 MiB lost 464 packets without, none with 4 messages of 16 KiB under way; from 1 MiB it pays).
+constexpr std::size_t kWindowFrom = std::size_t{1} << 20;
+constexpr int kWindow = 4;
+
+// Up to this many segments the depth of a tree counts more than what its root sends; beyond, the reverse.
+constexpr std::size_t kFewSegments = 4;
+
+std::vector<int> windows(std::size_t bytes) {
+  if (bytes < kWindowFrom) return {0};
+  return {0, kWindow};
+}
+
+std::vector<Shape> inner_shapes(std::size_t n_segments) {
+  if (n_segments <= kFewSegments) return {Shape::chain, Shape::binomial, Shape::flat};
+  return {Shape::chain, Shape::flat};
+}
+
+}  // namespace
+
+std::vector<Params> tree_candidates(const coll::CommonProblem& problem, Shape shape) {
+  std::vector<Params> all;
+  for (const std::size_t segment : segment_candidates(problem)) {
+    for (const int window : windows(coll::payload_bytes(problem))) {
+      all.push_back({.segment_bytes = segment, .window = window, .inside = shape, .between = shape, .order = {}});
+    }
+  }
+  return all;
+}
+
+std::vector<Params> subnet_candidates(const coll::CommonProblem& problem, const net::GroupView& view, bool any_order) {
+  const bool several_inside = std::any_of(view.subnets.begin(), view.subnets.end(),
+                                          [](const net::SubnetView& s) { return s.ranks.size() > 2; });
+  std::vector<std::vector<int>> orders = {{}};
+  if (any_order && view.n_subnets() > 2) {
+    orders = subnet_orders(view, view.subnet_of_rank[static_cast<std::size_t>(problem.root)]);
+  }
+  std::vector<Shape> between = {Shape::chain};
+  if (view.n_subnets() > 2) between = {Shape::chain, Shape::flat};
+  if (view.n_subnets() > 4) between.push_back(Shape::binomial);
+
+  std::vector<Params> all;
+  for (const Params& base : tree_candidates(problem, Shape::chain)) {
+    const Segments segments(problem, base.segment_bytes);
+    const std::vector<Shape> inside = several_inside ? inner_shapes(segments.count()) : std::vector{Shape::chain};
+    for (const Shape b : between) {
+      for (const auto& order : orders) {
+        for (const Shape i : inside) {
+          Params params = base;
+          params.between = b;
+          params.inside = i;
+          params.order = order;
+          all.push_back(std::move(params));
+        }
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace eco::algo

@@ -1,0 +1,26 @@
+#include "eco/algo/patterns/segments.h"
+
+#include <array>
+
+namespace eco::algo {
+namespace {
+
+// k packets of 1,448 bytes (ethernet, TCP with time stamps) less 56 for the library's header, rounded down to 16:
+// k = 1, 2, 4, 6, 11. Beyond 16 KiB libraries change to rendezvous over TCP, which stalls behind queued data.
+constexpr std::array<std::size_t, 5> kSegments = {1392, 2832, 5728, 8624, 15872};
+
+}  // namespace
+
+std::vector<std::size_t> segment_candidates(const coll::CommonProblem& problem) {
+  const std::size_t bytes = coll::payload_bytes(problem);
+  std::vector<std::size_t> candidates;
+  for (const std::size_t segment : kSegments) {
+    // Fewer than two segments make no pipeline; more than 4,096 cost more in messages than they gain in overlap.
+    if (segment < bytes && bytes / segment <= 4096) candidates.push_back(segment);
+  }
+  if (bytes <= kSegments[1]) candidates.push_back(0);
+  if (candidates.empty()) candidates.push_back(kSegments.back());
+  return candidates;
+}
+
+}  // namespace eco::algo

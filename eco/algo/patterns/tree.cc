@@ -1,0 +1,125 @@
+#include "eco/algo/patterns/tree.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "eco/base/assert.h"
+
+namespace eco::algo {
+namespace {
+
+void link(Tree& tree, int parent, int child) {
+  tree.parent[static_cast<std::size_t>(child)] = parent;
+  tree.children[static_cast<std::size_t>(parent)].push_back(child);
+}
+
+// Hangs members[1..] below members[0].
+void append_shape(Tree& tree, Shape shape, std::span<const int> members) {
+  const std::size_t n = members.size();
+  switch (shape) {
+    case Shape::chain:
+      for (std::size_t i = 1; i < n; ++i) link(tree, members[i - 1], members[i]);
+      return;
+    case Shape::flat:
+      for (std::size_t i = 1; i < n; ++i) link(tree, members[0], members[i]);
+      return;
+    case Shape::binomial:
+      // Position v hangs below v without its lowest set bit; children are served farthest first.
+      for (std::size_t v = 0; v < n; ++v) {
+        std::size_t below = v == 0 ? std::bit_ceil(n) : v & (~v + 1);
+        for (below >>= 1; below > 0; below >>= 1) {
+          if (v + below < n) link(tree, members[v], members[v + below]);
+        }
+      }
+      return;
+  }
+}
+
+Tree bare_tree(int root, int n_ranks) {
+  Tree tree;
+  tree.root = root;
+  tree.parent.assign(static_cast<std::size_t>(n_ranks), -1);
+  tree.children.resize(static_cast<std::size_t>(n_ranks));
+  return tree;
+}
+
+// The subnet's ranks, beginning with `leader` and wrapping around: neighbours stay neighbours.
+std::vector<int> beginning_with(const std::vector<int>& ranks, int leader) {
+  std::vector<int> rotated = ranks;
+  const auto found = std::find(rotated.begin(), rotated.end(), leader);
+  ECO_ASSERT(light, found != rotated.end(), "a leader stands in its subnet");
+  std::rotate(rotated.begin(), found, rotated.end());
+  return rotated;
+}
+
+// params.order (or the view's order) with the root's subnet moved to the front.
+std::vector<int> tree_order(const net::GroupView& view, int root_subnet, const std::vector<int>& wanted) {
+  std::vector<int> order = wanted;
+  if (order.empty()) {
+    order.resize(view.subnets.size());
+    std::iota(order.begin(), order.end(), 0);
+  }
+  const auto found = std::find(order.begin(), order.end(), root_subnet);
+  ECO_ASSERT(light, found != order.end() && order.size() == view.subnets.size(), "an order names every subnet once");
+  std::rotate(order.begin(), found, found + 1);
+  return order;
+}
+
+}  // namespace
+
+Tree shape_tree(Shape shape, std::span<const int> members, int n_ranks) {
+  Tree tree = bare_tree(members[0], n_ranks);
+  append_shape(tree, shape, members);
+  return tree;
+}
+
+std::vector<int> rank_ring(int n_ranks, int first) {
+  std::vector<int> ranks(static_cast<std::size_t>(n_ranks));
+  for (int i = 0; i < n_ranks; ++i) ranks[static_cast<std::size_t>(i)] = (first + i) % n_ranks;
+  return ranks;
+}
+
+Tree subnet_tree(const net::GroupView& view, int root, const Params& params, int turn) {
+  const int root_subnet = view.subnet_of_rank[static_cast<std::size_t>(root)];
+  Tree tree = bare_tree(root, view.n_ranks());
+  std::vector<int> leaders;
+  for (const int s : tree_order(view, root_subnet, params.order)) {
+    const auto& ranks = view.subnets[static_cast<std::size_t>(s)].ranks;
+    leaders.push_back(s == root_subnet ? root : ranks[static_cast<std::size_t>(turn) % ranks.size()]);
+  }
+  append_shape(tree, params.between, leaders);
+  for (const int leader : leaders) {
+    const int s = view.subnet_of_rank[static_cast<std::size_t>(leader)];
+    append_shape(tree, params.inside, beginning_with(view.subnets[static_cast<std::size_t>(s)].ranks, leader));
+  }
+  return tree;
+}
+
+std::vector<std::vector<int>> subnet_orders(const net::GroupView& view, int root_subnet) {
+  std::vector<int> others;
+  for (int s = 0; s < view.n_subnets(); ++s) {
+    if (s != root_subnet) others.push_back(s);
+  }
+  std::vector<std::vector<int>> orders;
+  const auto add = [&] {
+    std::vector<int> order{root_subnet};
+    order.insert(order.end(), others.begin(), others.end());
+    orders.push_back(std::move(order));
+  };
+  constexpr std::size_t kAllOrdersUpTo = 3;  // 3! = 6 orders; each is predicted with every other parameter
+  if (others.size() <= kAllOrdersUpTo) {
+    do {
+      add();
+    } while (std::next_permutation(others.begin(), others.end()));
+    return orders;
+  }
+  const auto size_of = [&](int s) { return view.subnets[static_cast<std::size_t>(s)].ranks.size(); };
+  std::stable_sort(others.begin(), others.end(), [&](int a, int b) { return size_of(a) < size_of(b); });
+  add();
+  std::reverse(others.begin(), others.end());
+  add();
+  return orders;
+}
+
+}  // namespace eco::algo
