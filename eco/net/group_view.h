@@ -15,7 +15,8 @@
 namespace eco::net {
 
 struct SubnetView {
-  std::vector<int> ranks;  // grouped by host, hosts ascending, ranks ascending: neighbours in this order are near
+  std::vector<int>
+      ranks;  // grouped by host, hosts ascending, ranks ascending: neighbours in this order are near
   SubnetKind kind = SubnetKind::unknown;
 };
 
@@ -33,5 +34,9 @@ struct GroupView {
 
 // Local. Throws InvalidArgument if a rank's host is not in the network.
 GroupView make_view(std::shared_ptr<const Network> network, std::vector<int> host_of_rank);
+
+// Local. The network's host index of every rank, found by identity alone (the file's order of hosts need not
+// be the job's). Throws InvalidArgument naming the first rank whose host the network does not know.
+std::vector<int> locate_hosts(const Network& network, const std::vector<HostId>& host_of_each_rank);
 
 }  // namespace eco::net

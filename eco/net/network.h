@@ -3,13 +3,15 @@
 //   Network network = load_network("network.json");         // io.h
 //   Route route = network.route(from_host, to_host);        // resources crossed, latency
 //
-// A Network names hosts only to recognise them again; nothing of its structure is derived from names. Everything a
-// schedule's *order* depends on (subnets, their kinds, their order) is integers, so every rank that reads the same
-// file builds the same schedules (DESIGN, rule 1). Seconds and rates serve prediction, which one rank alone does.
+// A Network names hosts only to recognise them again; nothing of its structure is derived from names.
+// Everything a schedule's *order* depends on (subnets, their kinds, their order) is integers, so every rank
+// that reads the same file builds the same schedules (DESIGN, rule 1). Seconds and rates serve prediction,
+// which one rank alone does.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +34,7 @@ enum class SubnetKind : std::uint8_t {
   unknown,   // not enough hosts or evidence to tell; treated as switched
 };
 std::string_view name(SubnetKind kind);
+std::optional<SubnetKind> subnet_kind(std::string_view text);
 
 // Hosts whose mutual cost is near-uniform (ECO's word, not an IP subnet).
 struct Subnet {
@@ -49,7 +52,8 @@ struct Between {
   double bytes_per_s = 0;
 };
 
-// The link that joins a subnet to the others, where it is slower than the subnet itself or shared by its hosts.
+// The link that joins a subnet to the others, where it is slower than the subnet itself or shared by its
+// hosts.
 struct Uplink {
   int subnet = 0;
   double bytes_per_s = 0;    // each direction
@@ -57,7 +61,15 @@ struct Uplink {
   bool half_duplex = false;  // both directions divided it
 };
 
-enum class ResourceKind : std::uint8_t { host_transmit, host_receive, bus, uplink_out, uplink_in, pair, memory };
+enum class ResourceKind : std::uint8_t {
+  host_transmit,
+  host_receive,
+  bus,
+  uplink_out,
+  uplink_in,
+  pair,
+  memory
+};
 
 // One server that messages queue for.
 struct Resource {
@@ -91,20 +103,20 @@ struct ConcurrentTest {
 
 struct Network {
   std::vector<HostId> hosts;
-  std::string transport;             // "openmpi 5.0.11 point-to-point", ...
-  std::vector<std::size_t> sizes;    // bytes at which pairs were measured, ascending
-  std::vector<PairTimes> pairs;      // a < b, lexicographic
-  std::vector<Subnet> subnets;       // partition of the hosts, ordered by lowest host
-  std::vector<Between> between;      // from < to, lexicographic
-  std::vector<Uplink> uplinks;       // ascending subnet; absent where the subnet itself is the limit
+  std::string transport;           // "openmpi 5.0.11 point-to-point", ...
+  std::vector<std::size_t> sizes;  // bytes at which pairs were measured, ascending
+  std::vector<PairTimes> pairs;    // a < b, lexicographic
+  std::vector<Subnet> subnets;     // partition of the hosts, ordered by lowest host
+  std::vector<Between> between;    // from < to, lexicographic
+  std::vector<Uplink> uplinks;     // ascending subnet; absent where the subnet itself is the limit
   std::vector<ConcurrentTest> concurrent;
-  double send_overhead_s = 0;        // CPU time a rank spends per message sent, received
+  double send_overhead_s = 0;  // CPU time a rank spends per message sent, received
   double receive_overhead_s = 0;
-  double memory_latency_s = 0;       // between two ranks of one host
+  double memory_latency_s = 0;  // between two ranks of one host
   double memory_bytes_per_s = 0;
-  double combine_bytes_per_s = 0;    // reduction speed of one rank
-  double packet_bytes = 1448;        // payload of one packet: what store-and-forward hops add is one packet each
-  std::string measured_at;           // ISO 8601
+  double combine_bytes_per_s = 0;  // reduction speed of one rank
+  double packet_bytes = 1448;  // payload of one packet: what store-and-forward hops add is one packet each
+  std::string measured_at;     // ISO 8601
   std::string note;
 
   // Derived from the above by finish(); call it after filling or loading.
@@ -112,19 +124,29 @@ struct Network {
   std::vector<int> subnet_of_host;
 
   int n_hosts() const { return static_cast<int>(hosts.size()); }
-  void finish();
+  void finish();  // throws InvalidArgument if the parts contradict each other
   // Local. Both hosts in range; from == to gives the memory of that host.
   Route route(int from, int to) const;
-  // Short digest of everything that was measured; a plan computed for one fingerprint is not used for another.
+  // One message alone on the route, in seconds: the law that predictions and the fit of the latencies share,
+  //   overheads + latency + sum over resources of min(bytes, packet) / rate + (bytes - packet) / slowest
+  //   rate.
+  double message_s(int from, int to, std::size_t bytes) const;
+  // Short digest of the structure and of all rates and latencies, quantised to a quarter of an octave; a plan
+  // computed for one fingerprint is not used for another.
   std::string fingerprint() const;
 
  private:
-  std::vector<int> transmit_;    // per host, -1 where a bus stands for it
+  std::size_t between_index(int from_subnet, int to_subnet) const;
+
+  std::vector<int> transmit_;  // per host, -1 where a bus stands for it
   std::vector<int> receive_;
   std::vector<int> bus_;         // per subnet, -1 unless a bus
   std::vector<int> uplink_out_;  // per subnet, -1 if none; equal to uplink_in_ when half duplex
   std::vector<int> uplink_in_;
-  std::vector<int> memory_;      // per host
+  std::vector<int> memory_;    // per host
+  std::vector<int> position_;  // per host: its place in its subnet
+  std::vector<int>
+      pair_base_;  // per Between: its first pair resource, -1 where other resources explain its rate
 };
 
 }  // namespace eco::net

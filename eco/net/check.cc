@@ -1,0 +1,155 @@
+#include "eco/net/check.h"
+
+#include <cmath>
+#include <vector>
+
+namespace eco::net {
+namespace {
+
+using Reason = std::optional<std::string>;
+
+std::string at(const char* what, std::size_t index) {
+  return std::string(what) + " " + std::to_string(index);
+}
+
+bool is_time(double value) { return std::isfinite(value) && value >= 0; }
+bool is_rate(double value) { return std::isfinite(value) && value > 0; }
+
+Reason check_subnets(const Network& network) {
+  const int n = network.n_hosts();
+  std::vector<bool> seen(network.hosts.size(), false);
+  int previous_lowest = -1;
+  for (std::size_t s = 0; s < network.subnets.size(); ++s) {
+    const Subnet& subnet = network.subnets[s];
+    const std::string where = at("subnet", s) + ": ";
+    if (subnet.hosts.empty()) return where + "has no hosts";
+    int previous = -1;
+    for (const int host : subnet.hosts) {
+      if (host < 0 || host >= n) {
+        return where + at("host", static_cast<std::size_t>(host)) + " is out of range, there are " +
+               std::to_string(n);
+      }
+      if (host <= previous) return where + "its hosts are not ascending";
+      if (seen[static_cast<std::size_t>(host)])
+        return where + "host " + std::to_string(host) + " is in two subnets";
+      seen[static_cast<std::size_t>(host)] = true;
+      previous = host;
+    }
+    if (subnet.hosts.front() < previous_lowest) return where + "subnets are not ordered by their lowest host";
+    previous_lowest = subnet.hosts.front();
+    const bool lone = subnet.hosts.size() == 1;
+    if (lone != (subnet.kind == SubnetKind::lone)) {
+      return where + "is called " + std::string(name(subnet.kind)) + " but has " +
+             std::to_string(subnet.hosts.size()) + " hosts";
+    }
+    if (!is_time(subnet.latency_s)) return where + "latency_s is not a time";
+    if (!is_rate(subnet.bytes_per_s) && !(lone && subnet.bytes_per_s == 0))
+      return where + "bytes_per_s is not a rate";
+  }
+  for (std::size_t host = 0; host < seen.size(); ++host) {
+    if (!seen[host]) return at("host", host) + " is in no subnet";
+  }
+  return std::nullopt;
+}
+
+Reason check_between(const Network& network) {
+  const std::size_t n = network.subnets.size();
+  if (network.between.size() != n * (n - 1) / 2) {
+    return "there are " + std::to_string(n) + " subnets but " + std::to_string(network.between.size()) +
+           " entries in 'between'";
+  }
+  std::size_t i = 0;
+  for (std::size_t from = 0; from < n; ++from) {
+    for (std::size_t to = from + 1; to < n; ++to, ++i) {
+      const Between& pair = network.between[i];
+      const std::string where = at("between", i) + ": ";
+      if (pair.from != static_cast<int>(from) || pair.to != static_cast<int>(to)) {
+        return where + "expected subnets " + std::to_string(from) + " and " + std::to_string(to);
+      }
+      if (!is_time(pair.latency_s)) return where + "latency_s is not a time";
+      if (!is_rate(pair.bytes_per_s)) return where + "bytes_per_s is not a rate";
+    }
+  }
+  int previous = -1;
+  for (std::size_t u = 0; u < network.uplinks.size(); ++u) {
+    const Uplink& uplink = network.uplinks[u];
+    if (uplink.subnet <= previous || uplink.subnet >= static_cast<int>(n)) {
+      return at("uplink", u) + ": subnet " + std::to_string(uplink.subnet) +
+             " is out of range or out of order";
+    }
+    if (!is_rate(uplink.bytes_per_s)) return at("uplink", u) + ": bytes_per_s is not a rate";
+    previous = uplink.subnet;
+  }
+  return std::nullopt;
+}
+
+Reason check_samples(const Network& network) {
+  for (std::size_t i = 1; i < network.sizes.size(); ++i) {
+    if (network.sizes[i] <= network.sizes[i - 1]) return "sizes are not ascending";
+  }
+  int previous_a = -1;
+  int previous_b = -1;
+  for (std::size_t p = 0; p < network.pairs.size(); ++p) {
+    const PairTimes& pair = network.pairs[p];
+    const std::string where = at("pair", p) + ": ";
+    if (pair.a < 0 || pair.a >= pair.b || pair.b >= network.n_hosts()) {
+      return where + "hosts " + std::to_string(pair.a) + " and " + std::to_string(pair.b) +
+             " are no pair of " + std::to_string(network.n_hosts()) + " hosts";
+    }
+    if (pair.a < previous_a || (pair.a == previous_a && pair.b <= previous_b))
+      return where + "is out of order";
+    previous_a = pair.a;
+    previous_b = pair.b;
+    if (pair.seconds.size() != network.sizes.size()) return where + "has not one time for each size";
+    if (!pair.samples.empty() && pair.samples.size() != network.sizes.size()) {
+      return where + "has not one list of samples for each size";
+    }
+    for (const double seconds : pair.seconds) {
+      if (!is_rate(seconds)) return where + "a time is not positive and finite";
+    }
+    for (const auto& of_size : pair.samples) {
+      for (const double seconds : of_size) {
+        if (!is_time(seconds)) return where + "a sample is not a time";
+      }
+    }
+  }
+  for (std::size_t c = 0; c < network.concurrent.size(); ++c) {
+    const ConcurrentTest& test = network.concurrent[c];
+    const std::string where = at("concurrent test", c) + ": ";
+    if (test.alone_s.size() != test.pairs.size() || test.together_s.size() != test.pairs.size()) {
+      return where + "has not one time alone and one together for each pair";
+    }
+    for (const auto& pair : test.pairs) {
+      if (pair.size() != 2 || pair[0] < 0 || pair[1] < 0 || pair[0] >= network.n_hosts() ||
+          pair[1] >= network.n_hosts()) {
+        return where + "names a host that is not there";
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> contradiction(const Network& network) {
+  if (network.hosts.empty()) return "there are no hosts";
+  for (std::size_t a = 0; a < network.hosts.size(); ++a) {
+    for (std::size_t b = a + 1; b < network.hosts.size(); ++b) {
+      if (network.hosts[a] == network.hosts[b]) {
+        return at("hosts", a) + " and " + std::to_string(b) + " are the same ('" + network.hosts[a].name +
+               "')";
+      }
+    }
+  }
+  if (!is_time(network.send_overhead_s) || !is_time(network.receive_overhead_s))
+    return "an overhead is not a time";
+  if (!is_time(network.memory_latency_s)) return "memory_latency_s is not a time";
+  if (!is_rate(network.memory_bytes_per_s)) return "memory_bytes_per_s is not a rate";
+  if (!is_rate(network.combine_bytes_per_s)) return "combine_bytes_per_s is not a rate";
+  if (!is_rate(network.packet_bytes)) return "packet_bytes is not positive";
+  if (auto reason = check_subnets(network)) return reason;
+  if (auto reason = check_between(network)) return reason;
+  return check_samples(network);
+}
+
+}  // namespace eco::net

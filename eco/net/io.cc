@@ -1,0 +1,171 @@
+#include "eco/net/io.h"
+
+#include <nlohmann/json.hpp>
+
+#include "eco/base/errors.h"
+#include "eco/base/json_file.h"
+
+namespace eco::net {
+namespace {
+
+using nlohmann::json;
+
+// Reads one object's fields; every failure says which field of which object.
+class Fields {
+ public:
+  Fields(const json& object, std::string where) : object_(object), where_(std::move(where)) {
+    if (!object_.is_object()) throw CorruptFile(where_ + " is not an object");
+  }
+
+  template <class T>
+  T get(const char* key) const {
+    const auto found = object_.find(key);
+    if (found == object_.end()) throw CorruptFile(where_ + ": field '" + key + "' is missing" + kAdvice);
+    try {
+      return found->template get<T>();
+    } catch (const json::exception& error) {
+      throw CorruptFile(where_ + ": field '" + key + "' has the wrong type (" + error.what() + ")" + kAdvice);
+    }
+  }
+
+  // Calls `read(fields, index)` for each object of the list `key`.
+  template <class Read>
+  void each(const char* key, const Read& read) const {
+    const json list = get<json>(key);
+    if (!list.is_array()) throw CorruptFile(where_ + ": field '" + key + "' is not a list" + kAdvice);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      read(Fields(list[i], where_ + ": " + key + "[" + std::to_string(i) + "]"));
+    }
+  }
+
+  [[noreturn]] void fail(const std::string& what) const { throw CorruptFile(where_ + ": " + what + kAdvice); }
+
+ private:
+  static constexpr const char* kAdvice = "; measure again with eco characterize";
+  const json& object_;
+  std::string where_;
+};
+
+}  // namespace
+
+std::string to_json(const Network& network) {
+  json document = {{"schema", kNetworkSchema}, {"version", kNetworkVersion}};
+  document["transport"] = network.transport;
+  document["measured_at"] = network.measured_at;
+  document["note"] = network.note;
+  document["sizes"] = network.sizes;
+  document["hosts"] = json::array();
+  for (const HostId& host : network.hosts) {
+    document["hosts"].push_back({{"name", host.name},
+                                 {"address", host.address},
+                                 {"boot_id", host.boot_id},
+                                 {"net_namespace", host.net_namespace}});
+  }
+  document["subnets"] = json::array();
+  for (const Subnet& subnet : network.subnets) {
+    document["subnets"].push_back({{"hosts", subnet.hosts},
+                                   {"kind", name(subnet.kind)},
+                                   {"latency_s", subnet.latency_s},
+                                   {"bytes_per_s", subnet.bytes_per_s}});
+  }
+  document["between"] = json::array();
+  for (const Between& pair : network.between) {
+    document["between"].push_back({{"from", pair.from},
+                                   {"to", pair.to},
+                                   {"latency_s", pair.latency_s},
+                                   {"bytes_per_s", pair.bytes_per_s}});
+  }
+  document["uplinks"] = json::array();
+  for (const Uplink& uplink : network.uplinks) {
+    document["uplinks"].push_back({{"subnet", uplink.subnet},
+                                   {"bytes_per_s", uplink.bytes_per_s},
+                                   {"shared", uplink.shared},
+                                   {"half_duplex", uplink.half_duplex}});
+  }
+  document["overheads"] = {{"send_s", network.send_overhead_s},
+                           {"receive_s", network.receive_overhead_s},
+                           {"memory_latency_s", network.memory_latency_s},
+                           {"memory_bytes_per_s", network.memory_bytes_per_s},
+                           {"combine_bytes_per_s", network.combine_bytes_per_s},
+                           {"packet_bytes", network.packet_bytes}};
+  document["pairs"] = json::array();
+  for (const PairTimes& pair : network.pairs) {
+    document["pairs"].push_back(
+        {{"a", pair.a}, {"b", pair.b}, {"seconds", pair.seconds}, {"samples", pair.samples}});
+  }
+  document["concurrent"] = json::array();
+  for (const ConcurrentTest& test : network.concurrent) {
+    document["concurrent"].push_back({{"what", test.what},
+                                      {"pairs", test.pairs},
+                                      {"bytes", test.bytes},
+                                      {"alone_s", test.alone_s},
+                                      {"together_s", test.together_s}});
+  }
+  // Text from outside (host names, notes) may be no UTF-8: such bytes are replaced rather than refused.
+  return document.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+Network parse_network(std::string_view text, const std::string& where) {
+  const json document = base::parse_document(text, where, kNetworkSchema, kNetworkVersion);
+  const Fields fields(document, where);
+  Network network;
+  network.transport = fields.get<std::string>("transport");
+  network.measured_at = fields.get<std::string>("measured_at");
+  network.note = fields.get<std::string>("note");
+  network.sizes = fields.get<std::vector<std::size_t>>("sizes");
+  fields.each("hosts", [&](const Fields& host) {
+    network.hosts.push_back({host.get<std::string>("name"), host.get<std::string>("address"),
+                             host.get<std::string>("boot_id"), host.get<std::string>("net_namespace")});
+  });
+  fields.each("subnets", [&](const Fields& subnet) {
+    const auto word = subnet.get<std::string>("kind");
+    const auto kind = subnet_kind(word);
+    if (!kind) subnet.fail("kind '" + word + "' is none of lone, switched, bus, unknown");
+    network.subnets.push_back({subnet.get<std::vector<int>>("hosts"), *kind, subnet.get<double>("latency_s"),
+                               subnet.get<double>("bytes_per_s")});
+  });
+  fields.each("between", [&](const Fields& pair) {
+    network.between.push_back({pair.get<int>("from"), pair.get<int>("to"), pair.get<double>("latency_s"),
+                               pair.get<double>("bytes_per_s")});
+  });
+  fields.each("uplinks", [&](const Fields& uplink) {
+    network.uplinks.push_back({uplink.get<int>("subnet"), uplink.get<double>("bytes_per_s"),
+                               uplink.get<bool>("shared"), uplink.get<bool>("half_duplex")});
+  });
+  const json overheads_object = fields.get<json>("overheads");
+  const Fields overheads(overheads_object, where + ": overheads");
+  network.send_overhead_s = overheads.get<double>("send_s");
+  network.receive_overhead_s = overheads.get<double>("receive_s");
+  network.memory_latency_s = overheads.get<double>("memory_latency_s");
+  network.memory_bytes_per_s = overheads.get<double>("memory_bytes_per_s");
+  network.combine_bytes_per_s = overheads.get<double>("combine_bytes_per_s");
+  network.packet_bytes = overheads.get<double>("packet_bytes");
+  fields.each("pairs", [&](const Fields& pair) {
+    network.pairs.push_back({pair.get<int>("a"), pair.get<int>("b"), pair.get<std::vector<double>>("seconds"),
+                             pair.get<std::vector<std::vector<double>>>("samples")});
+  });
+  fields.each("concurrent", [&](const Fields& test) {
+    network.concurrent.push_back({test.get<std::string>("what"),
+                                  test.get<std::vector<std::vector<int>>>("pairs"),
+                                  test.get<std::size_t>("bytes"), test.get<std::vector<double>>("alone_s"),
+                                  test.get<std::vector<double>>("together_s")});
+  });
+  try {
+    network.finish();
+  } catch (const InvalidArgument& error) {
+    fields.fail(error.what());
+  }
+  return network;
+}
+
+Network load_network(const std::string& path) {
+  return parse_network(base::read_text(path), "network file " + path);
+}
+
+void save_network(const Network& network, const std::string& path) {
+  if (const auto reason = base::write_text_atomically(path, to_json(network))) {
+    throw Error("network file not written: " + *reason);
+  }
+}
+
+}  // namespace eco::net

@@ -1,0 +1,26 @@
+// A Network from one line of text: for tests, for predictions of machines nobody has, for documentation.
+//
+//   Network network = synthetic_network("hosts=3+3+2 kind=switched rate_mbit=200 uplink_mbit=40
+//   latency_us=50");
+//
+// Words, in any order, separated by spaces:
+//   hosts=A+B+...      sizes of the subnets (needed)
+//   kind=K             switched (default) or bus, of every subnet that has more than one host
+//   rate_mbit=R        of a host's port, or of a bus: 10^6 bits of payload a second (default 1000)
+//   uplink_mbit=R      of every subnet's uplink, both directions apart; left out: the subnets' own rate, no
+//   uplinks shared=yes|no      whether pairs divide an uplink (default yes) latency_us=T       within a
+//   subnet (default 20) between_us=T       between subnets (default twice the latency within) overhead_us=T
+//   of sending, and of receiving, a message (default 2)
+#pragma once
+
+#include <string>
+
+#include "eco/net/network.h"
+
+namespace eco::net {
+
+// Local. A finished network whose pair times follow from its own rates. Throws InvalidArgument naming the bad
+// word.
+Network synthetic_network(const std::string& description);
+
+}  // namespace eco::net
