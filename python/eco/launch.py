@@ -1,0 +1,343 @@
+"""Launcher command lines: where the launcher's options end, where each program begins.
+
+    line = parse(["mpirun", "-n", "8", "./app", "in.txt"])
+    line.wrapped(["eco-exec"])          # mpirun -n 8 eco-exec ./app in.txt
+    parse_prefix(["mpirun", "-n", "8"]).started(["eco-rank-openmpi", "bench"])
+
+Which options take how many values changes with every release of a launcher, so it is data (`data/launchers.json`).
+An option that the table doesn't know is an error, never a guess: wrapping the wrong word would start some ranks
+without ECO. ``eco-exec`` written before the program by hand always works.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from eco import paths
+from eco.errors import CorruptFile, InvalidArgument, Unsupported
+
+#: How long a launcher may take to say its version: slow file systems take seconds.
+VERSION_TIMEOUT_S = 30.0
+
+BY_HAND = "write eco-exec before the program yourself, for example: mpirun -n 8 eco-exec ./app"
+
+
+@dataclass(frozen=True)
+class Launcher:
+    """What is known of one family of launchers."""
+
+    family: str
+    versions: str
+    commands: tuple[str, ...]
+    library: str | None  # the backend its programs use; None: the launcher starts any library's programs
+    recognise: str
+    dashes: str
+    separator: str
+    file_options: frozenset[str]
+    values: dict[str, int]  # option -> number of values that follow it
+    optional: frozenset[str]
+    pair: frozenset[str]
+    last_executed_on: str | None
+
+
+@dataclass(frozen=True)
+class Part:
+    """One program of a command line: launcher options, then the program's words."""
+
+    options: tuple[str, ...]
+    program: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LauncherLine:
+    """A whole command line, split."""
+
+    command: str
+    launcher: Launcher
+    parts: tuple[Part, ...]
+
+    def words(self) -> list[str]:
+        """The command line put together again."""
+        out = [self.command]
+        for i, part in enumerate(self.parts):
+            if i:
+                out.append(self.launcher.separator)
+            out += [*part.options, *part.program]
+        return out
+
+    def wrapped(self, wrapper: Sequence[str]) -> list[str]:
+        """The line with `wrapper` before every program that isn't wrapped already."""
+        parts = tuple(
+            part if is_wrapped(part.program) else Part(part.options, (*wrapper, *part.program))
+            for part in self.parts
+        )
+        return replace(self, parts=parts).words()
+
+    def started(self, program: Sequence[str]) -> list[str]:
+        """The line, given without a program, starting this one."""
+        parts = tuple(Part(part.options, tuple(program)) for part in self.parts)
+        return replace(self, parts=parts).words()
+
+
+def is_wrapped(program: Sequence[str]) -> bool:
+    """The user wrote eco-exec himself."""
+    return bool(program) and Path(program[0]).name == "eco-exec"
+
+
+@functools.cache
+def _tables() -> tuple[tuple[Launcher, ...], tuple[str, ...]]:
+    path = paths.data_dir() / "launchers.json"
+    try:
+        document = json.loads(path.read_text())
+        if document["schema"] != "eco.launchers" or document["version"] != 1:
+            raise CorruptFile(
+                f"{path}: expected eco.launchers version 1, got {document['schema']} {document['version']}"
+            )
+        launchers = tuple(_launcher(entry) for entry in document["launchers"])
+        return launchers, tuple(document["fortran_libraries"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CorruptFile(f"{path}: {error}; install ECO again") from error
+
+
+def _launcher(entry: dict[str, object]) -> Launcher:
+    options = entry["options"]
+    assert isinstance(options, dict)
+    return Launcher(
+        family=str(entry["family"]),
+        versions=str(entry["versions"]),
+        commands=tuple(entry["commands"]),  # type: ignore[arg-type]
+        library=None if entry["library"] is None else str(entry["library"]),
+        recognise=str(entry["recognise"]),
+        dashes=str(entry["dashes"]),
+        separator=str(entry["separator"]),
+        file_options=frozenset(entry["file_options"]),  # type: ignore[arg-type]
+        values={name: int(count) for count in ("0", "1", "2") for name in options[count]},
+        optional=frozenset(options["optional"]),
+        pair=frozenset(options["pair"]),
+        last_executed_on=None if entry["last_executed_on"] is None else str(entry["last_executed_on"]),
+    )
+
+
+def launchers() -> tuple[Launcher, ...]:
+    """Every family in the table, in the order in which they are recognised."""
+    return _tables()[0]
+
+
+def known_commands() -> list[str]:
+    """The names that ECO accepts as launchers."""
+    return sorted({command for launcher in launchers() for command in launcher.commands})
+
+
+def is_launcher(word: str) -> bool:
+    """By name alone; `mpirun.openmpi` and `mpiexec-mpich-mp` are launchers too."""
+    return any(re.fullmatch(re.escape(c) + r"([.-].*)?", Path(word).name) for c in known_commands())
+
+
+def recognise(version_text: str) -> Launcher | None:
+    """The family of a launcher by what it prints for --version."""
+    for launcher in launchers():
+        if re.search(launcher.recognise, version_text):
+            return launcher
+    return None
+
+
+@functools.cache
+def detect(command: str) -> Launcher:
+    """Asks the launcher for its version. Throws InvalidArgument where there is no such launcher or ECO doesn't know it."""
+    if not is_launcher(command):
+        raise InvalidArgument(
+            f"{command!r} is not a launcher that ECO knows ({', '.join(known_commands())}); "
+            f"start with one of these, or {BY_HAND}"
+        )
+    if shutil.which(command) is None:
+        raise InvalidArgument(
+            f"{command}: no such launcher on PATH; load the MPI module, or give its full path"
+        )
+    try:
+        answer = subprocess.run(
+            [command, "--version"], capture_output=True, text=True, timeout=VERSION_TIMEOUT_S, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise InvalidArgument(
+            f"{command} --version did not answer within {VERSION_TIMEOUT_S:.0f} s; {BY_HAND}"
+        ) from error
+    except OSError as error:
+        raise InvalidArgument(f"{command}: {error.strerror}; {BY_HAND}") from error
+    text = answer.stdout + answer.stderr
+    found = recognise(text)
+    if found is None:
+        first = text.strip().splitlines()[0] if text.strip() else "nothing"
+        raise Unsupported(f"{command} --version says {first!r}: not a launcher that ECO knows; {BY_HAND}")
+    return found
+
+
+def parse(words: Sequence[str], launcher: Launcher | None = None) -> LauncherLine:
+    """Splits a whole command line. Every part must have a program."""
+    line = parse_prefix(words, launcher)
+    for part in line.parts:
+        if not part.program:
+            raise InvalidArgument(
+                f"no program in {' '.join(words)!r}: expected LAUNCHER [options] PROGRAM [arguments]"
+            )
+    return line
+
+
+def parse_prefix(words: Sequence[str], launcher: Launcher | None = None) -> LauncherLine:
+    """Splits a command line that may lack the program (eco characterize, tune and bench bring their own)."""
+    if not words:
+        raise InvalidArgument("no launcher given: expected, for example, -- mpirun -n 8")
+    known = launcher or detect(words[0])
+    parts: list[Part] = []
+    rest = list(words[1:])
+    while True:
+        part, rest, more = _part(rest, known, words[0])
+        parts.append(part)
+        if not more:
+            return LauncherLine(words[0], known, tuple(parts))
+
+
+def _part(words: list[str], launcher: Launcher, command: str) -> tuple[Part, list[str], bool]:
+    """One program's options and words, what follows its separator, and whether there was one."""
+    options: list[str] = []
+    while words and words[0].startswith("-") and words[0] not in ("-", launcher.separator):
+        count = _width(words, launcher, command)
+        if count > len(words):
+            raise InvalidArgument(
+                f"{command}: option {words[0]} needs {count - 1} value(s), the line ends before"
+            )
+        options += words[:count]
+        ended = words[0] == "--"
+        words = words[count:]
+        if ended:
+            break
+    if launcher.separator in words:
+        end = words.index(launcher.separator)
+        return Part(tuple(options), tuple(words[:end])), words[end + 1 :], True
+    return Part(tuple(options), tuple(words)), [], False
+
+
+def _width(words: list[str], launcher: Launcher, command: str) -> int:
+    """How many words the option at the front takes, itself included."""
+    word = words[0]
+    if word == "--":
+        return 1
+    if launcher.dashes == "getopt" and not word.startswith("--"):
+        return _width_of_letters(word, launcher, command)
+    name, equals, value = word.lstrip("-").partition("=")
+    if name in launcher.file_options:
+        raise Unsupported(
+            f"{command} {word}: its programs are named in a file that ECO doesn't rewrite; {BY_HAND}"
+        )
+    if name in launcher.pair:  # NAME VALUE, or NAME=VALUE in one word
+        if equals:
+            return 1 if "=" in value else 2
+        return 2 if len(words) > 1 and "=" in words[1] else 3
+    if name in launcher.optional:
+        return 1
+    if name not in launcher.values:
+        raise Unsupported(
+            f"{command}: option {word} is not in ECO's table for {launcher.family} {launcher.versions}, "
+            f"so it can't tell where the program begins; {BY_HAND}"
+        )
+    count = launcher.values[name]
+    if equals and count == 0:
+        return 1
+    return 1 + count - (1 if equals else 0)
+
+
+def _width_of_letters(word: str, launcher: Launcher, command: str) -> int:
+    """`-n 4`, `-n4`, `-ul`, `-uln4`: letters of a getopt line."""
+    for i, letter in enumerate(word[1:], start=1):
+        if letter in launcher.optional:
+            return 1  # its value, if any, is in the same word
+        if letter not in launcher.values:
+            raise Unsupported(
+                f"{command}: option -{letter} in {word} is not in ECO's table for {launcher.family}, "
+                f"so it can't tell where the program begins; {BY_HAND}"
+            )
+        if launcher.values[letter]:
+            return 1 if len(word) > i + 1 else 2
+    return 1
+
+
+@dataclass(frozen=True)
+class Installation:
+    """Where the launcher's MPI library lies."""
+
+    library: str  # "openmpi", "mpich"
+    prefix: Path
+    library_dir: Path | None  # None: the loader finds it by itself
+
+
+#: What each backend's programs are linked to.
+_SONAMES = {"openmpi": ("libmpi.so.40",), "mpich": ("libmpi.so.12",)}
+
+
+def installation(line: LauncherLine, library: str | None = None) -> Installation:
+    """The library whose programs this launcher starts. A launcher of no library (srun) needs to be told."""
+    name = library or line.launcher.library
+    if name is None:
+        raise InvalidArgument(
+            f"{line.command} starts programs of any MPI: say which with --library openmpi or mpich"
+        )
+    if name not in _SONAMES:
+        raise InvalidArgument(f"--library {name}: expected one of {', '.join(sorted(_SONAMES))}")
+    launcher = shutil.which(line.command)
+    if launcher is None:
+        raise InvalidArgument(f"{line.command}: no such launcher on PATH")
+    # The launcher may be a link to a wrapper elsewhere (Debian's alternatives): its own directory comes first.
+    prefixes = [Path(launcher).absolute().parent.parent, Path(launcher).resolve().parent.parent]
+    for prefix in prefixes:
+        for directory in (prefix / "lib", prefix / "lib64"):
+            if any((directory / soname).exists() for soname in _SONAMES[name]):
+                return Installation(name, prefix, directory)
+    return Installation(name, prefixes[-1], None)
+
+
+def library_environment(where: Installation) -> dict[str, str]:
+    """What a program linked by soname alone needs to find the library."""
+    if where.library_dir is None:
+        return {}
+    inherited = os.environ.get("LD_LIBRARY_PATH")
+    return {"LD_LIBRARY_PATH": str(where.library_dir) + (f":{inherited}" if inherited else "")}
+
+
+def fortran_library(program: Sequence[str]) -> str | None:
+    """The Fortran MPI library that this executable needs, if any; scripts and missing files need none."""
+    path = shutil.which(program[0]) if program else None
+    if path is None:
+        return None
+    try:
+        with open(path, "rb") as file:
+            if file.read(4) != b"\x7fELF":
+                return None
+        listing = subprocess.run(
+            ["ldd", path], capture_output=True, text=True, timeout=20, check=False
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    pattern = re.compile(r"^\s*((?:" + "|".join(_tables()[1]) + r")\S*)", re.MULTILINE)
+    match = pattern.search(listing)
+    return match.group(1) if match else None
+
+
+def why_native(line: LauncherLine) -> str | None:
+    """Why this job must run without ECO as a whole, if it must.
+
+    Fortran entries bypass the C ones in some libraries, so a rank that calls from Fortran and a rank that calls from
+    C could choose differently; ECO doesn't serve Fortran yet.
+    """
+    for part in line.parts:
+        program = part.program[1:] if is_wrapped(part.program) else part.program
+        found = fortran_library(program)
+        if found:
+            return f"{program[0]} uses MPI from Fortran ({found}), which ECO doesn't serve yet"
+    return None

@@ -1,0 +1,1 @@
+"""Results: the records that eco bench writes, and how they are shown."""

@@ -1,0 +1,273 @@
+"""Results of eco bench: one record per cell of the grid, every raw sample beside them.
+
+    results = Results(records, samples, provenance)
+    results.write(path)                      # {"schema": "eco.bench", "version": 1, "records": [...], "samples": [...]}
+    again = Results.read(path)
+
+A cell is one collective at one size, placement, network and library; its record compares stock with ECO over paired
+launches. The keys are a public interface: programs read these files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from eco import stats
+from eco.errors import CorruptFile, InvalidArgument
+
+SCHEMA = "eco.bench"
+VERSION = 1
+
+#: The twelve operations, as users name them.
+COLLECTIVES = (
+    "broadcast",
+    "barrier",
+    "reduce",
+    "allreduce",
+    "reduce_scatter",
+    "reduce_scatter_block",
+    "scatter",
+    "gather",
+    "allgather",
+    "alltoall",
+    "scan",
+    "exscan",
+)
+
+DEFAULT_SIZES = "8,1KiB,16KiB,128KiB,1MiB"
+
+_UNITS = {"": 1, "b": 1, "kib": 1024, "mib": 1024**2, "gib": 1024**3, "kb": 1000, "mb": 10**6, "gb": 10**9,
+          "k": 1024, "m": 1024**2, "g": 1024**3}  # fmt: skip
+
+
+def parse_size(text: str) -> int:
+    """Bytes: `8`, `16KiB` (1024), `16kB` (1000), `1MiB`, `1.5 MiB`; `16k` and `1M` are binary, as benchmarks use them."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
+    if not match or match.group(2).lower() not in _UNITS:
+        raise InvalidArgument(
+            f"size {text!r}: expected a number with B, KiB, MiB, GiB, kB, MB or GB, like 16KiB"
+        )
+    value = float(match.group(1)) * _UNITS[match.group(2).lower()]
+    if value != int(value):
+        raise InvalidArgument(f"size {text!r} is {value} bytes: a fraction of a byte")
+    return int(value)
+
+
+def parse_sizes(text: str) -> list[int]:
+    """A comma-separated list of sizes, ascending, each once."""
+    sizes = sorted({parse_size(word) for word in text.split(",") if word.strip()})
+    if not sizes:
+        raise InvalidArgument("no sizes given: expected a list like 8,16KiB,1MiB")
+    return sizes
+
+
+def parse_ops(text: str) -> list[str]:
+    """A comma-separated list of operations, in the order given, each once; `all` is all twelve."""
+    names = [word.strip() for word in text.split(",") if word.strip()]
+    if names == ["all"]:
+        return list(COLLECTIVES)
+    unknown = [name for name in names if name not in COLLECTIVES]
+    if unknown or not names:
+        raise InvalidArgument(
+            f"operation {', '.join(unknown) or text!r}: expected some of {', '.join(COLLECTIVES)}"
+        )
+    return list(dict.fromkeys(names))
+
+
+def size_text(size: int) -> str:
+    """The shortest exact form: 8 B, 16 KiB, 1 MiB, 16000 B."""
+    for unit, factor in (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024)):
+        if size >= factor and size % factor == 0:
+            return f"{size // factor} {unit}"
+    return f"{size} B"
+
+
+def seconds_text(seconds: float) -> str:
+    """Three digits with a unit."""
+    for unit, factor in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= factor:
+            value = seconds / factor
+            return f"{value:.0f} {unit}" if value >= 100 else f"{value:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+#: (network, library, placement, collective, bytes)
+Cell = tuple[str, str, str, str, int]
+
+
+@dataclass(frozen=True)
+class Record:
+    """One cell: stock against ECO."""
+
+    collective: str
+    bytes: int
+    ranks: int
+    placement: str
+    network: str
+    library: str
+    stock_median_s: float
+    eco_median_s: float
+    stock_min_s: float
+    eco_min_s: float
+    ratio_low: float
+    ratio_high: float
+    bound_s: float | None
+    launches: int
+    algorithm: str
+
+    @property
+    def cell(self) -> Cell:
+        return (self.network, self.library, self.placement, self.collective, self.bytes)
+
+    def title(self) -> str:
+        return f"{self.collective} {size_text(self.bytes)} ({self.library}, {self.placement}, {self.network})"
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """All timed calls of one cell in one launch, in order."""
+
+    collective: str
+    bytes: int
+    placement: str
+    network: str
+    library: str
+    launch: int
+    mode: str  # "stock" or "eco"
+    order: int  # position of this launch in the whole interleaved series
+    seconds: tuple[float, ...]
+
+    @property
+    def cell(self) -> Cell:
+        return (self.network, self.library, self.placement, self.collective, self.bytes)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"seconds": list(self.seconds)}
+
+
+@dataclass(frozen=True)
+class Results:
+    """A results file."""
+
+    records: tuple[Record, ...]
+    samples: tuple[Sample, ...]
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "version": VERSION,
+            **self.provenance,
+            "records": [record.to_dict() for record in self.records],
+            "samples": [sample.to_dict() for sample in self.samples],
+        }
+
+    def ratio(self, record: Record) -> stats.Ratio:
+        """The paired ratio behind a record, from its samples."""
+        stock, eco = launches_of(self.samples, record.cell)
+        return stats.ratio_of_launches(stock, eco)
+
+    def write(self, path: Path) -> None:
+        write_json(path, self.to_dict())
+
+    @staticmethod
+    def read(path: Path) -> Results:
+        document = read_json(path, SCHEMA, VERSION)
+        try:
+            records = tuple(
+                Record(**{f.name: entry[f.name] for f in fields(Record)}) for entry in document["records"]
+            )
+            samples = tuple(
+                Sample(
+                    **{f.name: entry[f.name] for f in fields(Sample)} | {"seconds": tuple(entry["seconds"])}
+                )
+                for entry in document["samples"]
+            )
+        except (KeyError, TypeError) as error:
+            raise CorruptFile(f"{path}: a record lacks {error}; run eco bench again") from error
+        known = ("schema", "version", "records", "samples")
+        return Results(records, samples, {k: v for k, v in document.items() if k not in known})
+
+
+def launches_of(
+    samples: Sequence[Sample], cell: Cell
+) -> tuple[list[tuple[float, ...]], list[tuple[float, ...]]]:
+    """The paired launches of one cell: stock and ECO, in the order of their numbers; unpaired ones are an error."""
+    by_mode: dict[str, dict[int, tuple[float, ...]]] = {"stock": {}, "eco": {}}
+    for sample in samples:
+        if sample.cell == cell:
+            by_mode[sample.mode][sample.launch] = sample.seconds
+    if by_mode["stock"].keys() != by_mode["eco"].keys():
+        raise CorruptFile(
+            f"{cell}: stock launches {sorted(by_mode['stock'])} and ECO launches {sorted(by_mode['eco'])}"
+        )
+    numbers = sorted(by_mode["stock"])
+    return [by_mode["stock"][i] for i in numbers], [by_mode["eco"][i] for i in numbers]
+
+
+def record_of(
+    samples: Sequence[Sample], cell: Cell, ranks: int, bound_s: float | None, algorithm: str
+) -> Record:
+    """The record of one cell. Medians are medians over launches of each launch's median; minima are of single calls."""
+    stock, eco = launches_of(samples, cell)
+    estimate = stats.ratio_of_launches(stock, eco)
+    network, library, placement, collective, size = cell
+    return Record(
+        collective=collective,
+        bytes=size,
+        ranks=ranks,
+        placement=placement,
+        network=network,
+        library=library,
+        stock_median_s=stats.median([stats.median(launch) for launch in stock]),
+        eco_median_s=stats.median([stats.median(launch) for launch in eco]),
+        stock_min_s=min(min(launch) for launch in stock),
+        eco_min_s=min(min(launch) for launch in eco),
+        ratio_low=estimate.low,
+        ratio_high=estimate.high,
+        bound_s=bound_s,
+        launches=estimate.launches,
+        algorithm=algorithm,
+    )
+
+
+def write_json(path: Path, document: dict[str, Any]) -> None:
+    """Atomically: a reader sees the old file or the new one, never half of one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(json.dumps(document, indent=1) + "\n")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read_json(path: Path, schema: str, version: int) -> dict[str, Any]:
+    """A versioned file, or the reason why it is none. Throws CorruptFile."""
+    try:
+        document = json.loads(path.read_text())
+    except OSError as error:
+        raise CorruptFile(f"{path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise CorruptFile(f"{path}: not JSON ({error}); it may be truncated") from error
+    found = (document.get("schema"), document.get("version")) if isinstance(document, dict) else (None, None)
+    if found != (schema, version):
+        raise CorruptFile(f"{path}: expected {schema} version {version}, found {found[0]} version {found[1]}")
+    return dict(document)
+
+
+def grouped(records: Sequence[Record]) -> dict[tuple[str, str, str], list[Record]]:
+    """Records by (network, library, placement), in their order."""
+    groups: dict[tuple[str, str, str], list[Record]] = {}
+    for record in records:
+        groups.setdefault((record.network, record.library, record.placement), []).append(record)
+    return groups
