@@ -22,7 +22,7 @@ struct Row {
   double predicted_s = 0;
   double measured_s = 0;
   double native_s = 0;
-  std::string reason;  // "predicted 4.1x, measured 3.9x", "native not sampled", ...
+  std::string reason;  // "measured 3.9x", "native not sampled", ...
 };
 
 struct Entry {
@@ -32,15 +32,21 @@ struct Entry {
 };
 
 struct PlanTable {
+  // What the table was made for. Files made for something else are not taken from the cache.
+  std::string network;            // Network::fingerprint()
+  std::string library;            // Native::library(), whose costs were measured
+  std::vector<int> host_of_rank;  // of the network
   std::vector<Entry> entries;
 
+  const Entry* find_entry(coll::Collective collective, int root_subnet) const;
   const Row* find_row(coll::Collective collective, int root_subnet, std::size_t bytes) const;
   const algo::Recipe* lookup(coll::Collective collective, int root_subnet, std::size_t bytes) const;
+  // True if no row holds a recipe.
+  bool is_all_native() const;
 
   // Versioned JSON ("eco.plan", 1). from_json throws CorruptFile with the reason.
   std::string to_json() const;
   static PlanTable from_json(std::string_view text);
-  bool empty() const { return entries.empty(); }
 };
 
 }  // namespace eco::plan

@@ -1,7 +1,10 @@
 // What the user set, parsed once. One table (options.cc) gives ECO_* variables, flags and their documentation.
+//
+//   const Options options = parse_options([](std::string_view v) { return from_environment(v); });
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -16,15 +19,21 @@ enum class MeasurePolicy { never, automatic };  // ECO_MEASURE: may a job measur
 struct Options {
   Mode mode = Mode::on;
   std::string network_file;                          // ECO_NETWORK: use this file instead of the remembered network
-  std::string cache_dir;                             // ECO_CACHE_DIR
+  std::string plan_file;                             // ECO_PLAN: use this decision table instead of making one
+  std::string cache_dir;                             // ECO_CACHE_DIR: where networks and plans are remembered
   std::string host_id;                               // ECO_HOST_ID: replaces boot id and namespace (set by the lab)
   MeasurePolicy measure = MeasurePolicy::automatic;  // ECO_MEASURE=never|auto
-  double budget_s = 5;                               // ECO_BUDGET: for measuring in a job, all communicators together; 0: no limit
-  int max_communicators = 64;                        // ECO_MAX_COMMUNICATORS: armed at a time
-  std::vector<std::string> disable;                  // ECO_DISABLE=allreduce,...
-  std::string report_file;                           // ECO_REPORT
-  bool quiet = false;                                // ECO_QUIET: no line at exit
-  double stall_s = 60;                               // ECO_STALL: say who is awaited after this long; 0: never
+  double budget_s = 5;          // ECO_BUDGET: for measuring in a job, all communicators together; 0: no limit
+  int max_communicators = 64;   // ECO_MAX_COMMUNICATORS: armed at a time
+  int arm_after = 3;            // ECO_ARM_AFTER: blocking collectives of a communicator that pass before it is armed
+  std::vector<std::string> disable;  // ECO_DISABLE=allreduce,...
+  std::string report_file;           // ECO_REPORT
+  bool quiet = false;                // ECO_QUIET: no line at exit
+  double stall_s = 60;               // ECO_STALL: say who is awaited after this long; 0: never
+
+  bool is_disabled(std::string_view collective) const;
+  // Of what must be equal on all ranks. Files are not in it (one rank reads them), nor what only diagnoses.
+  std::uint64_t agreed_digest() const;
 };
 
 struct OptionDoc {

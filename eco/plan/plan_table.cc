@@ -1,0 +1,187 @@
+#include "eco/plan/plan_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "eco/algo/algorithm.h"
+#include "eco/base/errors.h"
+#include "eco/base/json_file.h"
+
+namespace eco::plan {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr const char* kSchema = "eco.plan";
+constexpr int kVersion = 1;
+
+[[noreturn]] void refuse(const std::string& where, const std::string& what) {
+  throw CorruptFile("plan: " + where + ": " + what + "; make it again with eco tune");
+}
+
+const json& field(const json& object, const char* key, const std::string& where) {
+  if (!object.is_object()) refuse(where, "is not an object");
+  const auto found = object.find(key);
+  if (found == object.end()) refuse(where, std::string("field '") + key + "' is missing");
+  return *found;
+}
+
+std::string text_of(const json& object, const char* key, const std::string& where) {
+  const json& value = field(object, key, where);
+  if (!value.is_string()) refuse(where, std::string("field '") + key + "' is not a text");
+  return value.get<std::string>();
+}
+
+// A whole number of at most `limit`.
+std::uint64_t whole(const json& value, const std::string& where, std::uint64_t limit) {
+  if (!value.is_number_unsigned()) refuse(where, "is not a whole number of 0 or more");
+  const auto number = value.get<std::uint64_t>();
+  if (number > limit) refuse(where, std::to_string(number) + " is more than " + std::to_string(limit));
+  return number;
+}
+
+double seconds_of(const json& object, const char* key, const std::string& where) {
+  const json& value = field(object, key, where);
+  if (!value.is_number()) refuse(where, std::string("field '") + key + "' is not a number");
+  const double seconds = value.get<double>();
+  if (!std::isfinite(seconds) || seconds < 0) refuse(where, std::string("field '") + key + "' is not a time");
+  return seconds;
+}
+
+const json& array_of(const json& object, const char* key, const std::string& where) {
+  const json& value = field(object, key, where);
+  if (!value.is_array()) refuse(where, std::string("field '") + key + "' is not a list");
+  return value;
+}
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;
+constexpr std::uint64_t kMostRanks = std::uint64_t{1} << 30;
+
+Row row_from(const json& object, const std::string& where) {
+  Row row;
+  row.up_to_bytes = whole(field(object, "up_to_bytes", where), where + ".up_to_bytes", kMostBytes);
+  const json& recipe = field(object, "recipe", where);
+  if (!recipe.is_null()) {
+    try {
+      row.recipe = algo::parse_recipe(text_of(object, "recipe", where));
+    } catch (const InvalidArgument& error) {
+      refuse(where, error.what());
+    }
+  }
+  row.predicted_s = seconds_of(object, "predicted_s", where);
+  row.measured_s = seconds_of(object, "measured_s", where);
+  row.native_s = seconds_of(object, "native_s", where);
+  row.reason = text_of(object, "reason", where);
+  return row;
+}
+
+// An entry's recipes must exist here and do what the entry says.
+void check_recipe(const algo::Recipe& recipe, coll::Collective collective, const std::string& where) {
+  const algo::Algorithm* algorithm = algo::find(recipe.algorithm);
+  if (algorithm == nullptr) refuse(where, "this build has no algorithm '" + recipe.algorithm + "'");
+  if (algorithm->collective() != collective) {
+    refuse(where, "'" + recipe.algorithm + "' is no " + std::string(coll::name(collective)));
+  }
+}
+
+Entry entry_from(const json& object, const std::string& where) {
+  Entry entry;
+  const std::string name = text_of(object, "collective", where);
+  const auto collective = coll::collective_from_name(name);
+  if (!collective) refuse(where, "unknown collective '" + name + "'");
+  entry.collective = *collective;
+  entry.root_subnet =
+      static_cast<int>(whole(field(object, "root_subnet", where), where + ".root_subnet", kMostRanks));
+  for (const json& row : array_of(object, "rows", where)) {
+    const std::string here = where + ".rows[" + std::to_string(entry.rows.size()) + "]";
+    entry.rows.push_back(row_from(row, here));
+    if (entry.rows.back().recipe) check_recipe(*entry.rows.back().recipe, entry.collective, here);
+    const std::size_t n = entry.rows.size();
+    if (n > 1 && entry.rows[n - 1].up_to_bytes <= entry.rows[n - 2].up_to_bytes) {
+      refuse(here, "up_to_bytes does not rise");
+    }
+  }
+  return entry;
+}
+
+ordered_json to_json_object(const Row& row) {
+  ordered_json object;
+  object["up_to_bytes"] = row.up_to_bytes;
+  object["recipe"] = row.recipe ? ordered_json(row.recipe->text()) : ordered_json(nullptr);
+  object["predicted_s"] = row.predicted_s;
+  object["measured_s"] = row.measured_s;
+  object["native_s"] = row.native_s;
+  object["reason"] = row.reason;
+  return object;
+}
+
+}  // namespace
+
+const Entry* PlanTable::find_entry(coll::Collective collective, int root_subnet) const {
+  for (const Entry& entry : entries) {
+    if (entry.collective == collective && entry.root_subnet == root_subnet) return &entry;
+  }
+  return nullptr;
+}
+
+const Row* PlanTable::find_row(coll::Collective collective, int root_subnet, std::size_t bytes) const {
+  const Entry* entry = find_entry(collective, root_subnet);
+  if (entry == nullptr) return nullptr;
+  const auto row = std::lower_bound(entry->rows.begin(), entry->rows.end(), bytes,
+                                    [](const Row& a, std::size_t b) { return a.up_to_bytes < b; });
+  return row == entry->rows.end() ? nullptr : &*row;
+}
+
+const algo::Recipe* PlanTable::lookup(coll::Collective collective, int root_subnet, std::size_t bytes) const {
+  const Row* row = find_row(collective, root_subnet, bytes);
+  return row != nullptr && row->recipe ? &*row->recipe : nullptr;
+}
+
+bool PlanTable::is_all_native() const {
+  for (const Entry& entry : entries) {
+    for (const Row& row : entry.rows) {
+      if (row.recipe) return false;
+    }
+  }
+  return true;
+}
+
+std::string PlanTable::to_json() const {
+  ordered_json file;
+  file["schema"] = kSchema;
+  file["version"] = kVersion;
+  file["network"] = network;
+  file["library"] = library;
+  file["host_of_rank"] = host_of_rank;
+  file["entries"] = ordered_json::array();
+  for (const Entry& entry : entries) {
+    ordered_json object;
+    object["collective"] = coll::name(entry.collective);
+    object["root_subnet"] = entry.root_subnet;
+    object["rows"] = ordered_json::array();
+    for (const Row& row : entry.rows) object["rows"].push_back(to_json_object(row));
+    file["entries"].push_back(std::move(object));
+  }
+  return file.dump(1) + "\n";
+}
+
+PlanTable PlanTable::from_json(std::string_view text) {
+  const json file = base::parse_document(text, "plan", kSchema, kVersion);
+  PlanTable table;
+  table.network = text_of(file, "network", "file");
+  table.library = text_of(file, "library", "file");
+  for (const json& host : array_of(file, "host_of_rank", "file")) {
+    table.host_of_rank.push_back(static_cast<int>(whole(host, "file.host_of_rank", kMostRanks)));
+  }
+  for (const json& object : array_of(file, "entries", "file")) {
+    const std::string where = "entries[" + std::to_string(table.entries.size()) + "]";
+    Entry entry = entry_from(object, where);
+    if (table.find_entry(entry.collective, entry.root_subnet) != nullptr) refuse(where, "stands twice");
+    table.entries.push_back(std::move(entry));
+  }
+  return table;
+}
+
+}  // namespace eco::plan

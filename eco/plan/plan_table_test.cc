@@ -1,0 +1,104 @@
+#include "eco/plan/plan_table.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "eco/base/errors.h"
+
+namespace eco::plan {
+namespace {
+
+PlanTable example() {
+  PlanTable table;
+  table.network = "f00d";
+  table.library = "loopback";
+  table.host_of_rank = {0, 1, 2};
+  Entry entry;
+  entry.collective = coll::Collective::broadcast;
+  entry.root_subnet = 1;
+  entry.rows.push_back({64, std::nullopt, 0, 0, 1e-4, "native is faster"});
+  algo::Recipe recipe;
+  recipe.algorithm = "broadcast/subnets";
+  recipe.params.segment_bytes = 1392;
+  recipe.params.order = {1, 0};
+  entry.rows.push_back({16384, recipe, 0.004, 0.0042, 0.015, "measured 3.6x"});
+  table.entries.push_back(entry);
+  return table;
+}
+
+TEST(PlanTable, LooksUpTheRowThatHoldsTheSize) {
+  const PlanTable table = example();
+  const auto lookup = [&](std::size_t bytes) { return table.lookup(coll::Collective::broadcast, 1, bytes); };
+  EXPECT_EQ(lookup(0), nullptr);
+  EXPECT_EQ(lookup(64), nullptr);
+  ASSERT_NE(lookup(65), nullptr);
+  EXPECT_EQ(lookup(65)->params.segment_bytes, 1392u);
+  EXPECT_NE(lookup(16384), nullptr);
+  EXPECT_EQ(lookup(16385), nullptr) << "beyond the last row is native";
+  EXPECT_EQ(table.lookup(coll::Collective::broadcast, 0, 1000), nullptr) << "another root class";
+  EXPECT_EQ(table.lookup(coll::Collective::allreduce, 1, 1000), nullptr) << "another collective";
+  EXPECT_FALSE(table.is_all_native());
+}
+
+TEST(PlanTable, SurvivesItsFile) {
+  const PlanTable table = example();
+  const PlanTable again = PlanTable::from_json(table.to_json());
+  EXPECT_EQ(again.to_json(), table.to_json());
+  EXPECT_EQ(again.host_of_rank, table.host_of_rank);
+  ASSERT_EQ(again.entries.size(), 1u);
+  ASSERT_EQ(again.entries[0].rows.size(), 2u);
+  EXPECT_FALSE(again.entries[0].rows[0].recipe);
+  EXPECT_EQ(*again.entries[0].rows[1].recipe, *table.entries[0].rows[1].recipe);
+  EXPECT_EQ(again.entries[0].rows[1].reason, "measured 3.6x");
+}
+
+struct BadFile {
+  std::string from;  // text in the good file
+  std::string to;    // what stands there instead
+  std::string says;  // part of the reason
+};
+
+TEST(PlanTable, RefusesBadFilesWithTheReason) {
+  const std::string good = example().to_json();
+  const BadFile cases[] = {
+      {"eco.plan", "eco.network", "schema"},
+      {"\"version\": 1", "\"version\": 2", "version 2"},
+      {"\"version\": 1", "\"version\": \"1\"", "version"},
+      {"\"entries\"", "\"entrees\"", "'entries' is missing"},
+      {"\"broadcast\"", "\"broadcats\"", "broadcats"},
+      {"\"up_to_bytes\": 16384", "\"up_to_bytes\": 64", "does not rise"},
+      {"\"up_to_bytes\": 16384", "\"up_to_bytes\": -1", "whole number"},
+      {"\"up_to_bytes\": 16384", "\"up_to_bytes\": 1e300", "whole number"},
+      {"broadcast/subnets ", "broadcast/nonsense ", "nonsense"},
+      {"broadcast/subnets ", "allreduce/subnets ", "is no broadcast"},
+      {"segment=", "segmnt=", "segmnt"},
+      {"\"native_s\": 0.015", "\"native_s\": -1", "not a time"},
+      {"\"native_s\": 0.015", "\"native_s\": null", "not a number"},
+      {"\"root_subnet\": 1", "\"root_subnet\": 99999999999", "more than"},
+  };
+  for (const BadFile& bad : cases) {
+    std::string text = good;
+    const auto at = text.find(bad.from);
+    ASSERT_NE(at, std::string::npos) << bad.from;
+    text.replace(at, bad.from.size(), bad.to);
+    try {
+      PlanTable::from_json(text);
+      FAIL() << "accepted " << bad.to;
+    } catch (const CorruptFile& error) {
+      EXPECT_NE(std::string(error.what()).find(bad.says), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(PlanTable, RefusesEveryTruncation) {
+  const std::string good = example().to_json();
+  for (std::size_t length = 0; length + 2 < good.size(); length += 7) {
+    EXPECT_THROW(PlanTable::from_json(good.substr(0, length)), CorruptFile) << length;
+  }
+  EXPECT_THROW(PlanTable::from_json("[]"), CorruptFile);
+  EXPECT_THROW(PlanTable::from_json("null"), CorruptFile);
+}
+
+}  // namespace
+}  // namespace eco::plan

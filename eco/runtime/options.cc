@@ -1,0 +1,145 @@
+#include "eco/runtime/options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "eco/base/errors.h"
+#include "eco/base/json_file.h"
+#include "eco/coll/problem.h"
+
+namespace eco::runtime {
+namespace {
+
+// Sets one option from its text; false if the text is not among the allowed values.
+using Apply = bool (*)(const std::string& text, Options& options);
+
+struct Entry {
+  OptionDoc doc;
+  Apply apply;
+};
+
+template <class Number>
+bool parse_number(const std::string& text, Number least, Number most, Number& number) {
+  const char* end = text.data() + text.size();
+  Number parsed{};
+  const auto result = std::from_chars(text.data(), end, parsed);
+  if (text.empty() || result.ec != std::errc() || result.ptr != end || !(parsed >= least) || !(parsed <= most)) {
+    return false;
+  }
+  number = parsed;
+  return true;
+}
+
+bool set_mode(const std::string& text, Options& options) {
+  if (text == "on") options.mode = Mode::on;
+  else if (text == "off") options.mode = Mode::off;
+  else if (text == "observe") options.mode = Mode::observe;
+  else return false;
+  return true;
+}
+
+bool set_measure(const std::string& text, Options& options) {
+  if (text == "never") options.measure = MeasurePolicy::never;
+  else if (text == "auto") options.measure = MeasurePolicy::automatic;
+  else return false;
+  return true;
+}
+
+bool set_quiet(const std::string& text, Options& options) {
+  if (text != "0" && text != "1") return false;
+  options.quiet = text == "1";
+  return true;
+}
+
+bool set_disable(const std::string& text, Options& options) {
+  std::vector<std::string> names;
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t end = std::min(text.find(',', start), text.size());
+    const std::string name = text.substr(start, end - start);
+    if (!coll::collective_from_name(name)) return false;
+    names.push_back(name);
+    start = end + 1;
+  }
+  // Sorted, so that the order in which they were typed makes no difference between ranks.
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  options.disable = std::move(names);
+  return true;
+}
+
+// A day is longer than any measurement or any useful warning.
+constexpr double kMostSeconds = 86400;
+// Beyond this many the libraries' own context ids run out.
+constexpr int kMostCommunicators = 65536;
+constexpr int kMostCalls = 1000000000;
+
+const std::vector<Entry>& entries() {
+  static const std::vector<Entry> table = {
+      {{"ECO", "on|off|observe", "off: the program runs as if ECO were not there; observe: native calls are timed"},
+       set_mode},
+      {{"ECO_NETWORK", "FILE", "the network as measured, instead of the remembered one of these hosts"},
+       [](const std::string& text, Options& o) { return o.network_file = text, !text.empty(); }},
+      {{"ECO_PLAN", "FILE", "the decision table to use as it is, instead of a remembered or new one"},
+       [](const std::string& text, Options& o) { return o.plan_file = text, !text.empty(); }},
+      {{"ECO_CACHE_DIR", "DIR", "where networks and plans are remembered (the user's cache directory)"},
+       [](const std::string& text, Options& o) { return o.cache_dir = text, !text.empty(); }},
+      {{"ECO_HOST_ID", "TEXT", "replaces boot id and network namespace when a host is recognised again"},
+       [](const std::string& text, Options& o) { return o.host_id = text, !text.empty(); }},
+      {{"ECO_MEASURE", "never|auto", "may a job measure what is not remembered (auto)"}, set_measure},
+      {{"ECO_BUDGET", "SECONDS", "for measuring in a job, all communicators together (5); 0: no limit"},
+       [](const std::string& text, Options& o) { return parse_number(text, 0.0, kMostSeconds, o.budget_s); }},
+      {{"ECO_MAX_COMMUNICATORS", "0..65536", "communicators with ECO under them at a time (64); the rest is native"},
+       [](const std::string& text, Options& o) {
+         return parse_number(text, 0, kMostCommunicators, o.max_communicators);
+       }},
+      {{"ECO_ARM_AFTER", "0..1000000000", "calls of a communicator that stay native before it is armed (3)"},
+       [](const std::string& text, Options& o) { return parse_number(text, 0, kMostCalls, o.arm_after); }},
+      {{"ECO_DISABLE", "NAME,...", "collectives that stay native: broadcast, barrier, allreduce"}, set_disable},
+      {{"ECO_REPORT", "FILE", "what was served and passed, as JSON, at exit"},
+       [](const std::string& text, Options& o) { return o.report_file = text, !text.empty(); }},
+      {{"ECO_QUIET", "0|1", "1: no line at exit"}, set_quiet},
+      {{"ECO_STALL", "SECONDS", "say who is awaited after this long without progress (60); 0: never"},
+       [](const std::string& text, Options& o) { return parse_number(text, 0.0, kMostSeconds, o.stall_s); }},
+  };
+  return table;
+}
+
+}  // namespace
+
+bool Options::is_disabled(std::string_view collective) const {
+  return std::find(disable.begin(), disable.end(), collective) != disable.end();
+}
+
+std::uint64_t Options::agreed_digest() const {
+  std::string text = std::to_string(static_cast<int>(mode)) + ';' + std::to_string(static_cast<int>(measure)) + ';' +
+                     std::to_string(budget_s) + ';' + std::to_string(max_communicators) + ';' +
+                     std::to_string(arm_after) + ';';
+  for (const std::string& name : disable) text += name + ',';
+  return std::stoull(base::digest(text), nullptr, 16);
+}
+
+const std::vector<OptionDoc>& option_docs() {
+  static const std::vector<OptionDoc> docs = [] {
+    std::vector<OptionDoc> list;
+    for (const Entry& entry : entries()) list.push_back(entry.doc);
+    return list;
+  }();
+  return docs;
+}
+
+Options parse_options(const std::function<std::optional<std::string>(std::string_view variable)>& lookup) {
+  Options options;
+  for (const Entry& entry : entries()) {
+    const std::optional<std::string> text = lookup(entry.doc.variable);
+    // `export ECO_NETWORK=` is how shells spell "not set".
+    if (!text || text->empty()) continue;
+    if (!entry.apply(*text, options)) {
+      throw InvalidArgument(std::string(entry.doc.variable) + "='" + *text + "' is not among " +
+                            std::string(entry.doc.values) + " (" + std::string(entry.doc.meaning) + ")");
+    }
+  }
+  return options;
+}
+
+}  // namespace eco::runtime

@@ -1,0 +1,97 @@
+#include "eco/runtime/options.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "eco/base/errors.h"
+
+namespace eco::runtime {
+namespace {
+
+Options parse(const std::map<std::string, std::string>& environment) {
+  return parse_options([&](std::string_view variable) -> std::optional<std::string> {
+    const auto found = environment.find(std::string(variable));
+    if (found == environment.end()) return std::nullopt;
+    return found->second;
+  });
+}
+
+TEST(Options, AreOnByDefault) {
+  const Options options = parse({});
+  EXPECT_EQ(options.mode, Mode::on);
+  EXPECT_EQ(options.budget_s, 5);
+  EXPECT_EQ(options.arm_after, 3);
+  EXPECT_TRUE(options.disable.empty());
+}
+
+TEST(Options, ReadEveryVariable) {
+  const Options options = parse({{"ECO", "observe"},
+                                 {"ECO_NETWORK", "n.json"},
+                                 {"ECO_PLAN", "p.json"},
+                                 {"ECO_CACHE_DIR", "c"},
+                                 {"ECO_HOST_ID", "h"},
+                                 {"ECO_MEASURE", "never"},
+                                 {"ECO_BUDGET", "2.5"},
+                                 {"ECO_MAX_COMMUNICATORS", "7"},
+                                 {"ECO_ARM_AFTER", "0"},
+                                 {"ECO_DISABLE", "broadcast,allreduce,broadcast"},
+                                 {"ECO_REPORT", "r.json"},
+                                 {"ECO_QUIET", "1"},
+                                 {"ECO_STALL", "0"}});
+  EXPECT_EQ(options.mode, Mode::observe);
+  EXPECT_EQ(options.network_file, "n.json");
+  EXPECT_EQ(options.plan_file, "p.json");
+  EXPECT_EQ(options.cache_dir, "c");
+  EXPECT_EQ(options.host_id, "h");
+  EXPECT_EQ(options.measure, MeasurePolicy::never);
+  EXPECT_EQ(options.budget_s, 2.5);
+  EXPECT_EQ(options.max_communicators, 7);
+  EXPECT_EQ(options.arm_after, 0);
+  EXPECT_EQ(options.disable, (std::vector<std::string>{"allreduce", "broadcast"}));
+  EXPECT_TRUE(options.is_disabled("broadcast"));
+  EXPECT_FALSE(options.is_disabled("barrier"));
+  EXPECT_EQ(options.report_file, "r.json");
+  EXPECT_TRUE(options.quiet);
+  EXPECT_EQ(options.stall_s, 0);
+}
+
+TEST(Options, AnEmptyVariableIsNotSet) { EXPECT_EQ(parse({{"ECO", ""}, {"ECO_BUDGET", ""}}).mode, Mode::on); }
+
+TEST(Options, RefuseWhatTheyDoNotKnow) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"ECO", "yes"},           {"ECO_BUDGET", "-1"},       {"ECO_BUDGET", "nan"},  {"ECO_BUDGET", "5s"},
+      {"ECO_ARM_AFTER", "1.5"}, {"ECO_DISABLE", "bcast"},   {"ECO_DISABLE", ","},   {"ECO_QUIET", "true"},
+      {"ECO_STALL", "1e9"},     {"ECO_MAX_COMMUNICATORS", "99999999999"}};
+  for (const auto& [variable, value] : cases) {
+    try {
+      parse({{variable, value}});
+      FAIL() << variable << "=" << value << " was accepted";
+    } catch (const InvalidArgument& error) {
+      EXPECT_NE(std::string(error.what()).find(variable + "='" + value + "'"), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(Options, TheDigestCoversWhatAllRanksMustShare) {
+  const std::uint64_t digest = parse({}).agreed_digest();
+  EXPECT_NE(digest, parse({{"ECO", "observe"}}).agreed_digest());
+  EXPECT_NE(digest, parse({{"ECO_DISABLE", "barrier"}}).agreed_digest());
+  EXPECT_NE(digest, parse({{"ECO_MEASURE", "never"}}).agreed_digest());
+  EXPECT_EQ(digest, parse({{"ECO_HOST_ID", "host-3"}, {"ECO_NETWORK", "n"}, {"ECO_QUIET", "1"}}).agreed_digest())
+      << "what differs between hosts by design is not compared";
+  EXPECT_EQ(parse({{"ECO_DISABLE", "barrier,broadcast"}}).agreed_digest(),
+            parse({{"ECO_DISABLE", "broadcast,barrier"}}).agreed_digest());
+}
+
+TEST(Options, AreDocumentedOnce) {
+  EXPECT_EQ(option_docs().size(), 13u);
+  for (const OptionDoc& doc : option_docs()) {
+    EXPECT_FALSE(doc.values.empty()) << doc.variable;
+    EXPECT_FALSE(doc.meaning.empty()) << doc.variable;
+  }
+}
+
+}  // namespace
+}  // namespace eco::runtime

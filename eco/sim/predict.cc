@@ -1,0 +1,342 @@
+// Map: Simulator holds the state of all ranks; advance(rank) is the Executor's loop in virtual time, and the three
+// on_... functions handle the three kinds of events. Read send() and on_hop() first: they are the cost model.
+#include "eco/sim/predict.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+#include "eco/base/assert.h"
+#include "eco/base/errors.h"
+#include "eco/sched/window.h"
+
+namespace eco::sim {
+namespace {
+
+// A point in virtual time, with the part of it that was not spent on transfers along the chain of causes.
+struct Moment {
+  double s = 0;
+  double latency_s = 0;
+  double overhead_s = 0;
+  double combine_s = 0;
+
+  Moment after_transfer(double seconds) const { return {s + seconds, latency_s, overhead_s, combine_s}; }
+  Moment after_latency(double seconds) const { return {s + seconds, latency_s + seconds, overhead_s, combine_s}; }
+  Moment after_overhead(double seconds) const { return {s + seconds, latency_s, overhead_s + seconds, combine_s}; }
+  Moment after_combine(double seconds) const { return {s + seconds, latency_s, overhead_s, combine_s + seconds}; }
+};
+
+// The later one is the cause.
+const Moment& later(const Moment& a, const Moment& b) { return b.s > a.s ? b : a; }
+
+enum class EventKind : std::uint8_t { hop, arrival, confirmation };
+
+struct Event {
+  double s = 0;
+  std::uint64_t created = 0;
+  std::uint32_t message = 0;
+  EventKind kind = EventKind::hop;
+};
+
+// For a heap whose front is the earliest event.
+bool is_after(const Event& a, const Event& b) { return a.s != b.s ? a.s > b.s : a.created > b.created; }
+
+struct Message {
+  std::uint32_t channel = 0;
+  sched::OpId send = 0;
+  std::uint32_t hop = 0;
+  std::size_t bytes = 0;
+  Moment first;  // when its first packet reaches the present hop; the receiver, once there
+  Moment last;   // when its last byte left the previous hop
+};
+
+// Messages of one (sender, receiver, channel) match in order, so at most one of the two sides is ahead.
+struct Channel {
+  int sender = 0;
+  int receiver = 0;
+  std::uint32_t route = 0;
+  std::vector<std::uint32_t> waiting;  // receives posted (operation ids) or messages arrived (indices)
+  std::size_t head = 0;
+  bool waiting_are_receives = false;
+
+  bool is_empty() const { return head == waiting.size(); }
+  std::uint32_t pop() {
+    const std::uint32_t front = waiting[head++];
+    if (is_empty()) {
+      waiting.clear();
+      head = 0;
+    }
+    return front;
+  }
+  void push(std::uint32_t item, bool is_receive) {
+    waiting_are_receives = is_receive;
+    waiting.push_back(item);
+  }
+};
+
+struct RankState {
+  sched::Window window;
+  Moment cpu;  // busy until then
+  bool synchronous = false;
+  int send_limit = 0;
+  std::vector<int> under_way;  // sends per peer; empty without a limit
+};
+
+class Simulator {
+ public:
+  Simulator(const net::GroupView& view, const std::vector<sched::Schedule>& schedules, const PredictOptions& options)
+      : view_(view), network_(*view.network), options_(options) {
+    const std::size_t n_ranks = schedules.size();
+    ECO_ASSERT(light, static_cast<int>(n_ranks) == view.n_ranks(), "one schedule per rank");
+    ranks_.reserve(n_ranks);
+    for (const sched::Schedule& schedule : schedules) {
+      ranks_.push_back({sched::Window(schedule, options.window_capacity, options.input_is_output), {}, false, 0, {}});
+      RankState& rank = ranks_.back();
+      rank.synchronous = schedule.window.synchronous;
+      rank.send_limit = schedule.window.messages_per_peer;
+      if (rank.send_limit > 0) rank.under_way.assign(n_ranks, 0);
+    }
+    free_.resize(network_.resources.size());
+    result_.resource_busy_s.assign(network_.resources.size(), 0.0);
+    events_.reserve(64 * n_ranks);
+    messages_.reserve(64 * n_ranks);
+  }
+
+  Prediction run() {
+    for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) advance(rank);
+    while (!events_.empty()) {
+      std::pop_heap(events_.begin(), events_.end(), is_after);
+      const Event event = events_.back();
+      events_.pop_back();
+      if (event.s > options_.stop_after_s) {
+        result_.finished = false;
+        break;
+      }
+      switch (event.kind) {
+        case EventKind::hop: on_hop(event.message); break;
+        case EventKind::arrival: on_arrival(event.message); break;
+        case EventKind::confirmation: on_confirmation(event.message); break;
+      }
+    }
+    return finish();
+  }
+
+ private:
+  void schedule_event(double s, std::uint32_t message, EventKind kind) {
+    events_.push_back({s, n_events_++, message, kind});
+    std::push_heap(events_.begin(), events_.end(), is_after);
+  }
+
+  // Everything that `rank` can start now, as the Executor does it: receives, then local work, then one send at a time.
+  void advance(int rank) {
+    RankState& state = ranks_[static_cast<std::size_t>(rank)];
+    for (bool progress = true; progress;) {
+      progress = false;
+      while (const auto id = state.window.take_ready(sched::OpKind::recv)) {
+        post_receive(rank, *id);
+        progress = true;
+      }
+      for (const sched::OpKind kind : {sched::OpKind::reduce, sched::OpKind::copy}) {
+        while (const auto id = state.window.take_ready(kind)) {
+          const std::size_t bytes = state.window.op(*id).target.bytes;
+          const double rate = kind == sched::OpKind::reduce ? network_.combine_bytes_per_s : network_.memory_bytes_per_s;
+          if (rate > 0) state.cpu = state.cpu.after_combine(static_cast<double>(bytes) / rate);
+          state.window.complete(*id);
+          progress = true;
+        }
+      }
+      const auto may_send = [&state](int peer) {
+        return state.send_limit == 0 || state.under_way[static_cast<std::size_t>(peer)] < state.send_limit;
+      };
+      while (const auto id = state.window.take_ready_send(may_send)) {
+        send(rank, *id);
+        progress = true;
+      }
+    }
+  }
+
+  void post_receive(int rank, sched::OpId id) {
+    RankState& state = ranks_[static_cast<std::size_t>(rank)];
+    const sched::Op& op = state.window.op(id);
+    Channel& channel = channels_[channel_index(op.peer, rank, op.channel)];
+    state.window.posted(id);
+    if (!channel.is_empty() && !channel.waiting_are_receives) {
+      const std::uint32_t message = channel.pop();
+      match(message, id, later(state.cpu, messages_[message].first));
+    } else {
+      channel.push(id, true);
+    }
+  }
+
+  void send(int rank, sched::OpId id) {
+    RankState& state = ranks_[static_cast<std::size_t>(rank)];
+    const sched::Op& op = state.window.op(id);
+    state.cpu = state.cpu.after_overhead(network_.send_overhead_s);
+    const std::uint32_t index = new_message();
+    Message& message = messages_[index];
+    message.channel = channel_index(rank, op.peer, op.channel);
+    message.send = id;
+    message.hop = 0;
+    message.bytes = op.source.bytes;
+    message.first = message.last = state.cpu;
+    ++result_.n_messages;
+    const int peer = op.peer;
+    state.window.posted(id);
+    if (state.synchronous) {
+      if (state.send_limit > 0) ++state.under_way[static_cast<std::size_t>(peer)];
+    } else {
+      state.window.complete(id);
+    }
+    schedule_event(message.first.s, index, EventKind::hop);
+  }
+
+  void on_hop(std::uint32_t index) {
+    Message& message = messages_[index];
+    const Channel& channel = channels_[message.channel];
+    const net::Route& route = routes_[channel.route];
+    if (message.hop == route.resources.size()) {  // only where a route crosses nothing at all
+      message.first = message.last.after_latency(route.latency_s);
+      schedule_event(message.first.s, index, EventKind::arrival);
+      return;
+    }
+    const auto resource = static_cast<std::size_t>(route.resources[message.hop]);
+    const double rate = network_.resources[resource].bytes_per_s;
+    const double bytes = static_cast<double>(message.bytes);
+    const double busy_s = bytes / rate;
+    const double packet_s = std::min(bytes, network_.packet_bytes) / rate;
+    const Moment start = later(message.first, free_[resource]);
+    Moment end = start.after_transfer(busy_s);
+    if (message.hop > 0) end = later(end, message.last.after_transfer(packet_s));
+    free_[resource] = start.after_transfer(busy_s);
+    result_.resource_busy_s[resource] += busy_s;
+    if (options_.keep_intervals) {
+      result_.intervals.push_back({static_cast<int>(resource), channel.sender, channel.receiver, message.bytes, start.s, end.s});
+    }
+    message.last = end;
+    if (++message.hop < route.resources.size()) {
+      message.first = start.after_transfer(packet_s);
+      schedule_event(message.first.s, index, EventKind::hop);
+    } else {
+      message.first = end.after_latency(route.latency_s);
+      schedule_event(message.first.s, index, EventKind::arrival);
+    }
+  }
+
+  void on_arrival(std::uint32_t index) {
+    Message& message = messages_[index];
+    Channel& channel = channels_[message.channel];
+    RankState& state = ranks_[static_cast<std::size_t>(channel.receiver)];
+    state.cpu = later(state.cpu, message.first).after_overhead(network_.receive_overhead_s);
+    if (!channel.is_empty() && channel.waiting_are_receives) {
+      const int receiver = channel.receiver;
+      match(index, channel.pop(), state.cpu);
+      advance(receiver);
+    } else {
+      message.first = state.cpu;  // the bytes are there from now on
+      channel.push(index, false);
+    }
+  }
+
+  // The receive `id` has its bytes at `when`.
+  void match(std::uint32_t index, sched::OpId id, const Moment& when) {
+    Message& message = messages_[index];
+    const Channel& channel = channels_[message.channel];
+    ranks_[static_cast<std::size_t>(channel.receiver)].window.complete(id);
+    if (ranks_[static_cast<std::size_t>(channel.sender)].synchronous) {
+      message.first = when.after_latency(routes_[channel.route].latency_s);
+      schedule_event(message.first.s, index, EventKind::confirmation);
+    } else {
+      free_messages_.push_back(index);
+    }
+  }
+
+  void on_confirmation(std::uint32_t index) {
+    const Message& message = messages_[index];
+    const Channel& channel = channels_[message.channel];
+    RankState& state = ranks_[static_cast<std::size_t>(channel.sender)];
+    state.cpu = later(state.cpu, message.first);
+    if (state.send_limit > 0) --state.under_way[static_cast<std::size_t>(channel.receiver)];
+    state.window.complete(message.send);
+    free_messages_.push_back(index);
+    advance(channel.sender);
+  }
+
+  std::uint32_t new_message() {
+    if (free_messages_.empty()) {
+      messages_.emplace_back();
+      return static_cast<std::uint32_t>(messages_.size() - 1);
+    }
+    const std::uint32_t index = free_messages_.back();
+    free_messages_.pop_back();
+    return index;
+  }
+
+  std::uint32_t channel_index(int sender, int receiver, int channel) {
+    const std::uint64_t n_ranks = ranks_.size();
+    const std::uint64_t key =
+        (static_cast<std::uint64_t>(channel) * n_ranks + static_cast<std::uint64_t>(sender)) * n_ranks +
+        static_cast<std::uint64_t>(receiver);
+    const auto [found, is_new] = channel_of_key_.try_emplace(key, static_cast<std::uint32_t>(channels_.size()));
+    if (is_new) {
+      channels_.push_back({sender, receiver, route_index(sender, receiver), {}, 0, false});
+    }
+    return found->second;
+  }
+
+  std::uint32_t route_index(int sender, int receiver) {
+    const int from = view_.host_of_rank[static_cast<std::size_t>(sender)];
+    const int to = view_.host_of_rank[static_cast<std::size_t>(receiver)];
+    const std::uint64_t key = static_cast<std::uint64_t>(from) * static_cast<std::uint64_t>(network_.n_hosts()) +
+                              static_cast<std::uint64_t>(to);
+    const auto [found, is_new] = route_of_hosts_.try_emplace(key, static_cast<std::uint32_t>(routes_.size()));
+    if (is_new) routes_.push_back(network_.route(from, to));
+    return found->second;
+  }
+
+  Prediction finish() {
+    Moment last;
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      const RankState& state = ranks_[rank];
+      result_.n_operations += state.window.n_completed();
+      result_.rank_end_s.push_back(state.cpu.s);
+      last = later(last, state.cpu);
+      if (result_.finished && !state.window.done()) {
+        throw InvalidArgument("the schedules can't end: rank " + std::to_string(rank) + " still has " +
+                              std::to_string(state.window.n_unfinished()) +
+                              " operations under way when nothing more happens; verify them first");
+      }
+    }
+    result_.seconds = result_.finished ? last.s : options_.stop_after_s;
+    result_.terms = {last.s - last.latency_s - last.overhead_s - last.combine_s, last.latency_s, last.overhead_s,
+                     last.combine_s};
+    const auto busiest = std::max_element(result_.resource_busy_s.begin(), result_.resource_busy_s.end());
+    if (busiest != result_.resource_busy_s.end() && *busiest > 0) {
+      result_.binding = static_cast<int>(busiest - result_.resource_busy_s.begin());
+    }
+    return std::move(result_);
+  }
+
+  const net::GroupView& view_;
+  const net::Network& network_;
+  const PredictOptions& options_;
+  std::vector<RankState> ranks_;
+  std::vector<Moment> free_;  // per resource
+  std::vector<Channel> channels_;
+  std::unordered_map<std::uint64_t, std::uint32_t> channel_of_key_;
+  std::vector<net::Route> routes_;
+  std::unordered_map<std::uint64_t, std::uint32_t> route_of_hosts_;
+  std::vector<Message> messages_;
+  std::vector<std::uint32_t> free_messages_;
+  std::vector<Event> events_;
+  std::uint64_t n_events_ = 0;
+  Prediction result_;
+};
+
+}  // namespace
+
+Prediction predict(const net::GroupView& view, const std::vector<sched::Schedule>& schedules,
+                   const PredictOptions& options) {
+  return Simulator(view, schedules, options).run();
+}
+
+}  // namespace eco::sim

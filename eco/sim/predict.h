@@ -1,0 +1,75 @@
+// What a set of schedules would take on a network: all ranks run in virtual time over the network's resources.
+//
+//   Prediction p = predict(view, schedules);
+//   p.seconds;                                     // when the last rank is done
+//   view.network->resources[p.binding].name;       // what carried the most
+//
+// Every rank walks its schedule through the same sched::Window as the Executor and starts operations in the same
+// order, so a choice of window or order is modelled by the very code that will run it. Pure and deterministic: events
+// at equal times are handled in the order in which they were created.
+//
+// The model of one message of b bytes:
+//   sender       its CPU is busy for send_overhead_s; an eager send is then complete (the socket holds the bytes)
+//   hop k        a first-in first-out server; messages are served in the order of their arrival there.
+//                The message passes on packet by packet: it reaches hop k+1 one packet after it started on hop k,
+//                occupies each hop for b / rate, and leaves hop k no sooner than one packet after hop k-1.
+//   receiver     latency_s after the last hop; its CPU is then busy for receive_overhead_s
+//   synchronous  the sender learns of the match one latency later
+// A bus is one server for both directions, so a route over two buses holds both. Rendezvous (messages beyond a
+// library's eager limit) is not in the model: candidates keep their segments below it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "eco/net/group_view.h"
+#include "eco/sched/schedule.h"
+
+namespace eco::sim {
+
+struct PredictOptions {
+  std::size_t window_capacity = 512;  // must be the Executor's
+  bool input_is_output = false;
+  // Virtual seconds after which a prediction is given up: the candidate has lost already.
+  double stop_after_s = std::numeric_limits<double>::infinity();
+  bool keep_intervals = false;
+};
+
+// One resource carrying one message, for drawing.
+struct Interval {
+  int resource = 0;
+  int from = 0;  // ranks
+  int to = 0;
+  std::size_t bytes = 0;
+  double start_s = 0;
+  double end_s = 0;
+};
+
+// The longest chain of causes that ends with the last rank, split by what the time went into. The terms add up to
+// Prediction::seconds.
+struct Terms {
+  double transfer_s = 0;  // bytes on resources, those of earlier messages in a queue included
+  double latency_s = 0;
+  double overhead_s = 0;  // CPU per message, at both ends
+  double combine_s = 0;   // reductions and copies
+};
+
+struct Prediction {
+  double seconds = 0;
+  bool finished = true;  // false: given up at stop_after_s, and `seconds` is a lower limit
+  Terms terms;
+  std::vector<double> rank_end_s;
+  std::vector<double> resource_busy_s;  // indexed like Network::resources
+  int binding = -1;                     // the busiest resource; -1 if nothing was sent
+  std::uint64_t n_operations = 0;
+  std::uint64_t n_messages = 0;
+  std::vector<Interval> intervals;  // with keep_intervals, in order of start on each resource
+};
+
+// Local. One schedule per rank of the view, in rank order, verified: throws InvalidArgument if they can't end.
+Prediction predict(const net::GroupView& view, const std::vector<sched::Schedule>& schedules,
+                   const PredictOptions& options = {});
+
+}  // namespace eco::sim
