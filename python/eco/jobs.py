@@ -1,0 +1,221 @@
+"""Starting MPI programs, stock or with ECO: on a launcher that the user gave, or in the lab.
+
+    with LauncherPlace.open(["mpirun", "-n", "8"]) as place:                   # or LabPlace.open("three-subnets.toml", ...)
+        place.start(place.stock(["./app"]), timeout_s=60)
+        place.start(place.with_eco(["./app"], {"ECO_NETWORK": "network.json"}), timeout_s=60)
+
+Settings travel on the command line (`eco-exec --set NAME=VALUE`): the environment of this shell does not reach every
+host under every launcher.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from eco import launch, paths
+from eco.errors import EcoError, Timeout, TransportError
+from eco.lab import Lab
+
+#: What a job's last words may be, in an error message.
+LAST_LINES = 12
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a job ended."""
+
+    code: int
+    output: str
+    errors: str
+
+    def last_words(self) -> str:
+        lines = [line for line in (self.output + "\n" + self.errors).splitlines() if line.strip()]
+        return "\n".join(lines[-LAST_LINES:]) or "it printed nothing"
+
+
+def eco_exec(settings: Mapping[str, str]) -> list[str]:
+    """The words that go before a program."""
+    words = [str(paths.native_file("eco-exec"))]
+    for name, value in settings.items():
+        words += ["--set", f"{name}={value}"]
+    return words
+
+
+class Place:
+    """Where jobs run: a number of ranks of one library, placed in one way."""
+
+    library: str
+    placement: str
+    network: str
+    library_settings: dict[str, str]
+
+    def command(self, program: Sequence[str]) -> list[str]:
+        """The launcher with this program."""
+        raise NotImplementedError
+
+    def start(
+        self, command: Sequence[str], timeout_s: float | None, watch: Callable[[str], None] | None = None
+    ) -> Ended:
+        """Runs a command to its end. `watch` sees each line of its standard error as it comes."""
+        raise NotImplementedError
+
+    def stock(self, program: Sequence[str], settings: Mapping[str, str] | None = None) -> list[str]:
+        """The program without ECO, started through the same wrapper, which steps aside."""
+        return self.command([*eco_exec({**self.library_settings, **(settings or {}), "ECO": "off"}), *program])
+
+    def with_eco(self, program: Sequence[str], settings: Mapping[str, str] | None = None) -> list[str]:
+        """The program with ECO under it."""
+        return self.command([*eco_exec({**self.library_settings, **(settings or {})}), *program])
+
+    def rank_program(self) -> str:
+        """eco-rank of this place's library; throws Unsupported where that backend was not built."""
+        return str(paths.native_file(f"eco-rank-{self.library}"))
+
+
+class LauncherPlace(Place):
+    """A launcher prefix: the ranks and hosts are whatever its options say."""
+
+    def __init__(self, line: launch.LauncherLine, library: str | None = None) -> None:
+        where = launch.installation(line, library)
+        self.line = line
+        self.library = where.library
+        self.placement = "as launched"
+        self.network = "measured"
+        self.library_settings = launch.library_environment(where)
+
+    def command(self, program: Sequence[str]) -> list[str]:
+        return self.line.started(program)
+
+    def start(
+        self, command: Sequence[str], timeout_s: float | None, watch: Callable[[str], None] | None = None
+    ) -> Ended:
+        return run_to_end(command, timeout_s, watch)
+
+
+class LabPlace(Place):
+    """The lab that is up, with the library and placement that it has at the moment."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
+        self.library = lab.library
+        self.placement = lab.placement
+        self.network = lab.description.name
+        self.ranks = len(lab.hosts_of_ranks)
+        self.library_settings = {"LD_LIBRARY_PATH": str(paths.library_dir(self.library) / "lib")}
+
+    def command(self, program: Sequence[str]) -> list[str]:
+        return ["mpirun", "-n", str(self.ranks), *program]
+
+    def start(
+        self, command: Sequence[str], timeout_s: float | None, watch: Callable[[str], None] | None = None
+    ) -> Ended:
+        if watch is None:
+            ended = self.lab.run(command, timeout=timeout_s, capture=True)
+            return Ended(ended.returncode, ended.stdout, ended.stderr)
+        # The lab hands over output at the end only; a file in between lets it be watched.
+        with tempfile.TemporaryDirectory(prefix="eco-") as folder, _followed(Path(folder) / "stderr", watch) as errors:
+            script = 'exec "$@" 2>"$0"'
+            ended = self.lab.run(["sh", "-c", script, str(errors), *command], timeout=timeout_s, capture=True)
+            return Ended(ended.returncode, ended.stdout, errors.read_text(errors="replace"))
+
+
+@contextlib.contextmanager
+def _followed(path: Path, watch: Callable[[str], None]) -> Iterator[Path]:
+    """Calls `watch` with each line that is appended to a file."""
+    path.touch()
+    done = threading.Event()
+
+    def follow() -> None:
+        with path.open(errors="replace") as file:
+            line = ""
+            while True:
+                last_look = done.is_set()
+                line += file.readline()
+                if line.endswith("\n"):
+                    watch(line.rstrip("\n"))
+                    line = ""
+                elif last_look:
+                    return
+                else:
+                    done.wait(0.1)
+
+    thread = threading.Thread(target=follow, daemon=True)
+    thread.start()
+    try:
+        yield path
+    finally:
+        done.set()
+        thread.join()
+
+
+def run_to_end(
+    command: Sequence[str], timeout_s: float | None, watch: Callable[[str], None] | None = None
+) -> Ended:
+    """Runs a command in a process group of its own; at the time limit or an interrupt the whole group ends."""
+    try:
+        process = subprocess.Popen(
+            list(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            errors="replace", start_new_session=True)  # fmt: skip
+    except OSError as error:
+        raise TransportError(f"{command[0]}: {error.strerror}") from error
+    errors: list[str] = []
+
+    def read_errors() -> None:
+        assert process.stderr is not None
+        for line in process.stderr:
+            errors.append(line)
+            if watch is not None:
+                watch(line.rstrip("\n"))
+
+    reader = threading.Thread(target=read_errors, daemon=True)
+    reader.start()
+    output: list[str] = []
+    writer = threading.Thread(target=lambda: output.extend(process.stdout or ()), daemon=True)
+    writer.start()
+    try:
+        process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        _end(process)
+        reader.join()
+        writer.join()
+        words = Ended(-1, "".join(output), "".join(errors)).last_words()
+        raise Timeout(
+            f"{' '.join(command)}: no end after {timeout_s:g} s, ended it. Last words:\n{words}"
+        ) from None
+    except BaseException:
+        _end(process)
+        raise
+    reader.join()
+    writer.join()
+    return Ended(process.returncode, "".join(output), "".join(errors))
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Launchers take their ranks with them when asked politely; a moment later the group is killed."""
+    import os
+
+    for number, patience_s in ((signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0)):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(patience_s)
+            return
+
+
+class JobFailed(EcoError):
+    """A job that this command started ended with an error."""
+
+
+def check(ended: Ended, what: str, advice: str) -> None:
+    """Throws JobFailed with the job's last words unless it ended well."""
+    if ended.code == 0:
+        return
+    how = f"signal {-ended.code}" if ended.code < 0 else f"exit code {ended.code}"
+    raise JobFailed(f"{what} ended with {how}; {advice}. Last words:\n{ended.last_words()}")
