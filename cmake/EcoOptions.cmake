@@ -1,0 +1,66 @@
+# Options, compiler flags and where the MPI libraries are.
+include(CMakeDependentOption)
+
+# scikit-build-core defines SKBUILD: then the wheel is wanted, not the tests.
+if(SKBUILD)
+  set(eco_tests_default OFF)
+  set(eco_python_default ON)
+else()
+  set(eco_tests_default ${PROJECT_IS_TOP_LEVEL})
+  set(eco_python_default OFF)
+endif()
+option(ECO_BUILD_TESTS "Build the C++ tests (needs GoogleTest)" ${eco_tests_default})
+option(ECO_BUILD_PYTHON "Build the Python module eco._core (needs nanobind)" ${eco_python_default})
+set(ECO_SANITIZE "" CACHE STRING "Sanitizers for everything that is built, e.g. address,undefined or thread")
+
+# An MPI library is a prefix with include/mpi.h and lib/libmpi.so. `make setup` puts one of each kind under .venv/mpi.
+foreach(abi IN ITEMS openmpi mpich)
+  string(TOUPPER ${abi} ABI)
+  set(default "${CMAKE_CURRENT_SOURCE_DIR}/.venv/mpi/${abi}")
+  if(NOT EXISTS "${default}/include/mpi.h")
+    set(default "")
+  endif()
+  set(ECO_${ABI}_PREFIX "${default}" CACHE PATH "Prefix of the ${abi} library (empty: its backend is left out)")
+  # A tree configured before the library was installed finds it the next time.
+  if(NOT ECO_${ABI}_PREFIX AND default)
+    set(ECO_${ABI}_PREFIX "${default}" CACHE PATH "" FORCE)
+  endif()
+endforeach()
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_SKIP_RPATH ON)  # which libmpi.so a rank loads is its launcher's choice, never the build's
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_C_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+endif()
+
+# Every native target links this: warnings, the include root, sanitizers.
+add_library(eco_flags INTERFACE)
+target_include_directories(eco_flags INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}")
+target_compile_definitions(eco_flags INTERFACE ECO_VERSION="${PROJECT_VERSION}")
+target_compile_options(eco_flags INTERFACE
+  $<$<COMPILE_LANGUAGE:C,CXX>:-Wall> $<$<COMPILE_LANGUAGE:C,CXX>:-Wextra> $<$<COMPILE_LANGUAGE:C,CXX>:-Wpedantic>)
+if(ECO_SANITIZE)
+  target_compile_options(eco_flags INTERFACE -fsanitize=${ECO_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  target_link_options(eco_flags INTERFACE -fsanitize=${ECO_SANITIZE})
+endif()
+
+# What is loaded into somebody else's program carries its C++ runtime inside, with all of its symbols hidden.
+add_library(eco_self_contained INTERFACE)
+target_link_options(eco_self_contained INTERFACE -Wl,--exclude-libs,ALL)
+if(NOT ECO_SANITIZE)
+  target_link_options(eco_self_contained INTERFACE -static-libstdc++ -static-libgcc)
+endif()

@@ -1,0 +1,1 @@
+"""The command line: main.py holds the registry, every other file one command, callable without a shell."""

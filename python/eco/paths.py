@@ -1,0 +1,80 @@
+"""Where ECO's files lie: native libraries, data shipped with the package, the user's cache.
+
+Nothing else in the package builds such a path by hand.
+"""
+
+import os
+from pathlib import Path
+
+from eco.errors import Unsupported
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def _checkout() -> Path | None:
+    """The root of the source tree, when the package runs out of one (an editable installation)."""
+    root = _PACKAGE.parent.parent
+    return root if (root / "CMakeLists.txt").is_file() and (root / "eco" / "base").is_dir() else None
+
+
+def native_dir() -> Path:
+    """The folder of libeco-*.so, eco-exec and the rank programs: ECO_NATIVE_DIR, else the installed one."""
+    chosen = os.environ.get("ECO_NATIVE_DIR")
+    if chosen:
+        folder = Path(chosen)
+        if not folder.is_dir():
+            raise Unsupported(f"ECO_NATIVE_DIR={chosen} is not a folder; unset it, or build with `make build`")
+        return folder.resolve()
+    # An editable installation has the package's modules in the checkout and its native files in site-packages.
+    import eco
+
+    candidates = [Path(entry) / "native" for entry in eco.__path__] + _installed_native()
+    for folder in candidates:
+        if folder.is_dir():
+            return folder.resolve()
+    tried = ", ".join(str(folder) for folder in candidates)
+    raise Unsupported(f"ECO's native files are not installed (looked in {tried}); run `make build`")
+
+
+def _installed_native() -> list[Path]:
+    """`eco/native` of the installed distribution, wherever the modules themselves are imported from."""
+    import sysconfig
+
+    return [Path(sysconfig.get_path(scheme)) / "eco" / "native" for scheme in ("platlib", "purelib")]
+
+
+def native_file(name: str) -> Path:
+    """The native file of that name; says how to get it where it is missing."""
+    path = native_dir() / name
+    if not path.is_file():
+        raise Unsupported(f"{name} is not in {path.parent}; its backend was not built: run `make build`, see `eco doctor`")
+    return path
+
+
+def cache_dir() -> Path:
+    """Where measured networks are remembered: ECO_CACHE_DIR, else `eco` in the user's cache. Not created here."""
+    chosen = os.environ.get("ECO_CACHE_DIR")
+    if chosen:
+        return Path(chosen).absolute()
+    base = os.environ.get("XDG_CACHE_HOME")
+    # The XDG specification ignores a relative path.
+    if base and Path(base).is_absolute():
+        return Path(base) / "eco"
+    return Path.home() / ".cache" / "eco"
+
+
+def data_dir() -> Path:
+    """Tables that change with other people's releases (launchers, ABIs)."""
+    return _shipped("data")
+
+
+def networks_dir() -> Path:
+    """Lab descriptions and recorded measurements."""
+    return _shipped("networks")
+
+
+def _shipped(name: str) -> Path:
+    root = _checkout()
+    if root is not None:
+        return root / name
+    return _PACKAGE / name

@@ -1,0 +1,13 @@
+// One binder per core module, each in a file of its own: bind_net in net.cc, and so on. To add a module, write
+// its file, declare it here and call it in module.cc.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace eco::python {
+
+namespace nb = nanobind;
+
+void bind_errors(nb::module_& m);
+
+}  // namespace eco::python
