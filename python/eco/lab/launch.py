@@ -1,0 +1,135 @@
+"""What makes plain `mpirun` work across the hosts: a launch agent, a host list and environment variables.
+
+Nothing is passed on the command line, so scripts and other programs that call mpirun need no change. The agent
+stands in for ssh: it steps into the namespaces of the host it is given and runs the command there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+import sys
+from pathlib import Path
+
+from eco.errors import InvalidArgument
+from eco.lab.description import Description
+from eco.lab.inside import STATE_DIR
+from eco.lab.namespaces import NETNS_DIR, UTSNS_DIR
+
+LIBRARIES = ("openmpi", "mpich")
+# Ranks share a few cores: an idle poll may sleep this long, and a woken rank waits at most a slice for its turn.
+IDLE_US = 500
+SLICE_US = 100
+
+AGENT = STATE_DIR / "agent"
+HOST_LIST = STATE_DIR / "ranks"
+
+
+@dataclasses.dataclass(frozen=True)
+class Launch:
+    """Everything a command needs to start in a lab."""
+
+    environment: dict[str, str]
+    files: dict[str, str]  # below STATE_DIR
+    programs: tuple[str, ...]  # those of them that are executable
+
+
+def library_dir(library: str) -> Path:
+    """The virtual environment that holds an MPI library: beside the one that this Python runs in."""
+    return Path(sys.prefix) / "mpi" / library
+
+
+def enter_host(host: str) -> list[str]:
+    """The command prefix that runs something on a host, from inside the lab."""
+    return ["nsenter", f"--net={NETNS_DIR / host}", f"--uts={UTSNS_DIR / host}", "--"]
+
+
+def prepare(
+    description: Description,
+    hosts_of_ranks: tuple[str, ...],
+    library: str,
+    library_dir: Path,
+    native_dir: Path,
+    cache_dir: Path,
+    inherited_path: str,
+) -> Launch:
+    """Environment and files for one library and placement."""
+    if library not in LIBRARIES:
+        raise InvalidArgument(f"library {library!r}; choose one of {', '.join(LIBRARIES)}")
+    if not (library_dir / "bin" / "mpiexec").exists():
+        raise InvalidArgument(
+            f"{library_dir}: no MPI library there (bin/mpiexec is missing); `make setup` installs {library}"
+        )
+    interfaces = ",".join(f"eth{r}" for r in range(description.n_rails))
+    digest = description.digest()
+    # These must reach every process on every host, whatever the launcher forwards.
+    everywhere = {
+        "LD_PRELOAD": str(native_dir / "libeco-idle.so"),
+        "ECO_LAB": description.name,
+        "ECO_LAB_DIGEST": digest,
+        "ECO_LAB_IDLE_US": str(IDLE_US),
+        "ECO_LAB_SLICE_US": str(SLICE_US),
+        "ECO_CACHE_DIR": str(cache_dir / "lab" / digest),
+    }
+    if library == "openmpi":
+        by_library = _openmpi(interfaces)
+        host_list = "\n".join(hosts_of_ranks)
+    else:
+        by_library = _mpich(interfaces)
+        host_list = "\n".join(f"{h}:1" for h in hosts_of_ranks)
+    environment = {
+        **everywhere,
+        **by_library,
+        "ECO_HOST_ID": f"{digest}/{hosts_of_ranks[0]}",
+        "ECO_LAB_LIBRARY": library,
+        "PATH": f"{library_dir / 'bin'}:{inherited_path}",
+        "VIRTUAL_ENV": str(library_dir),
+    }
+    return Launch(
+        environment=environment,
+        files={AGENT.name: _agent({**everywhere, "PATH": environment["PATH"]}, digest), HOST_LIST.name: host_list + "\n"},
+        programs=(AGENT.name,),
+    )
+
+
+def _openmpi(interfaces: str) -> dict[str, str]:
+    return {
+        # In the lab every process is root of its own namespaces, also an ordinary user's.
+        **{f"{p}_ALLOW_RUN_AS_ROOT{c}": "1" for p in ("OMPI", "PRTE") for c in ("", "_CONFIRM")},
+        "PRTE_MCA_plm_ssh_agent": str(AGENT),
+        "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
+        "PRTE_MCA_prte_if_include": "eth0",
+        "PRTE_MCA_prte_default_hostfile": str(HOST_LIST),
+        "PRTE_MCA_rmaps_default_mapping_policy": "seq:OVERSUBSCRIBE",
+        "PRTE_MCA_hwloc_default_binding_policy": "none",
+        # No shared memory: hosts of a lab are processes on one machine, and would find each other's.
+        "OMPI_MCA_pml": "ob1",
+        "OMPI_MCA_btl": "tcp,self",
+        "OMPI_MCA_btl_tcp_if_include": interfaces,
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+    }
+
+
+def _mpich(interfaces: str) -> dict[str, str]:
+    return {
+        "HYDRA_LAUNCHER": "ssh",
+        "HYDRA_LAUNCHER_EXEC": str(AGENT),
+        "HYDRA_IFACE": "eth0",
+        "HYDRA_HOST_FILE": str(HOST_LIST),
+        "MPIR_CVAR_CH4_NETMOD": "ucx",
+        "UCX_TLS": "tcp,self",
+        "UCX_NET_DEVICES": interfaces,
+    }
+
+
+def _agent(environment: dict[str, str], digest: str) -> str:
+    exports = "\n".join(f"export {name}={shlex.quote(value)}" for name, value in environment.items())
+    return f"""#!/bin/sh
+# Stands in for ssh: agent [-options] HOST COMMAND...
+while [ "${{1#-}}" != "$1" ]; do shift; done
+host=$1
+shift
+{exports}
+export ECO_HOST_ID={digest}/$host
+exec nsenter --net={NETNS_DIR}/$host --uts={UTSNS_DIR}/$host -- /bin/sh -c "$*"
+"""
