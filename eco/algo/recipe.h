@@ -22,7 +22,8 @@ struct Params {
   int window = 0;                 // synchronous sends under way per peer; 0: eager sends, no limit
   Shape inside = Shape::chain;    // tree inside a subnet, and of algorithms that have one tree
   Shape between = Shape::chain;   // tree over subnets
-  std::vector<int> order;         // subnets of the view in tree order, the root's first wherever it stands; empty: view order
+  // Subnets of the view in tree order, the root's moved to the front; empty: the view's order.
+  std::vector<int> order{};
   friend bool operator==(const Params&, const Params&) = default;
 };
 

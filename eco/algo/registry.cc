@@ -6,9 +6,9 @@ namespace eco::algo {
 
 std::span<const Algorithm* const> registry() {
   static const std::array algorithms = {
-      &broadcast_subnets(),  &broadcast_binomial(), &broadcast_ring(),
-      &allreduce_subnets(),  &allreduce_binomial(), &allreduce_ring(),
-      &barrier_subnets(),    &barrier_binomial(),   &barrier_ring(),
+      &broadcast_subnets(), &broadcast_binomial(), &broadcast_ring(),
+      &allreduce_subnets(), &allreduce_binomial(), &allreduce_ring(),
+      &barrier_subnets(),   &barrier_binomial(),   &barrier_ring(),
   };
   return algorithms;
 }

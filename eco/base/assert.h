@@ -13,8 +13,9 @@ namespace eco {
 
 }  // namespace eco
 
-#define ECO_ASSERT_CHECK_(cond, message) \
-  (static_cast<bool>(cond) ? static_cast<void>(0) : ::eco::assertion_failed(__FILE__, __LINE__, #cond, message))
+#define ECO_ASSERT_CHECK_(cond, message)          \
+  (static_cast<bool>(cond) ? static_cast<void>(0) \
+                           : ::eco::assertion_failed(__FILE__, __LINE__, #cond, message))
 
 #define ECO_ASSERT_light_(cond, message) ECO_ASSERT_CHECK_(cond, message)
 #ifdef NDEBUG

@@ -57,7 +57,8 @@ struct Executor::Run {
       while (const auto id = executor.window_.take_ready(kind)) {
         const Op& op = executor.window_.op(*id);
         if (kind == OpKind::reduce) {
-          buffers.combine.function(buffers.combine.context, address(op.source), address(op.target), op.target.bytes);
+          buffers.combine.function(buffers.combine.context, address(op.source), address(op.target),
+                                   op.target.bytes);
         } else if (address(op.source) != address(op.target) && op.target.bytes > 0) {
           std::memcpy(address(op.target), address(op.source), op.target.bytes);
         }
@@ -73,7 +74,8 @@ struct Executor::Run {
     const auto mode = limit.synchronous ? transport::SendMode::synchronous : transport::SendMode::eager;
     auto& under_way = executor.under_way_;
     const auto may_send = [&](int peer) {
-      return limit.messages_per_peer == 0 || under_way[static_cast<std::size_t>(peer)] < limit.messages_per_peer;
+      return limit.messages_per_peer == 0 ||
+             under_way[static_cast<std::size_t>(peer)] < limit.messages_per_peer;
     };
     while (const auto id = executor.window_.take_ready_send(may_send)) {
       const Op& op = executor.window_.op(*id);
@@ -143,7 +145,8 @@ bool Executor::reserve(std::size_t scratch_bytes) {
 
 Status Executor::run(const sched::Schedule& schedule, const Buffers& buffers, int tag_base,
                      std::uint64_t recipe_digest) {
-  ECO_ASSERT(light, tag_base >= 0 && tag_base + schedule.n_channels - 1 <= transport_.max_tag(), "tags out of range");
+  ECO_ASSERT(light, tag_base >= 0 && tag_base + schedule.n_channels - 1 <= transport_.max_tag(),
+             "tags out of range");
   if (!reserve(schedule.scratch_bytes)) return Status::failed;
   std::fill(under_way_.begin(), under_way_.end(), 0);
   recorder_.begin_call(recipe_digest, transport_.n_ranks());

@@ -31,8 +31,8 @@ struct Combine {
 struct Buffers {
   std::span<const std::byte> input;  // empty where the collective has none
   std::span<std::byte> output;
-  bool input_is_output = false;      // MPI_IN_PLACE: `input` is ignored
-  Combine combine;
+  bool input_is_output = false;  // MPI_IN_PLACE: `input` is ignored
+  Combine combine{};
 };
 
 // Unfinished operations looked ahead over; the verifier proves schedules under the same number.
@@ -57,7 +57,7 @@ class Executor {
   transport::Transport& transport_;
   sched::Window window_;
   std::vector<std::byte> scratch_;
-  std::vector<int> under_way_;             // sends per peer
+  std::vector<int> under_way_;               // sends per peer
   std::vector<transport::Ticket> finished_;  // room for one wait
   FlightRecorder recorder_;
 };

@@ -31,7 +31,8 @@ class Hazards {
   template <class Alive, class DependOn>
   void add(const Access& access, Alive&& alive, DependOn&& depend_on) {
     if (access.begin == access.end) return;
-    if (shift_ < 0) shift_ = std::countr_zero(std::bit_ceil(std::max(access.end - access.begin, kSmallestCell)));
+    if (shift_ < 0)
+      shift_ = std::countr_zero(std::bit_ceil(std::max(access.end - access.begin, kSmallestCell)));
     scan(wide_, access, alive, depend_on);
     const std::size_t first = access.begin >> shift_;
     const std::size_t last = (access.end - 1) >> shift_;

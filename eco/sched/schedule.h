@@ -60,8 +60,12 @@ class Emitter {
  public:
   explicit Emitter(std::vector<Op>& ops) : ops_(ops) {}
 
-  void send(int peer, Region source, int channel = 0) { ops_.push_back({OpKind::send, peer, channel, source, {}}); }
-  void recv(int peer, Region target, int channel = 0) { ops_.push_back({OpKind::recv, peer, channel, {}, target}); }
+  void send(int peer, Region source, int channel = 0) {
+    ops_.push_back({OpKind::send, peer, channel, source, {}});
+  }
+  void recv(int peer, Region target, int channel = 0) {
+    ops_.push_back({OpKind::recv, peer, channel, {}, target});
+  }
   void reduce(Region source, Region target) { ops_.push_back({OpKind::reduce, -1, 0, source, target}); }
   void copy(Region source, Region target) { ops_.push_back({OpKind::copy, -1, 0, source, target}); }
 

@@ -8,8 +8,8 @@ namespace eco::sched {
 namespace {
 
 std::string region_text(const Region& region) {
-  return std::string(name(region.buffer)) + "[" + std::to_string(region.offset) + "+" + std::to_string(region.bytes) +
-         "]";
+  return std::string(name(region.buffer)) + "[" + std::to_string(region.offset) + "+" +
+         std::to_string(region.bytes) + "]";
 }
 
 std::string op_text(const Op& op) {
@@ -68,9 +68,9 @@ std::string to_dot(const std::vector<Schedule>& schedules, const std::string& ti
   for (const Schedule& schedule : schedules) dot += "  " + std::to_string(schedule.rank()) + ";\n";
   for (const auto& [edge, t] : traffic) {
     const auto& [from, to, channel] = edge;
-    dot += "  " + std::to_string(from) + " -> " + std::to_string(to) + " [label=\"" + std::to_string(t.messages) +
-           " x, " + std::to_string(t.bytes) + " B" + (channel != 0 ? ", channel " + std::to_string(channel) : "") +
-           "\"];\n";
+    dot += "  " + std::to_string(from) + " -> " + std::to_string(to) + " [label=\"" +
+           std::to_string(t.messages) + " x, " + std::to_string(t.bytes) + " B" +
+           (channel != 0 ? ", channel " + std::to_string(channel) : "") + "\"];\n";
   }
   return dot + "}\n";
 }

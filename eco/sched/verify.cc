@@ -44,7 +44,8 @@ std::string describe(const Op& op) {
     return std::string(name(r.buffer)) + "[" + std::to_string(r.offset) + "+" + std::to_string(r.bytes) + "]";
   };
   if (op.kind == OpKind::send) return text + " " + region(op.source) + " to rank " + std::to_string(op.peer);
-  if (op.kind == OpKind::recv) return text + " " + region(op.target) + " from rank " + std::to_string(op.peer);
+  if (op.kind == OpKind::recv)
+    return text + " " + region(op.target) + " from rank " + std::to_string(op.peer);
   return text + " " + region(op.source) + " into " + region(op.target);
 }
 
@@ -116,8 +117,8 @@ class Machine {
  private:
   struct Rank {
     Window window;
-    std::array<Memory, 3> memory;  // by Buffer
-    std::vector<int> under_way;    // sends per peer
+    std::array<Memory, 3> memory;                          // by Buffer
+    std::vector<int> under_way;                            // sends per peer
     std::unordered_map<OpId, std::vector<Cell>> arriving;  // matched receives that are not complete
   };
   struct PostedSend {
@@ -136,8 +137,9 @@ class Machine {
   }
 
   // The memory and the units of a region; fails on one that is out of bounds.
-  std::optional<std::pair<Memory*, std::pair<std::size_t, std::size_t>>> locate(int rank, const Region& region,
-                                                                               const Op& op) {
+  std::optional<std::pair<Memory*, std::pair<std::size_t, std::size_t>>> locate(int rank,
+                                                                                const Region& region,
+                                                                                const Op& op) {
     Buffer buffer = region.buffer;
     if (buffer == Buffer::input && options_.input_is_output) buffer = Buffer::output;
     Memory& memory = ranks_[static_cast<std::size_t>(rank)].memory[static_cast<std::size_t>(buffer)];
@@ -152,8 +154,10 @@ class Machine {
 
   bool readable(int rank, const Memory& memory, std::size_t begin, std::size_t end, const Op& op) {
     for (std::size_t u = begin; u < end; ++u) {
-      if (memory.writes[u] > 0) return fail(rank, describe(op) + " reads what a posted receive writes"), false;
-      if (memory.cells[u].tree == Expressions::kUnset) return fail(rank, describe(op) + " reads what was never set"), false;
+      if (memory.writes[u] > 0)
+        return fail(rank, describe(op) + " reads what a posted receive writes"), false;
+      if (memory.cells[u].tree == Expressions::kUnset)
+        return fail(rank, describe(op) + " reads what was never set"), false;
     }
     return true;
   }
@@ -229,8 +233,10 @@ class Machine {
     const bool waits = mode_.synchronous || schedules_[static_cast<std::size_t>(rank)].window.synchronous;
     const auto begin = memory->cells.begin();
     stream(rank, op.peer, op.channel)
-        .sends.push_back({rank, id,
-                          {begin + static_cast<std::ptrdiff_t>(span.first), begin + static_cast<std::ptrdiff_t>(span.second)},
+        .sends.push_back({rank,
+                          id,
+                          {begin + static_cast<std::ptrdiff_t>(span.first),
+                           begin + static_cast<std::ptrdiff_t>(span.second)},
                           waits});
     if (!waits) completions_.emplace_back(rank, id);
     match(rank, op.peer, op.channel);
@@ -248,7 +254,8 @@ class Machine {
     if (in.second - in.first != out.second - out.first) return fail(rank, describe(op) + ": sizes differ");
     const bool same_place = source == target && in.first == out.first;
     if (!readable(rank, *source, in.first, in.second, op)) return;
-    if (!(op.kind == OpKind::copy && same_place) && !writable(rank, *target, out.first, out.second, op)) return;
+    if (!(op.kind == OpKind::copy && same_place) && !writable(rank, *target, out.first, out.second, op))
+      return;
     for (std::size_t i = 0; i < in.second - in.first; ++i) {
       const Cell& left = source->cells[in.first + i];
       Cell& right = target->cells[out.first + i];
@@ -256,7 +263,8 @@ class Machine {
         right = left;
         continue;
       }
-      if (right.tree == Expressions::kUnset) return fail(rank, describe(op) + " combines into what was never set");
+      if (right.tree == Expressions::kUnset)
+        return fail(rank, describe(op) + " combines into what was never set");
       if (left.unit != right.unit) return fail(rank, describe(op) + " combines different elements");
       const auto tree = expressions_.combine(left.tree, right.tree);
       if (!tree) return fail(rank, describe(op) + " takes a contribution twice");
@@ -267,7 +275,9 @@ class Machine {
 
   Stream& stream(int from, int to, int channel) {
     return streams_[(static_cast<std::uint64_t>(from) * static_cast<std::uint64_t>(problem_.n_ranks) +
-                     static_cast<std::uint64_t>(to)) << 16 | static_cast<std::uint64_t>(channel)];
+                     static_cast<std::uint64_t>(to))
+                        << 16 |
+                    static_cast<std::uint64_t>(channel)];
   }
 
   // The oldest send meets the oldest receive: that is MPI's matching.
@@ -279,8 +289,8 @@ class Machine {
       const auto [receive, units] = s.receives.front();
       s.receives.pop_front();
       if (send.cells.size() != units) {
-        return fail(to, "receives " + std::to_string(units * unit_) + " bytes where rank " + std::to_string(from) +
-                            " sends " + std::to_string(send.cells.size() * unit_));
+        return fail(to, "receives " + std::to_string(units * unit_) + " bytes where rank " +
+                            std::to_string(from) + " sends " + std::to_string(send.cells.size() * unit_));
       }
       ranks_[static_cast<std::size_t>(to)].arriving[receive] = std::move(send.cells);
       completions_.emplace_back(to, receive);
@@ -311,7 +321,8 @@ class Machine {
     for (int rank = 0; rank < problem_.n_ranks; ++rank) {
       const Window& window = ranks_[static_cast<std::size_t>(rank)].window;
       if (!window.done()) {
-        return fail(rank, "stands still with " + std::to_string(window.n_unfinished()) + " operations left (deadlock, or a message that nobody sends)");
+        return fail(rank, "stands still with " + std::to_string(window.n_unfinished()) +
+                              " operations left (deadlock, or a message that nobody sends)");
       }
     }
     for (const auto& [key, s] : streams_) {
@@ -323,17 +334,21 @@ class Machine {
   void check_postcondition() {
     const auto& reference = ranks_[0].memory[static_cast<std::size_t>(Buffer::output)].cells;
     for (int rank = 0; rank < problem_.n_ranks; ++rank) {
-      const auto& cells = ranks_[static_cast<std::size_t>(rank)].memory[static_cast<std::size_t>(Buffer::output)].cells;
+      const auto& cells =
+          ranks_[static_cast<std::size_t>(rank)].memory[static_cast<std::size_t>(Buffer::output)].cells;
       for (std::size_t u = 0; u < cells.size(); ++u) {
         const std::string where = "result byte " + std::to_string(u * unit_);
         if (cells[u].tree == Expressions::kUnset) return fail(rank, where + " was never set");
         if (cells[u].unit != u) return fail(rank, where + " holds another element");
         if (problem_.collective == Collective::broadcast) {
-          if (cells[u].tree != expressions_.leaf(problem_.root)) return fail(rank, where + " is not the root's");
+          if (cells[u].tree != expressions_.leaf(problem_.root))
+            return fail(rank, where + " is not the root's");
           continue;
         }
-        if (!expressions_.contains_all(cells[u].tree, problem_.n_ranks)) return fail(rank, where + " lacks a contribution");
-        if (cells[u].tree != reference[u].tree) return fail(rank, where + " is computed by another expression than on rank 0");
+        if (!expressions_.contains_all(cells[u].tree, problem_.n_ranks))
+          return fail(rank, where + " lacks a contribution");
+        if (cells[u].tree != reference[u].tree)
+          return fail(rank, where + " is computed by another expression than on rank 0");
         if (!problem_.commutative && !expressions_.in_rank_order(cells[u].tree)) {
           return fail(rank, where + " is not combined in rank order");
         }
@@ -359,11 +374,13 @@ class Machine {
 std::optional<Fault> verify(const CommonProblem& problem, const std::vector<Schedule>& schedules,
                             const VerifyOptions& options) {
   if (static_cast<int>(schedules.size()) != problem.n_ranks) {
-    return Fault{std::to_string(schedules.size()) + " schedules for " + std::to_string(problem.n_ranks) + " ranks"};
+    return Fault{std::to_string(schedules.size()) + " schedules for " + std::to_string(problem.n_ranks) +
+                 " ranks"};
   }
   const std::size_t unit = unit_bytes(problem, schedules);
   if (problem.collective == Collective::allreduce && unit % problem.element_bytes != 0) {
-    return Fault{"a region begins or ends inside an element of " + std::to_string(problem.element_bytes) + " bytes"};
+    return Fault{"a region begins or ends inside an element of " + std::to_string(problem.element_bytes) +
+                 " bytes"};
   }
   std::vector<Mode> modes = {{"synchronous sends", true, 0}, {"buffered sends", false, 0}};
   for (int seed = 1; seed <= options.random_orders; ++seed) {

@@ -20,8 +20,8 @@ struct Slot {
   Op op;
   std::uint64_t sequence = kFree;
   int n_waiting_for = 0;
-  bool heads_channel = false;      // messages: every earlier one of the channel was posted
-  OpId next_in_channel = kNone;    // the following unposted message of the same channel
+  bool heads_channel = false;    // messages: every earlier one of the channel was posted
+  OpId next_in_channel = kNone;  // the following unposted message of the same channel
   std::vector<OpId> dependents;
 };
 
@@ -45,7 +45,8 @@ struct Window::State {
     input_is_output = in_place;
     exhausted = false;
     next_sequence = n_completed = 0;
-    channels.assign(2 * static_cast<std::size_t>(schedule.n_channels) * static_cast<std::size_t>(n_ranks), {});
+    channels.assign(2 * static_cast<std::size_t>(schedule.n_channels) * static_cast<std::size_t>(n_ranks),
+                    {});
     for (auto& list : ready) list.clear();
     hazards.clear();
     free.clear();
@@ -58,9 +59,11 @@ struct Window::State {
 
   Channel& channel_of(const Op& op) {
     const std::size_t direction = op.kind == OpKind::send ? 0 : 1;
-    const std::size_t index = (static_cast<std::size_t>(op.channel) * 2 + direction) * static_cast<std::size_t>(n_ranks) +
-                              static_cast<std::size_t>(op.peer);
-    ECO_ASSERT(light, index < channels.size(), "a schedule uses more channels than it declares, or a peer out of range");
+    const std::size_t index =
+        (static_cast<std::size_t>(op.channel) * 2 + direction) * static_cast<std::size_t>(n_ranks) +
+        static_cast<std::size_t>(op.peer);
+    ECO_ASSERT(light, index < channels.size(),
+               "a schedule uses more channels than it declares, or a peer out of range");
     return channels[index];
   }
 
@@ -101,8 +104,8 @@ struct Window::State {
 
   void touch(OpId id, Region region, bool write) {
     if (input_is_output && region.buffer == Buffer::input) region.buffer = Buffer::output;
-    const Hazards::Access access{id,           write, region.buffer, slots[id].sequence, region.offset,
-                                 region.offset + region.bytes};
+    const Hazards::Access access{
+        id, write, region.buffer, slots[id].sequence, region.offset, region.offset + region.bytes};
     hazards.add(
         access, [this](OpId other, std::uint64_t sequence) { return slots[other].sequence == sequence; },
         [this, id](OpId other) {
@@ -147,7 +150,9 @@ struct Window::State {
 
 Window::Window(const Schedule& schedule, std::size_t capacity, bool input_is_output)
     : state_(std::make_unique<State>(schedule, capacity, input_is_output)) {}
-void Window::restart(const Schedule& schedule, bool input_is_output) { state_->start(schedule, input_is_output); }
+void Window::restart(const Schedule& schedule, bool input_is_output) {
+  state_->start(schedule, input_is_output);
+}
 Window::~Window() = default;
 Window::Window(Window&&) noexcept = default;
 Window& Window::operator=(Window&&) noexcept = default;

@@ -32,13 +32,15 @@ std::vector<Params> tree_candidates(const coll::CommonProblem& problem, Shape sh
   std::vector<Params> all;
   for (const std::size_t segment : segment_candidates(problem)) {
     for (const int window : windows(coll::payload_bytes(problem))) {
-      all.push_back({.segment_bytes = segment, .window = window, .inside = shape, .between = shape, .order = {}});
+      all.push_back(
+          {.segment_bytes = segment, .window = window, .inside = shape, .between = shape, .order = {}});
     }
   }
   return all;
 }
 
-std::vector<Params> subnet_candidates(const coll::CommonProblem& problem, const net::GroupView& view, bool any_order) {
+std::vector<Params> subnet_candidates(const coll::CommonProblem& problem, const net::GroupView& view,
+                                      bool any_order) {
   const bool several_inside = std::any_of(view.subnets.begin(), view.subnets.end(),
                                           [](const net::SubnetView& s) { return s.ranks.size() > 2; });
   std::vector<std::vector<int>> orders = {{}};
@@ -52,7 +54,8 @@ std::vector<Params> subnet_candidates(const coll::CommonProblem& problem, const 
   std::vector<Params> all;
   for (const Params& base : tree_candidates(problem, Shape::chain)) {
     const Segments segments(problem, base.segment_bytes);
-    const std::vector<Shape> inside = several_inside ? inner_shapes(segments.count()) : std::vector{Shape::chain};
+    const std::vector<Shape> inside =
+        several_inside ? inner_shapes(segments.count()) : std::vector{Shape::chain};
     for (const Shape b : between) {
       for (const auto& order : orders) {
         for (const Shape i : inside) {

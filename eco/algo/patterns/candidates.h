@@ -13,6 +13,7 @@ namespace eco::algo {
 std::vector<Params> tree_candidates(const coll::CommonProblem& problem, Shape shape);
 
 // For ECO's trees: the same times shapes inside and between subnets and the orders of the subnets.
-std::vector<Params> subnet_candidates(const coll::CommonProblem& problem, const net::GroupView& view, bool any_order);
+std::vector<Params> subnet_candidates(const coll::CommonProblem& problem, const net::GroupView& view,
+                                      bool any_order);
 
 }  // namespace eco::algo

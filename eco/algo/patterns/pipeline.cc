@@ -35,7 +35,8 @@ struct OwnerPlace {
 
 }  // namespace
 
-Schedule pipelined_broadcast(const coll::CommonProblem& problem, const Tree& tree, const Params& params, int rank) {
+Schedule pipelined_broadcast(const coll::CommonProblem& problem, const Tree& tree, const Params& params,
+                             int rank) {
   const Segments segments(problem, params.segment_bytes);
   Schedule schedule(rank, problem.n_ranks);
   set_window(schedule, params);
@@ -47,8 +48,8 @@ Schedule pipelined_broadcast(const coll::CommonProblem& problem, const Tree& tre
   return schedule;
 }
 
-Schedule pipelined_allreduce(const coll::CommonProblem& problem, const std::vector<Owner>& owners, const Params& params,
-                             int rank) {
+Schedule pipelined_allreduce(const coll::CommonProblem& problem, const std::vector<Owner>& owners,
+                             const Params& params, int rank) {
   const Segments segments(problem, params.segment_bytes, owners.size());
   Schedule schedule(rank, problem.n_ranks);
   set_window(schedule, params);
@@ -62,8 +63,8 @@ Schedule pipelined_allreduce(const coll::CommonProblem& problem, const std::vect
   }
   // Scratch: `ahead` slots, each with room for one segment of every child. Reuse waits by itself: the slot's regions
   // are still being read.
-  const std::size_t ahead =
-      std::min(segments.count(), std::max(kAheadSegments, kAheadBytes / std::max<std::size_t>(segments.bytes(), 1)));
+  const std::size_t ahead = std::min(
+      segments.count(), std::max(kAheadSegments, kAheadBytes / std::max<std::size_t>(segments.bytes(), 1)));
   const std::size_t slot_bytes = most_children * segments.bytes();
   schedule.scratch_bytes = ahead * slot_bytes;
 

@@ -12,7 +12,8 @@ namespace eco::algo {
 
 // Every segment flows from the root to the leaves, each rank passing it on as soon as it has it.
 // One channel; n / segment + depth steps of one segment.
-sched::Schedule pipelined_broadcast(const coll::CommonProblem& problem, const Tree& tree, const Params& params, int rank);
+sched::Schedule pipelined_broadcast(const coll::CommonProblem& problem, const Tree& tree,
+                                    const Params& params, int rank);
 
 // An owner of segments: they are combined up one tree and distributed down another, both rooted at the owner.
 struct Owner {

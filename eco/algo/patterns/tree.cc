@@ -61,7 +61,8 @@ std::vector<int> tree_order(const net::GroupView& view, int root_subnet, const s
     std::iota(order.begin(), order.end(), 0);
   }
   const auto found = std::find(order.begin(), order.end(), root_subnet);
-  ECO_ASSERT(light, found != order.end() && order.size() == view.subnets.size(), "an order names every subnet once");
+  ECO_ASSERT(light, found != order.end() && order.size() == view.subnets.size(),
+             "an order names every subnet once");
   std::rotate(order.begin(), found, found + 1);
   return order;
 }
@@ -91,7 +92,8 @@ Tree subnet_tree(const net::GroupView& view, int root, const Params& params, int
   append_shape(tree, params.between, leaders);
   for (const int leader : leaders) {
     const int s = view.subnet_of_rank[static_cast<std::size_t>(leader)];
-    append_shape(tree, params.inside, beginning_with(view.subnets[static_cast<std::size_t>(s)].ranks, leader));
+    append_shape(tree, params.inside,
+                 beginning_with(view.subnets[static_cast<std::size_t>(s)].ranks, leader));
   }
   return tree;
 }

@@ -1,0 +1,87 @@
+#include "eco/algo/patterns/tree.h"
+
+#include <gtest/gtest.h>
+
+#include "eco/algo/testing.h"
+
+namespace eco::algo {
+namespace {
+
+void expect_spanning(const Tree& tree, int n_ranks) {
+  int n_linked = 0;
+  for (int rank = 0; rank < n_ranks; ++rank) {
+    for (const int child : tree.children[static_cast<std::size_t>(rank)]) {
+      EXPECT_EQ(tree.parent[static_cast<std::size_t>(child)], rank);
+      ++n_linked;
+    }
+    int at = rank;
+    for (int steps = 0; at != tree.root; ++steps) {
+      ASSERT_LT(steps, n_ranks) << "a cycle";
+      at = tree.parent[static_cast<std::size_t>(at)];
+      ASSERT_GE(at, 0);
+    }
+  }
+  EXPECT_EQ(n_linked, n_ranks - 1);
+}
+
+TEST(Tree, ShapesSpanTheirMembers) {
+  for (int n = 1; n <= 17; ++n) {
+    for (const Shape shape : {Shape::chain, Shape::binomial, Shape::flat}) {
+      for (int root = 0; root < n; ++root) expect_spanning(shape_tree(shape, rank_ring(n, root), n), n);
+    }
+  }
+}
+
+TEST(Tree, BinomialServesTheFarthestFirst) {
+  const Tree tree = shape_tree(Shape::binomial, rank_ring(8, 0), 8);
+  EXPECT_EQ(tree.children[0], (std::vector{4, 2, 1}));
+  EXPECT_EQ(tree.children[4], (std::vector{6, 5}));
+  EXPECT_EQ(tree.children[2], (std::vector{3}));
+  EXPECT_EQ(tree.children[6], (std::vector{7}));
+}
+
+TEST(Tree, SubnetsAreEnteredOnce) {
+  for (const int n_ranks : {3, 8, 13}) {
+    for (const auto& view : testing::views(n_ranks)) {
+      for (int root = 0; root < n_ranks; ++root) {
+        for (const Shape between : {Shape::chain, Shape::binomial, Shape::flat}) {
+          for (int turn = 0; turn < 3; ++turn) {
+            const Tree tree = subnet_tree(view, root, {.inside = Shape::binomial, .between = between}, turn);
+            expect_spanning(tree, n_ranks);
+            std::vector<int> entered(view.subnets.size());
+            for (int rank = 0; rank < n_ranks; ++rank) {
+              const int parent = tree.parent[static_cast<std::size_t>(rank)];
+              const auto subnet = [&](int r) { return view.subnet_of_rank[static_cast<std::size_t>(r)]; };
+              if (parent >= 0 && subnet(parent) != subnet(rank))
+                ++entered[static_cast<std::size_t>(subnet(rank))];
+            }
+            for (int s = 0; s < view.n_subnets(); ++s) {
+              EXPECT_EQ(entered[static_cast<std::size_t>(s)],
+                        s == view.subnet_of_rank[static_cast<std::size_t>(root)] ? 0 : 1);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Tree, ALeaderServesOtherSubnetsFirst) {
+  const auto view = testing::scattered_view("3+3+2", 8);
+  const Tree tree = subnet_tree(view, 1, {.order = {0, 2, 1}});
+  EXPECT_EQ(tree.children[1], (std::vector{6, 2}));  // the next subnet in the order, then its own
+  EXPECT_EQ(tree.children[6], (std::vector{3, 7}));
+  EXPECT_EQ(tree.children[2], (std::vector{0}));
+}
+
+TEST(Tree, OrdersPutTheRootsSubnetFirst) {
+  const auto view = testing::scattered_view("3+3+2", 8);
+  EXPECT_EQ(subnet_orders(view, 1), (std::vector<std::vector<int>>{{1, 0, 2}, {1, 2, 0}}));
+  const auto many = testing::scattered_view("1+2+3+1+2+3", 12);
+  const auto orders = subnet_orders(many, 2);
+  ASSERT_EQ(orders.size(), 2U);
+  EXPECT_EQ(orders[0], (std::vector{2, 0, 3, 1, 4, 5}));
+}
+
+}  // namespace
+}  // namespace eco::algo

@@ -1,0 +1,201 @@
+// A verifier is worth what it catches: schedules broken on purpose, one way each.
+#include "eco/sched/verify.h"
+
+#include <gtest/gtest.h>
+
+namespace eco::sched {
+namespace {
+
+using coll::Collective;
+using coll::CommonProblem;
+
+Region in(std::size_t offset, std::size_t bytes) { return {Buffer::input, offset, bytes}; }
+Region out(std::size_t offset, std::size_t bytes) { return {Buffer::output, offset, bytes}; }
+Region scratch(std::size_t offset, std::size_t bytes) { return {Buffer::scratch, offset, bytes}; }
+
+const CommonProblem kBroadcast{.collective = Collective::broadcast, .n_ranks = 2, .bytes = 16};
+const CommonProblem kAllreduce{
+    .collective = Collective::allreduce, .n_ranks = 2, .bytes = 16, .element_bytes = 8};
+
+std::vector<Schedule> two_ranks(const Body& zero, const Body& one, std::size_t scratch_bytes = 0,
+                                int channels = 1) {
+  std::vector<Schedule> schedules{Schedule(0, 2), Schedule(1, 2)};
+  schedules[0].once(zero);
+  schedules[1].once(one);
+  for (auto& s : schedules) s.scratch_bytes = scratch_bytes, s.n_channels = channels;
+  return schedules;
+}
+
+void expect_fault(const CommonProblem& problem, const std::vector<Schedule>& schedules,
+                  const std::string& words) {
+  const auto fault = verify(problem, schedules);
+  ASSERT_TRUE(fault) << "not caught; expected: " << words;
+  EXPECT_NE(fault->what.find(words), std::string::npos) << fault->what;
+}
+
+// Both send their input and combine what arrives, lower rank on the left: all ranks get 0 op 1.
+std::vector<Schedule> exchange(bool same_expression = true) {
+  return two_ranks(
+      [=](std::size_t, Emitter& e) {
+        e.send(1, in(0, 16));
+        e.recv(1, out(0, 16));
+        e.reduce(in(0, 16), out(0, 16));
+      },
+      [=](std::size_t, Emitter& e) {
+        e.send(0, in(0, 16));
+        if (same_expression) {
+          e.copy(in(0, 16), out(0, 16));
+          e.recv(0, scratch(0, 16));
+          e.reduce(scratch(0, 16), out(0, 16));
+        } else {
+          e.recv(0, out(0, 16));
+          e.reduce(in(0, 16), out(0, 16));
+        }
+      },
+      16);
+}
+
+TEST(Verify, AcceptsWhatIsRight) {
+  EXPECT_FALSE(verify(kBroadcast, two_ranks([](std::size_t, Emitter& e) { e.send(1, out(0, 16)); },
+                                            [](std::size_t, Emitter& e) { e.recv(0, out(0, 16)); })));
+  EXPECT_FALSE(verify(kAllreduce, exchange()));
+  CommonProblem ordered = kAllreduce;
+  ordered.commutative = false;
+  EXPECT_FALSE(verify(ordered, exchange()));
+}
+
+TEST(Verify, CatchesALostMessage) {
+  expect_fault(
+      kBroadcast,
+      two_ranks([](std::size_t, Emitter&) {}, [](std::size_t, Emitter& e) { e.recv(0, out(0, 16)); }),
+      "stands still");
+}
+
+TEST(Verify, CatchesAMessageNobodyReceives) {
+  expect_fault(kBroadcast,
+               two_ranks([](std::size_t, Emitter& e) { e.send(1, out(0, 16)), e.send(1, out(0, 16)); },
+                         [](std::size_t, Emitter& e) { e.recv(0, out(0, 16)); }),
+               "");
+}
+
+TEST(Verify, CatchesACycle) {
+  // Each waits for the other's message before it sends its own.
+  const auto forward = [](int peer) {
+    return [peer](std::size_t, Emitter& e) {
+      e.recv(peer, out(0, 16));
+      e.send(peer, out(0, 16));
+    };
+  };
+  expect_fault(kBroadcast, two_ranks(forward(1), forward(0)), "stands still");
+}
+
+TEST(Verify, CatchesADeadlockOfSynchronousSendsOnly) {
+  // Sends first, and each receive overwrites what is being sent: works with buffered sends, hangs with
+  // synchronous.
+  const auto both = [](int peer) {
+    return [peer](std::size_t, Emitter& e) {
+      e.copy(in(0, 16), out(0, 16));
+      e.send(peer, out(0, 16));
+      e.recv(peer, out(0, 16));
+    };
+  };
+  expect_fault(kAllreduce, two_ranks(both(1), both(0)), "synchronous sends: rank 0: stands still");
+}
+
+TEST(Verify, CatchesWrongSizes) {
+  expect_fault(kBroadcast,
+               two_ranks([](std::size_t, Emitter& e) { e.send(1, out(0, 8)); },
+                         [](std::size_t, Emitter& e) { e.recv(0, out(0, 16)); }),
+               "receives 16 bytes where rank 0 sends 8");
+}
+
+TEST(Verify, CatchesCrossedChannelOrder) {
+  // Sizes are equal, so bytes would go wrong silently.
+  expect_fault(kBroadcast,
+               two_ranks([](std::size_t, Emitter& e) { e.send(1, out(0, 8)), e.send(1, out(8, 8)); },
+                         [](std::size_t, Emitter& e) { e.recv(0, out(8, 8)), e.recv(0, out(0, 8)); }),
+               "holds another element");
+}
+
+TEST(Verify, CatchesAnOverwrittenBuffer) {
+  // Rank 1 receives the second half over the first: the result is not the root's message.
+  expect_fault(kBroadcast,
+               two_ranks([](std::size_t, Emitter& e) { e.send(1, out(0, 8)), e.send(1, out(8, 8)); },
+                         [](std::size_t, Emitter& e) { e.recv(0, out(0, 8)), e.recv(0, out(0, 8)); }),
+               "result byte 0 holds another element");
+}
+
+TEST(Verify, CatchesADoubleContribution) {
+  expect_fault(kAllreduce,
+               two_ranks(
+                   [](std::size_t, Emitter& e) {
+                     e.copy(in(0, 16), out(0, 16));
+                     e.reduce(in(0, 16), out(0, 16));
+                   },
+                   [](std::size_t, Emitter&) {}),
+               "takes a contribution twice");
+}
+
+TEST(Verify, CatchesAMissingContribution) {
+  expect_fault(kAllreduce,
+               two_ranks([](std::size_t, Emitter& e) { e.copy(in(0, 16), out(0, 16)); },
+                         [](std::size_t, Emitter& e) { e.copy(in(0, 16), out(0, 16)); }),
+               "lacks a contribution");
+}
+
+TEST(Verify, CatchesRanksWithDifferentExpressions) {
+  // Rank 0 computes 0 op 1, rank 1 computes 1 op 0: equal values, but not the same last bits for every
+  // operation.
+  expect_fault(kAllreduce, exchange(false), "another expression");
+}
+
+TEST(Verify, CatchesTheWrongOrder) {
+  CommonProblem ordered = kAllreduce;
+  ordered.commutative = false;
+  const auto schedules = two_ranks(
+      [](std::size_t, Emitter& e) {
+        e.recv(1, scratch(0, 16));
+        e.copy(in(0, 16), out(0, 16));
+        e.reduce(scratch(0, 16), out(0, 16));  // 1 op 0
+        e.send(1, out(0, 16), 1);
+      },
+      [](std::size_t, Emitter& e) {
+        e.send(0, in(0, 16));
+        e.recv(0, out(0, 16), 1);
+      },
+      16, 2);
+  EXPECT_FALSE(verify(kAllreduce, schedules));
+  expect_fault(ordered, schedules, "not combined in rank order");
+}
+
+TEST(Verify, CatchesReadingWhatWasNeverSet) {
+  expect_fault(kBroadcast,
+               two_ranks([](std::size_t, Emitter& e) { e.recv(1, out(0, 16)); },
+                         [](std::size_t, Emitter& e) { e.send(0, out(0, 16)); }),
+               "never set");
+}
+
+TEST(Verify, CatchesRegionsOutsideTheirBuffer) {
+  expect_fault(kBroadcast,
+               two_ranks([](std::size_t, Emitter& e) { e.send(1, out(0, 32)); },
+                         [](std::size_t, Emitter& e) { e.recv(0, out(0, 32)); }),
+               "outside its buffer");
+}
+
+TEST(Verify, CatchesCutElements) {
+  expect_fault(kAllreduce,
+               two_ranks([](std::size_t, Emitter& e) { e.send(1, in(0, 4)); }, [](std::size_t, Emitter&) {}),
+               "inside an element");
+}
+
+TEST(Verify, CatchesWritingToTheInput) {
+  expect_fault(kAllreduce,
+               two_ranks([](std::size_t, Emitter& e) { e.recv(1, in(0, 16)); },
+                         [](std::size_t, Emitter& e) { e.send(0, in(0, 16)); }),
+               "writes to the input");
+}
+
+TEST(Verify, CatchesAMissingRank) { EXPECT_TRUE(verify(kBroadcast, {Schedule(0, 2)})); }
+
+}  // namespace
+}  // namespace eco::sched

@@ -1,0 +1,206 @@
+#include "eco/transport/loopback/loopback.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <thread>
+
+#include "eco/base/errors.h"
+
+namespace eco::transport {
+
+Hub::Hub(int n_ranks, LoopbackOptions options)
+    : n_ranks_(n_ranks),
+      options_(options),
+      mailboxes_(static_cast<std::size_t>(n_ranks)),
+      lost_(static_cast<std::size_t>(n_ranks)),
+      contributions_(static_cast<std::size_t>(n_ranks)) {
+  for (std::size_t rank = 0; rank < mailboxes_.size(); ++rank)
+    mailboxes_[rank].random.seed(options.seed + rank);
+}
+
+void Hub::lose(int rank) {
+  const std::lock_guard lock(mutex_);
+  lost_[static_cast<std::size_t>(rank)] = true;
+  changed_.notify_all();
+}
+
+void Hub::match(Stream& stream) {
+  while (!stream.sends.empty() && !stream.receives.empty()) {
+    const Send send = std::move(stream.sends.front());
+    stream.sends.pop_front();
+    const Receive receive = stream.receives.front();
+    stream.receives.pop_front();
+    Mailbox& receiver = mailboxes_[static_cast<std::size_t>(receive.to)];
+    if (send.bytes > receive.bytes) {
+      receiver.failed = true;  // truncation, as MPI would report it
+    } else if (send.bytes > 0) {
+      std::memcpy(receive.memory, send.captured.empty() ? send.memory : send.captured.data(), send.bytes);
+    }
+    receiver.finished.push_back(receive.ticket);
+    if (send.owes_completion) mailboxes_[static_cast<std::size_t>(send.from)].finished.push_back(send.ticket);
+  }
+  changed_.notify_all();
+}
+
+Status LoopbackTransport::post_send(int peer, int tag, std::span<const std::byte> bytes, SendMode mode,
+                                    Ticket ticket) {
+  const std::lock_guard lock(hub_.mutex_);
+  if (hub_.lost_[static_cast<std::size_t>(peer)]) return Status::lost_peer;
+  auto& mailbox = hub_.mailboxes_[static_cast<std::size_t>(rank_)];
+  ++mailbox.n_posted;
+  Hub::Send send{rank_, ticket, bytes.data(), {}, bytes.size(), true};
+  const bool eager = mode == SendMode::eager && !hub_.options_.synchronous;
+  if (eager && (hub_.options_.seed == 0 || mailbox.random() % 2 == 0)) {
+    send.captured.assign(bytes.begin(), bytes.end());
+    send.owes_completion = false;
+    mailbox.finished.push_back(ticket);
+  }
+  Hub::Stream& stream = hub_.streams_[{rank_, peer, tag}];
+  stream.sends.push_back(std::move(send));
+  hub_.match(stream);
+  return Status::ok;
+}
+
+Status LoopbackTransport::post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) {
+  const std::lock_guard lock(hub_.mutex_);
+  ++hub_.mailboxes_[static_cast<std::size_t>(rank_)].n_posted;
+  if (hub_.options_.seed != 0) std::fill(bytes.begin(), bytes.end(), std::byte{0xA5});
+  Hub::Stream& stream = hub_.streams_[{peer, rank_, tag}];
+  stream.receives.push_back({rank_, ticket, bytes.data(), bytes.size()});
+  hub_.match(stream);
+  return Status::ok;
+}
+
+Status LoopbackTransport::hand_back(std::unique_lock<std::mutex>&, std::span<Ticket> done,
+                                    std::size_t& n_done) {
+  auto& mailbox = hub_.mailboxes_[static_cast<std::size_t>(rank_)];
+  auto& finished = mailbox.finished;
+  n_done = std::min(done.size(), finished.size());
+  if (hub_.options_.seed != 0 && n_done > 0) {
+    std::shuffle(finished.begin(), finished.end(), mailbox.random);
+    n_done = 1 + mailbox.random() % n_done;
+  }
+  std::copy_n(finished.begin(), n_done, done.begin());
+  finished.erase(finished.begin(), finished.begin() + static_cast<std::ptrdiff_t>(n_done));
+  mailbox.n_posted -= n_done;
+  return mailbox.failed ? Status::failed : Status::ok;
+}
+
+Status LoopbackTransport::wait_some(std::span<Ticket> done, std::size_t& n_done) {
+  std::unique_lock lock(hub_.mutex_);
+  n_done = 0;
+  auto& mailbox = hub_.mailboxes_[static_cast<std::size_t>(rank_)];
+  if (mailbox.n_posted == 0) return Status::ok;
+  bool somebody_lost = false;
+  hub_.changed_.wait(lock, [&] {
+    somebody_lost = std::find(hub_.lost_.begin(), hub_.lost_.end(), true) != hub_.lost_.end();
+    return !mailbox.finished.empty() || mailbox.failed || somebody_lost;
+  });
+  if (mailbox.finished.empty() && somebody_lost) return Status::lost_peer;
+  return hand_back(lock, done, n_done);
+}
+
+Status LoopbackTransport::test_some(std::span<Ticket> done, std::size_t& n_done) {
+  std::unique_lock lock(hub_.mutex_);
+  return hand_back(lock, done, n_done);
+}
+
+void LoopbackNative::meet_barrier(const void* mine) {
+  std::unique_lock lock(hub_.mutex_);
+  hub_.contributions_[static_cast<std::size_t>(rank_)] = mine;
+  const std::uint64_t generation = hub_.generation_;
+  if (++hub_.arrived_ == hub_.n_ranks_) {
+    hub_.arrived_ = 0;
+    ++hub_.generation_;
+    hub_.changed_.notify_all();
+    return;
+  }
+  bool lost = false;
+  hub_.changed_.wait(lock, [&] {
+    lost = std::find(hub_.lost_.begin(), hub_.lost_.end(), true) != hub_.lost_.end();
+    return hub_.generation_ != generation || lost;
+  });
+  if (hub_.generation_ == generation)
+    throw TransportError("loopback: a rank was lost during a native collective");
+}
+
+void LoopbackNative::meet(const void* mine,
+                          const std::function<void(const std::vector<const void*>&)>& read) {
+  meet_barrier(mine);
+  // Between the two meetings nobody changes the contributions.
+  const std::vector<const void*> all = hub_.contributions_;
+  read(all);
+  meet_barrier(mine);
+}
+
+void LoopbackNative::barrier() { meet_barrier(nullptr); }
+
+void LoopbackNative::broadcast(std::span<std::byte> bytes, int root) {
+  meet(bytes.data(), [&](const auto& all) {
+    if (rank_ != root && !bytes.empty())
+      std::memcpy(bytes.data(), all[static_cast<std::size_t>(root)], bytes.size());
+  });
+}
+
+void LoopbackNative::allreduce_sum(std::span<const double> values, std::span<double> sums) {
+  meet(values.data(), [&](const auto& all) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      double sum = 0;
+      for (const void* one : all) sum += static_cast<const double*>(one)[i];
+      sums[i] = sum;
+    }
+  });
+}
+
+void LoopbackNative::allreduce_min(std::span<std::int64_t> values) {
+  const std::vector<std::int64_t> mine(values.begin(), values.end());
+  meet(mine.data(), [&](const auto& all) {
+    for (const void* one : all) {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = std::min(values[i], static_cast<const std::int64_t*>(one)[i]);
+      }
+    }
+  });
+}
+
+void LoopbackNative::allreduce_max(std::span<double> values) {
+  const std::vector<double> mine(values.begin(), values.end());
+  meet(mine.data(), [&](const auto& all) {
+    for (const void* one : all) {
+      for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = std::max(values[i], static_cast<const double*>(one)[i]);
+    }
+  });
+}
+
+void LoopbackNative::allgather(std::span<const std::byte> mine, std::span<std::byte> all) {
+  meet(mine.data(), [&](const auto& contributions) {
+    for (std::size_t rank = 0; rank < contributions.size(); ++rank) {
+      if (!mine.empty()) std::memcpy(all.data() + rank * mine.size(), contributions[rank], mine.size());
+    }
+  });
+}
+
+void run_ranks(Hub& hub, const std::function<void(LoopbackTransport&, LoopbackNative&)>& body) {
+  std::vector<std::thread> threads;
+  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(hub.n_ranks()));
+  for (int rank = 0; rank < hub.n_ranks(); ++rank) {
+    threads.emplace_back([&, rank] {
+      LoopbackTransport transport(hub, rank);
+      LoopbackNative native(hub, rank);
+      try {
+        body(transport, native);
+      } catch (...) {
+        errors[static_cast<std::size_t>(rank)] = std::current_exception();
+        hub.lose(rank);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  for (const auto& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+}
+
+}  // namespace eco::transport
