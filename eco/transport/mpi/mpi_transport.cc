@@ -1,0 +1,97 @@
+#include "eco/transport/mpi/mpi_transport.h"
+
+#include <algorithm>
+#include <climits>
+#include <functional>
+
+namespace eco::transport::mpi {
+namespace {
+
+// The executor looks ahead over 512 operations: room for them is made before the first message.
+constexpr std::size_t kUsualMessages = 512;
+constexpr int kTagsGuaranteed = 32767;  // by the MPI standard, where the library says nothing
+
+}  // namespace
+
+MpiTransport::MpiTransport(MPI_Comm comm) : comm_(comm) {
+  PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+  PMPI_Comm_rank(comm_, &rank_);
+  PMPI_Comm_size(comm_, &n_ranks_);
+  int* tag_ub = nullptr;
+  int found = 0;
+  PMPI_Comm_get_attr(comm_, MPI_TAG_UB, &tag_ub, &found);
+  max_tag_ = found != 0 ? *tag_ub : kTagsGuaranteed;
+  requests_.reserve(kUsualMessages);
+  tickets_.reserve(kUsualMessages);
+  indices_.reserve(kUsualMessages);
+  finished_.reserve(kUsualMessages);
+}
+
+Status MpiTransport::add(int code, MPI_Request request, Ticket ticket) {
+  if (code != MPI_SUCCESS) return Status::failed;
+  requests_.push_back(request);
+  tickets_.push_back(ticket);
+  return Status::ok;
+}
+
+Status MpiTransport::post_send(int peer, int tag, std::span<const std::byte> bytes, SendMode mode, Ticket ticket) {
+  if (bytes.size() > INT_MAX) return Status::failed;
+  MPI_Request request = MPI_REQUEST_NULL;
+  const auto send = mode == SendMode::synchronous ? &PMPI_Issend : &PMPI_Isend;
+  const int code = send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, peer, tag, comm_, &request);
+  return add(code, request, ticket);
+}
+
+Status MpiTransport::post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) {
+  if (bytes.size() > INT_MAX) return Status::failed;
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int code =
+      PMPI_Irecv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, peer, tag, comm_, &request);
+  return add(code, request, ticket);
+}
+
+Status MpiTransport::wait_some(std::span<Ticket> done, std::size_t& n_done) {
+  return complete(&PMPI_Waitsome, done, n_done);
+}
+
+Status MpiTransport::test_some(std::span<Ticket> done, std::size_t& n_done) {
+  return complete(&PMPI_Testsome, done, n_done);
+}
+
+Status MpiTransport::complete(Completion function, std::span<Ticket> done, std::size_t& n_done) {
+  n_done = 0;
+  // Waitsome may report more than the caller has room for; the rest waits here.
+  if (finished_begin_ == finished_.size() && !requests_.empty()) {
+    indices_.resize(requests_.size());
+    int count = 0;
+    const int code = function(static_cast<int>(requests_.size()), requests_.data(), &count, indices_.data(),
+                              MPI_STATUSES_IGNORE);
+    if (code != MPI_SUCCESS) return Status::failed;
+    if (count != MPI_UNDEFINED) retire(std::span(indices_).first(static_cast<std::size_t>(count)));
+  }
+  hand_out(done, n_done);
+  return Status::ok;
+}
+
+void MpiTransport::retire(std::span<int> positions) {
+  finished_.clear();
+  finished_begin_ = 0;
+  for (const int position : positions) finished_.push_back(tickets_[static_cast<std::size_t>(position)]);
+  // Highest first: what is moved into a hole then comes from behind every hole that is left. The order in the array
+  // means nothing to MPI, messages were matched in the order of posting.
+  std::sort(positions.begin(), positions.end(), std::greater<>());
+  for (const int position : positions) {
+    requests_[static_cast<std::size_t>(position)] = requests_.back();
+    tickets_[static_cast<std::size_t>(position)] = tickets_.back();
+    requests_.pop_back();
+    tickets_.pop_back();
+  }
+}
+
+void MpiTransport::hand_out(std::span<Ticket> done, std::size_t& n_done) {
+  n_done = std::min(done.size(), finished_.size() - finished_begin_);
+  std::copy_n(finished_.begin() + static_cast<std::ptrdiff_t>(finished_begin_), n_done, done.begin());
+  finished_begin_ += n_done;
+}
+
+}  // namespace eco::transport::mpi

@@ -1,0 +1,59 @@
+// What was served and passed, and how long it took. Written by the program's threads, read at the end.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "eco/coll/problem.h"
+
+namespace eco::preload {
+
+struct Tally {
+  std::uint64_t calls_served = 0;
+  std::uint64_t calls_passed = 0;
+  std::uint64_t bytes = 0;  // served and passed, as this rank's arguments say
+  std::uint64_t nanoseconds_served = 0;
+  std::uint64_t nanoseconds_passed = 0;
+};
+inline constexpr int kTallyNumbers = 5;
+static_assert(sizeof(Tally) == kTallyNumbers * sizeof(std::uint64_t));
+
+class Counters {
+ public:
+  void served(coll::Collective collective, std::size_t bytes, std::uint64_t nanoseconds, double gain_s) {
+    Cell& cell = cells_[static_cast<std::size_t>(collective)];
+    cell.calls_served.fetch_add(1, std::memory_order_relaxed);
+    cell.bytes.fetch_add(bytes, std::memory_order_relaxed);
+    cell.nanoseconds_served.fetch_add(nanoseconds, std::memory_order_relaxed);
+    gain_nanoseconds_.fetch_add(static_cast<std::int64_t>(gain_s * 1e9), std::memory_order_relaxed);
+  }
+  void passed(coll::Collective collective, std::size_t bytes, std::uint64_t nanoseconds) {
+    Cell& cell = cells_[static_cast<std::size_t>(collective)];
+    cell.calls_passed.fetch_add(1, std::memory_order_relaxed);
+    cell.bytes.fetch_add(bytes, std::memory_order_relaxed);
+    cell.nanoseconds_passed.fetch_add(nanoseconds, std::memory_order_relaxed);
+  }
+
+  std::array<Tally, coll::kCollectives> tallies() const {
+    std::array<Tally, coll::kCollectives> result;
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      const Cell& cell = cells_[i];
+      result[i] = {cell.calls_served.load(), cell.calls_passed.load(), cell.bytes.load(),
+                   cell.nanoseconds_served.load(), cell.nanoseconds_passed.load()};
+    }
+    return result;
+  }
+  // By the plan's own measurements: what the served calls would have taken natively less what they were planned for.
+  double gain_s() const { return static_cast<double>(gain_nanoseconds_.load()) * 1e-9; }
+
+ private:
+  struct Cell {
+    std::atomic<std::uint64_t> calls_served{0}, calls_passed{0}, bytes{0}, nanoseconds_served{0},
+        nanoseconds_passed{0};
+  };
+  std::array<Cell, coll::kCollectives> cells_;
+  std::atomic<std::int64_t> gain_nanoseconds_{0};
+};
+
+}  // namespace eco::preload

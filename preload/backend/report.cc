@@ -1,0 +1,120 @@
+#include "preload/backend/report.h"
+
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "eco/base/json_file.h"
+#include "eco/transport/mpi/mpi_native.h"
+#include "preload/backend/session.h"
+
+namespace eco::preload {
+namespace {
+
+using Tallies = std::array<Tally, coll::kCollectives>;
+constexpr double kNanosecond_s = 1e-9;
+
+struct World {
+  int rank = 0;
+  int n_ranks = 1;
+};
+
+World world() {
+  World world;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &world.n_ranks);
+  return world;
+}
+
+// Collective: sums over all ranks, on rank 0.
+Tallies sum_over_ranks(const Tallies& mine) {
+  Tallies sums{};
+  PMPI_Reduce(mine.data(), sums.data(), coll::kCollectives * kTallyNumbers, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+  return sums;
+}
+
+nlohmann::json to_json(const Tallies& tallies) {
+  nlohmann::json json;
+  for (int i = 0; i < coll::kCollectives; ++i) {
+    const Tally& tally = tallies[static_cast<std::size_t>(i)];
+    json[std::string(coll::name(static_cast<coll::Collective>(i)))] = {
+        {"calls_served", tally.calls_served},
+        {"calls_passed", tally.calls_passed},
+        {"bytes", tally.bytes},
+        {"seconds", static_cast<double>(tally.nanoseconds_served + tally.nanoseconds_passed) * kNanosecond_s},
+        {"seconds_served", static_cast<double>(tally.nanoseconds_served) * kNanosecond_s},
+        {"seconds_passed", static_cast<double>(tally.nanoseconds_passed) * kNanosecond_s}};
+  }
+  return json;
+}
+
+const char* name_of(runtime::Mode mode) { return mode == runtime::Mode::observe ? "observe" : "on"; }
+
+void write_file(Session& session, const Session::Summary& summary, const World& world, const Tallies& mine,
+                const std::optional<Tallies>& sums) {
+  nlohmann::json json = {{"schema", "eco.report"},
+                         {"version", 1},
+                         {"eco_version", ECO_VERSION},
+                         {"library", transport::mpi::library_name()},
+                         {"mode", name_of(session.options().mode)},
+                         {"ranks", world.n_ranks},
+                         {"wall_s", summary.wall_s},
+                         {"arming_s", summary.arming_s},
+                         {"measuring_s", summary.measuring_s},
+                         {"network", summary.provenance},
+                         {"estimated_gain_s", session.counters().gain_s()},
+                         {"communicators_armed", summary.armed},
+                         {"communicators_native", summary.native},
+                         {"collectives", to_json(mine)}};
+  // Over all ranks: an average rank's seconds are these divided by `ranks`.
+  if (sums) json["totals"] = to_json(*sums);
+  if (const auto error = base::write_text_atomically(session.options().report_file, json.dump(2) + "\n")) {
+    std::fprintf(stderr, "eco: no report: %s\n", error->c_str());
+  }
+}
+
+void print_line(Session& session, const Session::Summary& summary, const Tallies& mine) {
+  std::uint64_t served = 0;
+  std::uint64_t all = 0;
+  std::string parts;
+  for (int i = 0; i < coll::kCollectives; ++i) {
+    const Tally& tally = mine[static_cast<std::size_t>(i)];
+    served += tally.calls_served;
+    all += tally.calls_served + tally.calls_passed;
+    if (tally.calls_served == 0) continue;
+    parts += (parts.empty() ? " (" : ", ") + std::string(coll::name(static_cast<coll::Collective>(i))) + " " +
+             std::to_string(tally.calls_served);
+  }
+  if (!parts.empty()) parts += ")";
+  std::string end;
+  if (!summary.provenance.empty()) end = "; " + summary.provenance;
+  if (served > 0) {
+    char gain[64];
+    std::snprintf(gain, sizeof gain, "; about %.3g s gained of %.3g s", session.counters().gain_s(), summary.wall_s);
+    end += gain;
+  }
+  if (summary.armed == 0) {
+    end += "; " + (session.arms() ? (summary.native.empty() ? std::string("no broadcast or allreduce was called")
+                                                           : summary.native.begin()->first)
+                                  : session.why_native());
+  }
+  std::fprintf(stderr, "eco: served %llu of %llu calls%s%s\n", static_cast<unsigned long long>(served),
+               static_cast<unsigned long long>(all), parts.c_str(), end.c_str());
+}
+
+}  // namespace
+
+void report(Session& session, bool collective) {
+  const World here = world();
+  const Tallies mine = session.counters().tallies();
+  std::optional<Tallies> sums;
+  if (collective) sums = sum_over_ranks(mine);
+  if (here.rank != 0) return;
+  const Session::Summary summary = session.summary();
+  if (!session.options().report_file.empty()) write_file(session, summary, here, mine, sums);
+  if (!session.options().quiet) print_line(session, summary, mine);
+}
+
+}  // namespace eco::preload

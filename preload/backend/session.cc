@@ -1,0 +1,178 @@
+#include "preload/backend/session.h"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+
+#include "eco/base/errors.h"
+#include "eco/runtime/this_host.h"
+#include "preload/backend/report.h"
+
+namespace eco::preload {
+namespace {
+
+// FNV-1a: ranks compare this instead of texts of different lengths. Positive, so that it can be negated.
+std::int64_t digest(const std::string& text) {
+  std::uint64_t value = 0xcbf29ce484222325u;
+  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return static_cast<std::int64_t>(value >> 1);
+}
+
+int world_rank() {
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+}  // namespace
+
+Session& Session::instance() {
+  // Never destroyed: MPI may call back after main, and static destruction has no order across libraries.
+  static Session* session = new Session();
+  return *session;
+}
+
+void Session::start() {
+  if (running()) return;
+  started_s_ = PMPI_Wtime();
+  bool objection = false;
+  try {
+    read_options();
+  } catch (const Error& error) {
+    objection = true;
+    std::fprintf(stderr, "eco: rank %d: %s; the program runs without ECO\n", world_rank(), error.what());
+  }
+  arms_ = agree(objection);
+  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Session::on_comm_free, &keyval_, this);
+  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Session::on_self_free, &self_keyval_, this);
+  PMPI_Comm_set_attr(MPI_COMM_SELF, self_keyval_, this);
+  running_.store(true, std::memory_order_release);
+}
+
+void Session::read_options() {
+  options_ = runtime::parse_options([](std::string_view variable) -> std::optional<std::string> {
+    const char* value = std::getenv(std::string(variable).c_str());
+    return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+  });
+  identity_ = {.host = runtime::this_host(options_), .version = ECO_VERSION};
+  slots_.store(options_.max_communicators);
+  budget_left_us_.store(static_cast<std::int64_t>(options_.budget_s * 1e6));
+}
+
+bool Session::agree(bool objection) {
+  const std::int64_t mine = digest(std::string(ECO_VERSION) + ";" + std::to_string(options_.agreed_digest()));
+  std::array<std::int64_t, 3> least = {mine, -mine, objection ? 0 : 1};
+  PMPI_Allreduce(MPI_IN_PLACE, least.data(), 3, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+  if (least[2] == 0) {
+    why_native_ = "a rank could not read its options";
+  } else if (least[0] != -least[1]) {
+    why_native_ = "ranks differ in ECO's version or in ECO_ variables";
+    if (world_rank() == 0) {
+      std::fprintf(stderr, "eco: the program runs without ECO: %s; set the same on all nodes\n", why_native_.c_str());
+    }
+  } else if (options_.mode != runtime::Mode::on) {
+    why_native_ = "ECO=observe";
+  }
+  return why_native_.empty();
+}
+
+void Session::finish(bool collective) {
+  bool expected = true;
+  if (!running_.compare_exchange_strong(expected, false)) return;
+  watcher_.stop();
+  report(*this, collective);
+  // Inside a delete callback the program's communicators are MPI's business already.
+  if (collective) release_groups();
+}
+
+void Session::release_groups() {
+  std::vector<Group*> groups;
+  {
+    const std::lock_guard lock(mutex_);
+    groups = groups_;
+  }
+  for (Group* group : groups) PMPI_Comm_delete_attr(group->comm(), keyval_);
+}
+
+Group* Session::find_group(MPI_Comm comm) const {
+  void* value = nullptr;
+  int found = 0;
+  if (comm == MPI_COMM_NULL || PMPI_Comm_get_attr(comm, keyval_, &value, &found) != MPI_SUCCESS) return nullptr;
+  return found != 0 ? static_cast<Group*>(value) : nullptr;
+}
+
+Group* Session::group(MPI_Comm comm) {
+  void* value = nullptr;
+  int found = 0;
+  if (comm == MPI_COMM_NULL || PMPI_Comm_get_attr(comm, keyval_, &value, &found) != MPI_SUCCESS) return nullptr;
+  if (found != 0) return static_cast<Group*>(value);
+  auto* made = new Group(*this, comm);
+  if (PMPI_Comm_set_attr(comm, keyval_, made) != MPI_SUCCESS) {
+    delete made;
+    return nullptr;
+  }
+  const std::lock_guard lock(mutex_);
+  groups_.push_back(made);
+  return made;
+}
+
+bool Session::take_slot() {
+  int free = slots_.load();
+  while (free > 0) {
+    if (slots_.compare_exchange_weak(free, free - 1)) return true;
+  }
+  return false;
+}
+
+void Session::note_arming(double seconds, double seconds_measuring) {
+  arming_us_.fetch_add(static_cast<std::int64_t>(seconds * 1e6));
+  measuring_us_.fetch_add(static_cast<std::int64_t>(seconds_measuring * 1e6));
+  budget_left_us_.fetch_sub(static_cast<std::int64_t>(seconds_measuring * 1e6));
+}
+
+void Session::watch(const Group& group) {
+  const std::string who = "rank " + std::to_string(world_rank()) + " (" + std::to_string(group.rank()) + " of " +
+                          std::to_string(group.n_ranks()) + " in its communicator)";
+  {
+    const std::lock_guard lock(mutex_);
+    ++armed_;
+    provenance_ = group.armed()->provenance();
+  }
+  watcher_.watch(group.armed()->recorder(), who, options_.stall_s);
+}
+
+void Session::forget(const Group& group) { watcher_.forget(group.armed()->recorder()); }
+
+Session::Summary Session::summary() {
+  const std::lock_guard lock(mutex_);
+  Summary summary{.provenance = provenance_,
+                  .armed = armed_,
+                  .native = native_,
+                  .wall_s = PMPI_Wtime() - started_s_,
+                  .arming_s = static_cast<double>(arming_us_.load()) * 1e-6,
+                  .measuring_s = static_cast<double>(measuring_us_.load()) * 1e-6};
+  for (const Group* group : groups_) {
+    if (group->armed() == nullptr) ++summary.native[group->why_native()];
+  }
+  return summary;
+}
+
+int Session::on_comm_free(MPI_Comm, int, void* value, void* extra) {
+  auto* session = static_cast<Session*>(extra);
+  auto* group = static_cast<Group*>(value);
+  {
+    const std::lock_guard lock(session->mutex_);
+    std::erase(session->groups_, group);
+    if (group->armed() == nullptr) ++session->native_[group->why_native()];
+  }
+  delete group;
+  return MPI_SUCCESS;
+}
+
+int Session::on_self_free(MPI_Comm, int, void*, void* extra) {
+  static_cast<Session*>(extra)->finish(/*collective=*/false);
+  return MPI_SUCCESS;
+}
+
+}  // namespace eco::preload

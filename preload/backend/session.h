@@ -1,0 +1,99 @@
+// ECO in one MPI process, from MPI_Init to MPI_Finalize: options, the communicators that are armed, counters.
+//
+// One object per process, because MPI itself is per process. Everything that has to be agreed by the whole job is
+// agreed once, in MPI_Init; a job whose ranks disagree runs natively and says so.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "eco/runtime/communicator.h"
+#include "eco/runtime/options.h"
+#include "preload/backend/counters.h"
+#include "preload/backend/group.h"
+#include "preload/backend/watcher.h"
+
+namespace eco::preload {
+
+class Session {
+ public:
+  static Session& instance();
+
+  // Collective over MPI_COMM_WORLD, from MPI_Init.
+  void start();
+  // From MPI_Finalize: collective over MPI_COMM_WORLD if `collective`, else this rank reports for itself alone.
+  void finish(bool collective);
+
+  // Between start and finish. Outside (a program with Sessions alone never starts) every call is the library's.
+  bool running() const { return running_.load(std::memory_order_acquire); }
+  // May communicators be armed in this job? The same on all ranks; why_native() if not.
+  bool arms() const { return arms_; }
+  const std::string& why_native() const { return why_native_; }
+
+  // Local. The group of this communicator, made if this is its first call; nullptr for MPI_COMM_NULL or on errors.
+  Group* group(MPI_Comm comm);
+  // Local. The group if there is one.
+  Group* find_group(MPI_Comm comm) const;
+
+  const runtime::Options& options() const { return options_; }
+  const runtime::Identity& identity() const { return identity_; }
+  Counters& counters() { return counters_; }
+
+  // A place among the ECO_MAX_COMMUNICATORS armed ones; false if none is free. Local, any thread.
+  bool take_slot();
+  void give_slot_back() { slots_.fetch_add(1); }
+  double budget_left_s() const { return static_cast<double>(budget_left_us_.load()) * 1e-6; }
+  void note_arming(double seconds, double seconds_measuring);
+  void watch(const Group& group);
+  void forget(const Group& group);
+
+  // What the report says besides the counters. Local.
+  struct Summary {
+    std::string provenance;                  // of the last armed communicator
+    std::uint64_t armed = 0;                 // communicators ever armed
+    std::map<std::string, std::uint64_t> native;  // why communicators stayed native, and how many
+    double wall_s = 0;
+    double arming_s = 0;
+    double measuring_s = 0;
+  };
+  Summary summary();
+
+ private:
+  Session() = default;
+
+  void read_options();
+  // Collective: true if all ranks have the same version and options and nothing to object.
+  bool agree(bool objection);
+  void release_groups();
+  static int on_comm_free(MPI_Comm comm, int keyval, void* group, void* session);
+  static int on_self_free(MPI_Comm comm, int keyval, void* value, void* session);
+
+  std::atomic<bool> running_{false};
+  bool arms_ = false;
+  std::string why_native_;
+  runtime::Options options_;
+  runtime::Identity identity_;
+  Counters counters_;
+  int keyval_ = MPI_KEYVAL_INVALID;
+  int self_keyval_ = MPI_KEYVAL_INVALID;
+  double started_s_ = 0;
+  std::atomic<int> slots_{0};
+  std::atomic<std::int64_t> budget_left_us_{0};
+  std::atomic<std::int64_t> arming_us_{0};
+  std::atomic<std::int64_t> measuring_us_{0};
+
+  std::mutex mutex_;             // guards what follows; never held while communicating
+  std::vector<Group*> groups_;   // alive, in the order in which they were made
+  std::uint64_t armed_ = 0;
+  std::string provenance_;
+  std::map<std::string, std::uint64_t> native_;  // of communicators freed before the end
+  Watcher watcher_;
+};
+
+}  // namespace eco::preload
