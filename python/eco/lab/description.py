@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from eco.errors import InvalidArgument
+from eco.paths import networks_dir
 
 SEGMENT_KINDS = ("switch", "bus")
 JOINT_KINDS = ("bridge", "router")
@@ -112,9 +113,18 @@ class Description:
         return dataclasses.asdict(self)
 
 
+def shipped() -> list[Path]:
+    """The descriptions that come with the package."""
+    return sorted(networks_dir().glob("*.toml"))
+
+
 def load(path: str | Path) -> Description:
-    """Read and check a description. Raises InvalidArgument with file, place, value and remedy."""
-    path = Path(path)
+    """Read and check a description, given by file or by the name of a shipped one.
+
+    Raises InvalidArgument with file, place, value and remedy.
+    """
+    by_name = networks_dir() / f"{path}.toml"
+    path = by_name if _NAME.match(str(path)) and not Path(path).exists() and by_name.exists() else Path(path)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
