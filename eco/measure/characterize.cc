@@ -1,0 +1,321 @@
+#include "eco/measure/characterize.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <span>
+
+#include "eco/base/errors.h"
+#include "eco/measure/derive.h"
+#include "eco/measure/local_rates.h"
+#include "eco/measure/probe.h"
+#include "eco/measure/sharing.h"
+#include "eco/measure/sweeps.h"
+#include "eco/net/io.h"
+
+namespace eco::measure {
+namespace {
+
+// Shares of a budget: pair times, then streams; the rest is left for sending the result and for error.
+constexpr double kSweepShare = 0.65;
+constexpr double kStreamShare = 0.92;
+
+// Streams: eager messages, enough of them to last this long.
+constexpr std::size_t kStreamBytes = 16384;
+constexpr double kStreamOffline_s = 0.03;
+constexpr int kFewestMessages = 4;
+constexpr int kMostMessages = 64;
+constexpr int kRepeats = 3;
+// More classes of pairs than this get their rate from the pair times alone.
+constexpr std::size_t kMostClasses = 64;
+
+struct Placement {
+  std::vector<net::HostId> hosts;  // in order of their first rank
+  std::vector<int> rank_of_host;   // the one that measures
+  std::vector<Flow> neighbours;    // two ranks of one host, if there are
+};
+
+Placement place(const std::vector<net::HostId>& host_of_rank) {
+  Placement placement;
+  for (std::size_t rank = 0; rank < host_of_rank.size(); ++rank) {
+    const auto& known = placement.hosts;
+    const auto found = std::find(known.begin(), known.end(), host_of_rank[rank]);
+    if (found == known.end()) {
+      placement.hosts.push_back(host_of_rank[rank]);
+      placement.rank_of_host.push_back(static_cast<int>(rank));
+    } else if (placement.neighbours.empty()) {
+      const auto host = static_cast<std::size_t>(found - known.begin());
+      placement.neighbours.push_back({placement.rank_of_host[host], static_cast<int>(rank)});
+    }
+  }
+  return placement;
+}
+
+// Rank 0 measuring everything.
+class Session {
+ public:
+  Session(Conductor& conductor, const CharacterizeOptions& options)
+      : conductor_(conductor),
+        options_(options),
+        placement_(place(options.host_of_rank)),
+        start_s_(options.clock()) {}
+
+  net::Network measure() {
+    net::Network network;
+    network.hosts = placement_.hosts;
+    network.transport = options_.transport;
+    network.measured_at = options_.measured_at;
+    measure_pairs(network);
+    measure_local(network);
+    derive_classes(network, find_subnets(network.n_hosts(), network.sizes, network.pairs));
+    measure_rates(network);
+    std::vector<SharingTest> questions = tests_inside(partition_of(network));
+    run_tests(network, questions);
+    set_kinds(network);
+    std::vector<SharingTest> across = tests_across(network.subnets, network.between);
+    run_tests(network, across);
+    derive_uplinks(network, across);
+    fit_latencies(network);
+    say("done", 1.0);
+    return network;
+  }
+
+ private:
+  double elapsed() const { return options_.clock() - start_s_; }
+  bool in_time() const { return options_.budget_s <= 0 || elapsed() < kStreamShare * options_.budget_s; }
+
+  // Pair times take most of the time; what follows them shares the last fifth.
+  void say(const std::string& what, double fraction) const {
+    if (options_.progress) options_.progress(what, fraction);
+  }
+
+  static net::Partition partition_of(const net::Network& network) {
+    net::Partition partition;
+    for (const net::Subnet& subnet : network.subnets) partition.push_back(subnet.hosts);
+    return partition;
+  }
+
+  int rank_of(int host) const { return placement_.rank_of_host[static_cast<std::size_t>(host)]; }
+
+  void measure_pairs(net::Network& network) {
+    SweepOptions sweep;
+    sweep.budget_s = kSweepShare * options_.budget_s;
+    sweep.sweeps = options_.sweeps;
+    sweep.clock = options_.clock;
+    sweep.progress = [this](const std::string& what, double fraction) { say(what, 0.8 * fraction); };
+    const Ping ping = [this](int a, int b, std::size_t bytes, int trips) {
+      return conductor_.ping(rank_of(a), rank_of(b), bytes, trips);
+    };
+    PairSamples samples = sweep_pairs(network.n_hosts(), ping, sweep);
+    network.sizes = std::move(samples.sizes);
+    network.pairs = std::move(samples.pairs);
+  }
+
+  void measure_local(net::Network& network) {
+    network.combine_bytes_per_s = combine_rate(options_.clock);
+    network.memory_bytes_per_s = copy_rate(options_.clock);
+    network.memory_latency_s = kOrdinaryOverhead_s;
+    network.send_overhead_s = kOrdinaryOverhead_s;
+    network.receive_overhead_s = kOrdinaryOverhead_s;
+    std::optional<Flow> probe;
+    if (network.n_hosts() > 1) {
+      probe = Flow{rank_of(0), rank_of(1)};
+    } else if (!placement_.neighbours.empty()) {
+      probe = placement_.neighbours.front();
+    }
+    if (probe && in_time()) measure_overheads(network, *probe);
+    if (!placement_.neighbours.empty() && in_time()) measure_memory(network, placement_.neighbours.front());
+  }
+
+  // Send: what posting one small message takes. Receive: the gap between small messages of a stream, which is what the
+  // slower end needs for each. Neither can be more than a quarter of a small message's whole time alone.
+  void measure_overheads(net::Network& network, const Flow& probe) {
+    constexpr int kMessages = 64;
+    double alone = conductor_.ping(probe.from, probe.to, 8, 3);
+    double posting = alone;
+    double one = alone;
+    double all = 1e300;
+    for (int i = 0; i < kRepeats; ++i) {
+      alone = std::min(alone, conductor_.ping(probe.from, probe.to, 8, 3));
+      one = std::min(one, conductor_.streams({probe}, 8, 1)[0].elapsed_s);
+      const Answer many = conductor_.streams({probe}, 8, kMessages)[0];
+      all = std::min(all, many.elapsed_s);
+      posting = std::min(posting, many.posting_s / kMessages);
+    }
+    const double gap = std::max(0.0, all - one) / (kMessages - 1);
+    network.send_overhead_s = std::min(posting, alone / 4);
+    network.receive_overhead_s = std::min(gap, alone / 4);
+  }
+
+  void measure_memory(net::Network& network, const Flow& neighbours) {
+    constexpr std::size_t kLarge = 65536;
+    double small = 1e300;
+    double large = 1e300;
+    for (int i = 0; i < kRepeats; ++i) {
+      small = std::min(small, conductor_.ping(neighbours.from, neighbours.to, 8, 3));
+      large = std::min(large, conductor_.ping(neighbours.from, neighbours.to, kLarge, 3));
+    }
+    const double overheads = network.send_overhead_s + network.receive_overhead_s;
+    network.memory_latency_s = std::max(0.0, small - overheads);
+    if (large > small) network.memory_bytes_per_s = static_cast<double>(kLarge - 8) / (large - small);
+  }
+
+  // Messages of a stream between hosts of this rate.
+  int stream_length(double bytes_per_s) const {
+    double seconds = kStreamOffline_s;
+    if (options_.budget_s > 0) seconds = std::min(seconds, 0.002 * options_.budget_s);
+    const double messages = seconds * bytes_per_s / static_cast<double>(kStreamBytes);
+    return static_cast<int>(
+        std::clamp(messages, static_cast<double>(kFewestMessages), static_cast<double>(kMostMessages)));
+  }
+
+  // The rate of one pair by streams, or `otherwise` if there is no time left or the times make no sense.
+  double measured_rate(int a, int b, double otherwise) {
+    const Flow flow{rank_of(a), rank_of(b)};
+    const int count = stream_length(otherwise);
+    double one = 1e300;
+    double all = 1e300;
+    for (int i = 0; i < kRepeats && in_time(); ++i) {
+      one = std::min(one, conductor_.streams({flow}, kStreamBytes, 1)[0].elapsed_s);
+      all = std::min(all, conductor_.streams({flow}, kStreamBytes, count)[0].elapsed_s);
+    }
+    const double rate = stream_rate(kStreamBytes, count, one, all);
+    return rate > 0 ? rate : otherwise;
+  }
+
+  void measure_rates(net::Network& network) {
+    std::vector<double> best_outside(network.subnets.size(), 0);
+    for (std::size_t i = 0; i < network.between.size(); ++i) {
+      net::Between& pair = network.between[i];
+      const auto from = static_cast<std::size_t>(pair.from);
+      const auto to = static_cast<std::size_t>(pair.to);
+      if (i < kMostClasses) {
+        say("rates between subnets", 0.8);
+        pair.bytes_per_s =
+            measured_rate(network.subnets[from].hosts[0], network.subnets[to].hosts[0], pair.bytes_per_s);
+      }
+      for (const std::size_t end : {from, to})
+        best_outside[end] = std::max(best_outside[end], pair.bytes_per_s);
+    }
+    for (std::size_t s = 0; s < network.subnets.size(); ++s) {
+      net::Subnet& subnet = network.subnets[s];
+      if (subnet.hosts.size() == 1) {
+        subnet.bytes_per_s = best_outside[s];
+      } else if (s < kMostClasses) {
+        say("rates inside subnets", 0.85);
+        subnet.bytes_per_s = measured_rate(subnet.hosts[0], subnet.hosts[1], subnet.bytes_per_s);
+      }
+    }
+  }
+
+  double rate_of(const net::Network& network, const HostFlow& flow) const {
+    for (std::size_t s = 0; s < network.subnets.size(); ++s) {
+      const auto& hosts = network.subnets[s].hosts;
+      const bool has_from = std::find(hosts.begin(), hosts.end(), flow.from) != hosts.end();
+      const bool has_to = std::find(hosts.begin(), hosts.end(), flow.to) != hosts.end();
+      if (has_from && has_to) return network.subnets[s].bytes_per_s;
+    }
+    double slowest = 1e300;
+    for (const net::Between& pair : network.between) slowest = std::min(slowest, pair.bytes_per_s);
+    return slowest;
+  }
+
+  // Each flow alone, all together, three times over; kept is the quietest of each. A test that the budget leaves no
+  // room for is not made: the network then says `unknown`.
+  void run_tests(net::Network& network, const std::vector<SharingTest>& tests) {
+    for (const SharingTest& asked : tests) {
+      if (!in_time()) return;
+      say("sharing: " + asked.what(), 0.9);
+      std::vector<Flow> flows;
+      net::ConcurrentTest test;
+      test.what = asked.what();
+      for (const HostFlow& flow : asked.flows) {
+        flows.push_back({rank_of(flow.from), rank_of(flow.to)});
+        test.pairs.push_back({flow.from, flow.to});
+      }
+      const int count = stream_length(rate_of(network, asked.flows.front()));
+      test.bytes = kStreamBytes * static_cast<std::size_t>(count);
+      test.alone_s.assign(flows.size(), 1e300);
+      for (int i = 0; i < kRepeats; ++i) {
+        for (std::size_t f = 0; f < flows.size(); ++f) {
+          const double seconds = conductor_.streams({flows[f]}, kStreamBytes, count)[0].elapsed_s;
+          test.alone_s[f] = std::min(test.alone_s[f], seconds);
+        }
+        std::vector<double> together;
+        for (const Answer& answer : conductor_.streams(flows, kStreamBytes, count))
+          together.push_back(answer.elapsed_s);
+        const auto last = [](const std::vector<double>& seconds) {
+          return *std::max_element(seconds.begin(), seconds.end());
+        };
+        if (test.together_s.empty() || last(together) < last(test.together_s))
+          test.together_s = std::move(together);
+      }
+      network.concurrent.push_back(std::move(test));
+    }
+  }
+
+  static void set_kinds(net::Network& network) {
+    for (std::size_t s = 0; s < network.subnets.size(); ++s) {
+      const std::string what = SharingTest{Question::bus, static_cast<int>(s), {}}.what();
+      const auto found = std::find_if(network.concurrent.begin(), network.concurrent.end(),
+                                      [&](const net::ConcurrentTest& test) { return test.what == what; });
+      net::Subnet& subnet = network.subnets[s];
+      subnet.kind = kind_from(subnet.hosts.size(), found == network.concurrent.end() ? nullptr : &*found);
+    }
+  }
+
+  static constexpr double kOrdinaryOverhead_s = 1e-6;  // where there is nobody to measure with
+
+  Conductor& conductor_;
+  const CharacterizeOptions& options_;
+  Placement placement_;
+  double start_s_;
+};
+
+// The result as text, behind one letter that says which: N a network, E an Unsupported's message.
+net::Network unpack(const std::string& text) {
+  if (text.starts_with('E')) throw Unsupported(text.substr(1));
+  return net::parse_network(std::string_view(text).substr(1), "the measured network");
+}
+
+std::string conduct(Conductor& conductor, const CharacterizeOptions& options) {
+  try {
+    return "N" + net::to_json(Session(conductor, options).measure());
+  } catch (const Unsupported& error) {
+    return std::string("E") + error.what();
+  } catch (...) {
+    conductor.abort();
+    throw;
+  }
+}
+
+}  // namespace
+
+Clock monotonic_clock() {
+  return [] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  };
+}
+
+net::Network characterize(transport::Transport& transport, transport::Native& native,
+                          const CharacterizeOptions& options) {
+  if (options.host_of_rank.size() != static_cast<std::size_t>(transport.n_ranks())) {
+    throw InvalidArgument("characterize: " + std::to_string(options.host_of_rank.size()) +
+                          " host identities for " + std::to_string(transport.n_ranks()) +
+                          " ranks; give one for each rank");
+  }
+  Prober prober(transport, options.clock);
+  std::string text;
+  if (transport.rank() == 0) {
+    Conductor conductor(prober);
+    text = conduct(conductor, options);
+    conductor.finish(text.size());
+  } else {
+    text.resize(prober.follow());
+  }
+  native.broadcast(std::as_writable_bytes(std::span(text)), 0);
+  return unpack(text);
+}
+
+}  // namespace eco::measure

@@ -1,0 +1,47 @@
+// Measures the network between the ranks that were started, and nothing else: no names, no descriptions, no topology
+// files. What comes out is a Network: pair times, subnets, their kinds, what they share, rates and latencies.
+//
+//   CharacterizeOptions options;
+//   options.host_of_rank = identities;                       // allgathered by the caller
+//   options.transport = "openmpi 5.0.11 point-to-point";
+//   net::Network network = characterize(transport, native, options);    // collective; the same on every rank
+//
+// One rank of each host measures, the others wait. Pairs are timed one at a time by round trips: several trips, total
+// over twice their number; all pairs make a sweep, sweeps are repeated, and the lowest confirmed sweep labels the pair
+// (sweeps.h). Subnets follow by Figure 2 at a small and a large size (net/partition.h), kinds and uplinks by tests with
+// several pairs at once (sharing.h), rates and latencies by derive.h. Rank 0 conducts (probe.h) and sends the result.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "eco/net/network.h"
+#include "eco/transport/native.h"
+#include "eco/transport/transport.h"
+
+namespace eco::measure {
+
+using Clock = std::function<double()>;  // seconds, never going back
+
+Clock monotonic_clock();
+
+struct CharacterizeOptions {
+  std::vector<net::HostId> host_of_rank;  // by rank, the same on every rank
+  std::string transport;                  // written into the network, and a key of the store
+  std::string measured_at;                // ISO 8601, now
+  // 0: offline, as long as it takes. Else seconds: sizes shrink until two sweeps fit. Only rank 0's value counts.
+  double budget_s = 0;
+  int sweeps = 4;  // offline; the small sizes get more until they settle
+  Clock clock = monotonic_clock();
+  // Called on rank 0: what is being measured, and the fraction done. May throw to stop; every rank then throws.
+  std::function<void(const std::string& what, double fraction)> progress;
+};
+
+// Collective over the transport's group. Throws on every rank alike: InvalidArgument if host_of_rank has not one entry
+// per rank, Unsupported if the budget is too short for two sweeps of the smallest sizes. Throws TransportError where
+// the transport reports a lost peer (under MPI the launcher ends the job instead).
+net::Network characterize(transport::Transport& transport, transport::Native& native,
+                          const CharacterizeOptions& options);
+
+}  // namespace eco::measure

@@ -1,0 +1,83 @@
+// The two roles of a characterization: rank 0 conducts, measuring ranks follow orders.
+//
+// An order goes to the ranks that a measurement needs and to no other, so ranks that are not concerned sit in a
+// blocking receive and disturb nothing. A measurement is a ping (round trips of one pair) or a stream (messages one
+// way, back to back, acknowledged once at the end), alone or several streams at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "eco/measure/characterize.h"
+#include "eco/transport/transport.h"
+
+namespace eco::measure {
+
+enum class Action : std::int64_t { ping, stream, finish, abort };
+
+struct Order {
+  Action action = Action::ping;
+  std::int64_t bytes = 0;     // of one message; of the result's text when finishing
+  std::int64_t count = 0;     // round trips, or messages of a stream
+  std::int64_t send_to = -1;  // rank, or nobody
+  std::int64_t receive_from = -1;
+};
+
+struct Answer {
+  double elapsed_s = 0;  // ping: all trips; stream: from the first send to the acknowledgement
+  double posting_s = 0;  // stream: what the sender spent in posting
+};
+
+struct Flow {
+  int from = 0;  // ranks
+  int to = 0;
+};
+
+// Carries out orders on one rank. Throws TransportError if the transport fails.
+class Prober {
+ public:
+  Prober(transport::Transport& transport, Clock clock);
+
+  Answer perform(const Order& order);
+  // Rank other than 0: carries out rank 0's orders until the last; returns its `bytes`.
+  std::size_t follow();
+
+ private:
+  friend class Conductor;
+  Answer ping(const Order& order);
+  Answer stream(const Order& order);
+  void send(int peer, int tag, std::size_t bytes);
+  void receive(int peer, int tag, std::size_t bytes);
+  void wait_all();
+  void reserve(std::size_t out_bytes, std::size_t in_bytes);
+
+  transport::Transport& transport_;
+  Clock clock_;
+  std::size_t posted_ = 0;
+  std::vector<std::byte> out_;  // all that goes out
+  std::vector<std::byte> in_;   // all that comes in
+};
+
+// Rank 0's side. All calls block until the measurement is done.
+class Conductor {
+ public:
+  explicit Conductor(Prober& prober) : prober_(prober) {}
+
+  // Seconds one way: total over twice the trips, after one untimed small trip that opens the connection.
+  double ping(int a, int b, std::size_t bytes, int trips);
+  // All flows at once; a rank may send one and receive one. Answers in the order of the flows.
+  std::vector<Answer> streams(const std::vector<Flow>& flows, std::size_t bytes, int count);
+  // Tells all other ranks that the text of the result, this long, follows; or that there will be none.
+  void finish(std::size_t bytes);
+  void abort() noexcept;
+
+ private:
+  void order(int rank, const Order& order);
+  Answer answer(int rank);
+
+  Prober& prober_;
+};
+
+}  // namespace eco::measure

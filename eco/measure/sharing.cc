@@ -1,0 +1,113 @@
+#include "eco/measure/sharing.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace eco::measure {
+namespace {
+
+// A flow that a shared medium would slow n-fold is halfway there at (1 + n) / 2: sharing; below 1.3 nothing was shared
+// (acknowledgements of the opposite direction and a busy processor cost up to that). Between the two nobody knows.
+constexpr double kUndisturbed = 1.3;
+
+double threshold(std::size_t n_flows) { return (1.0 + static_cast<double>(n_flows)) / 2; }
+
+double rate_between(const std::vector<net::Between>& between, int s, int t) {
+  for (const net::Between& pair : between) {
+    if (pair.from == std::min(s, t) && pair.to == std::max(s, t)) return pair.bytes_per_s;
+  }
+  return 0;
+}
+
+// Two hosts to talk to outside subnet `s`, in two subnets if possible, those with the best rates first.
+struct Outside {
+  int first;
+  int second;
+  double rate;  // the slower of the two
+};
+
+std::optional<Outside> partners(const std::vector<net::Subnet>& subnets,
+                                const std::vector<net::Between>& between, int s) {
+  std::vector<int> others;
+  for (int t = 0; t < static_cast<int>(subnets.size()); ++t) {
+    if (t != s) others.push_back(t);
+  }
+  std::stable_sort(others.begin(), others.end(),
+                   [&](int x, int y) { return rate_between(between, s, x) > rate_between(between, s, y); });
+  if (others.empty()) return std::nullopt;
+  const auto& nearest = subnets[static_cast<std::size_t>(others[0])].hosts;
+  if (others.size() >= 2) {
+    return Outside{nearest[0], subnets[static_cast<std::size_t>(others[1])].hosts[0],
+                   rate_between(between, s, others[1])};
+  }
+  if (nearest.size() < 2) return std::nullopt;  // both flows would meet in one host's port: nothing to learn
+  // Into one bus the flows meet on that bus, whatever the uplinks do.
+  const net::Subnet& target = subnets[static_cast<std::size_t>(others[0])];
+  const double rate = rate_between(between, s, others[0]);
+  if (target.kind == net::SubnetKind::bus && 2 * rate > target.bytes_per_s) return std::nullopt;
+  return Outside{nearest[0], nearest[1], rate};
+}
+
+}  // namespace
+
+std::string SharingTest::what() const {
+  const char* word = question == Question::bus      ? "bus "
+                     : question == Question::uplink ? "uplink "
+                                                    : "duplex ";
+  return word + std::to_string(subnet);
+}
+
+double slowdown(const net::ConcurrentTest& test) {
+  double worst = 0;
+  for (std::size_t i = 0; i < test.alone_s.size(); ++i) {
+    if (test.alone_s[i] > 0) worst = std::max(worst, test.together_s[i] / test.alone_s[i]);
+  }
+  return worst;
+}
+
+std::vector<SharingTest> tests_inside(const net::Partition& subnets) {
+  std::vector<SharingTest> tests;
+  for (std::size_t s = 0; s < subnets.size(); ++s) {
+    const std::vector<int>& h = subnets[s];
+    SharingTest test{Question::bus, static_cast<int>(s), {}};
+    if (h.size() >= 4) {
+      test.flows = {{h[0], h[1]}, {h[2], h[3]}};
+    } else if (h.size() == 3) {
+      test.flows = {{h[0], h[1]}, {h[1], h[2]}, {h[2], h[0]}};
+    } else if (h.size() == 2) {
+      test.flows = {{h[0], h[1]}, {h[1], h[0]}};
+    } else {
+      continue;
+    }
+    tests.push_back(std::move(test));
+  }
+  return tests;
+}
+
+std::vector<SharingTest> tests_across(const std::vector<net::Subnet>& subnets,
+                                      const std::vector<net::Between>& between) {
+  std::vector<SharingTest> tests;
+  for (int s = 0; s < static_cast<int>(subnets.size()); ++s) {
+    const net::Subnet& subnet = subnets[static_cast<std::size_t>(s)];
+    if (subnet.hosts.size() < 2) continue;
+    const auto outside = partners(subnets, between, s);
+    if (!outside) continue;
+    // Two flows leaving a bus at its own rate share the bus: that says nothing about what lies behind.
+    if (subnet.kind == net::SubnetKind::bus && 2 * outside->rate > subnet.bytes_per_s) continue;
+    const int a = subnet.hosts[0];
+    const int b = subnet.hosts[1];
+    tests.push_back({Question::uplink, s, {{a, outside->first}, {b, outside->second}}});
+    tests.push_back({Question::duplex, s, {{a, outside->first}, {outside->second, b}}});
+  }
+  return tests;
+}
+
+net::SubnetKind kind_from(std::size_t n_hosts, const net::ConcurrentTest* test) {
+  if (n_hosts == 1) return net::SubnetKind::lone;
+  if (test == nullptr) return net::SubnetKind::unknown;
+  const double slower = slowdown(*test);
+  if (slower >= threshold(test->pairs.size())) return net::SubnetKind::bus;
+  return slower <= kUndisturbed ? net::SubnetKind::switched : net::SubnetKind::unknown;
+}
+
+}  // namespace eco::measure

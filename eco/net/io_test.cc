@@ -1,0 +1,169 @@
+#include "eco/net/io.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "eco/base/errors.h"
+#include "eco/base/json_file.h"
+#include "eco/net/store.h"
+#include "eco/net/synthetic.h"
+
+namespace eco::net {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "eco-net-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    directory_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(directory_); }
+
+  std::string path(const std::string& name) const { return (directory_ / name).string(); }
+  void write(const std::string& name, const std::string& text) const { std::ofstream(path(name)) << text; }
+
+  fs::path directory_;
+};
+
+std::string refusal(const std::string& text) {
+  try {
+    parse_network(text, "network file x.json");
+  } catch (const CorruptFile& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+void expect_refused(const std::string& text, const std::string& reason) {
+  const std::string message = refusal(text);
+  EXPECT_EQ(message.rfind("network file x.json", 0), 0u) << message;
+  EXPECT_NE(message.find(reason), std::string::npos) << message;
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const auto place = text.find(from);
+  EXPECT_NE(place, std::string::npos) << from;
+  return text.replace(place, from.size(), to);
+}
+
+const Network kNetwork = synthetic_network("hosts=3+3+2 rate_mbit=200 uplink_mbit=40");
+
+TEST_F(FileTest, RoundTripGivesTheSameBits) {
+  Network network = kNetwork;
+  network.concurrent = {{"bus 0", {{0, 1}, {1, 2}}, 1024, {0.1, 1.0 / 3}, {0.2, 2.0 / 3}}};
+  save_network(network, path("a.json"));
+  const Network again = load_network(path("a.json"));
+  EXPECT_EQ(to_json(network), to_json(again));
+  EXPECT_EQ(network.fingerprint(), again.fingerprint());
+  EXPECT_EQ(again.concurrent[0].alone_s[1], 1.0 / 3);
+  EXPECT_EQ(network.resources.size(), again.resources.size());
+}
+
+TEST_F(FileTest, RefusesWithReason) {
+  const std::string good = to_json(kNetwork);
+  EXPECT_EQ(refusal(good), "accepted");
+  expect_refused("", "is empty");
+  expect_refused(good.substr(0, good.size() / 2), "is not complete JSON");
+  expect_refused("[]", "no key 'schema'");
+  expect_refused(R"({"schema": "eco.plan", "version": 1})", "schema 'eco.plan'");
+  expect_refused(R"({"schema": "eco.network", "version": 2})",
+                 "version 2; this build reads 'eco.network' version 1");
+  expect_refused(R"({"schema": "eco.network"})", "no integer 'version'");
+  expect_refused(R"({"schema": "eco.network", "version": 1})", "field 'transport' is missing");
+  expect_refused(replaced(good, "\"kind\": \"switched\"", "\"kind\": \"wireless\""), "kind 'wireless'");
+  expect_refused(replaced(good, "\"between\": [", "\"between\": 7, \"other\": ["),
+                 "field 'between' is not a list");
+  expect_refused(replaced(good, "\"name\": \"host0\"", "\"name\": 0"),
+                 "hosts[0]: field 'name' has the wrong type");
+  // NaN has no JSON: it is written as null, and null is no number.
+  Network spoilt = kNetwork;
+  spoilt.subnets[0].latency_s = std::nan("");
+  expect_refused(to_json(spoilt), "subnets[0]: field 'latency_s' has the wrong type");
+  spoilt = kNetwork;
+  spoilt.subnets[2].hosts = {6, 8};
+  expect_refused(to_json(spoilt), "host 8 is out of range");
+}
+
+TEST_F(FileTest, EveryTruncationIsRefused) {
+  const std::string good = to_json(synthetic_network("hosts=2+1"));
+  for (std::size_t length = 0; length + 2 < good.size(); ++length) {
+    EXPECT_NE(refusal(good.substr(0, length)), "accepted") << length;
+  }
+}
+
+TEST_F(FileTest, MissingAndUnreadableFiles) {
+  EXPECT_THROW(load_network(path("nothing.json")), CorruptFile);
+  EXPECT_THROW(load_network(directory_.string()), CorruptFile);
+}
+
+TEST_F(FileTest, AFailedWriteLeavesTheOldFile) {
+  write("a.json", "old");
+  const std::string below_a_file = path("a.json") + "/b.json";
+  EXPECT_THROW(save_network(kNetwork, below_a_file), Error);
+  EXPECT_EQ(base::read_text(path("a.json")), "old");
+  EXPECT_FALSE(base::write_text_atomically(path("a.json"), "new"));
+  EXPECT_EQ(base::read_text(path("a.json")), "new");
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory_), fs::directory_iterator()),
+            1);  // no temporaries
+}
+
+TEST_F(FileTest, StoreFindsTheSetOfHostsInAnyOrder) {
+  const Store store(path("cache"));
+  EXPECT_NE(store.find_network(kNetwork.hosts, "synthetic").reason.find("no network is remembered"),
+            std::string::npos);
+  ASSERT_FALSE(store.remember_network(kNetwork));
+
+  std::vector<HostId> ranks(kNetwork.hosts.rbegin(), kNetwork.hosts.rend());
+  ranks.push_back(ranks.front());  // a second rank there
+  const FoundNetwork found = store.find_network(ranks, "synthetic");
+  ASSERT_TRUE(found.network) << found.reason;
+  EXPECT_EQ(found.network->fingerprint(), kNetwork.fingerprint());
+  EXPECT_EQ(store.network_files(), (std::vector<std::string>{found.path}));
+
+  EXPECT_FALSE(store.find_network(ranks, "another transport").network);
+  ranks.pop_back();
+  ranks.pop_back();  // seven hosts are not these eight
+  EXPECT_FALSE(store.find_network(ranks, "synthetic").network);
+  ranks = kNetwork.hosts;
+  ranks[0].boot_id = "rebooted";
+  EXPECT_FALSE(store.find_network(ranks, "synthetic").network);
+}
+
+TEST_F(FileTest, StoreGivesReasonsNotFailures) {
+  const Store store(path("cache"));
+  ASSERT_FALSE(store.remember_network(kNetwork));
+  const std::string file = store.find_network(kNetwork.hosts, "synthetic").path;
+  write(fs::relative(file, directory_).string(), "{");
+  EXPECT_NE(store.find_network(kNetwork.hosts, "synthetic").reason.find("not complete JSON"),
+            std::string::npos);
+
+  write("occupied", "a file where a directory should be");
+  const Store blocked(path("occupied"));
+  EXPECT_TRUE(blocked.remember_network(kNetwork));
+  EXPECT_FALSE(blocked.find_network(kNetwork.hosts, "synthetic").network);
+  EXPECT_TRUE(blocked.network_files().empty());
+  EXPECT_TRUE(Store("").remember_network(kNetwork));
+  EXPECT_FALSE(Store("").find_plan({}).text);
+}
+
+TEST_F(FileTest, PlansBelongToNetworkPlacementLibraryAndVersion) {
+  const Store store(path("cache"));
+  const PlanKey key{"f", {0, 1, 2}, "Open MPI 5.0.11", "0.1"};
+  ASSERT_FALSE(store.remember_plan(key, "text"));
+  EXPECT_EQ(store.find_plan(key).text, "text");
+  for (const PlanKey& other :
+       {PlanKey{"g", {0, 1, 2}, "Open MPI 5.0.11", "0.1"}, PlanKey{"f", {0, 2, 1}, "Open MPI 5.0.11", "0.1"},
+        PlanKey{"f", {0, 1, 2}, "MPICH 5.0.2", "0.1"}, PlanKey{"f", {0, 1, 2}, "Open MPI 5.0.11", "0.2"}}) {
+    EXPECT_FALSE(store.find_plan(other).text);
+  }
+}
+
+}  // namespace
+}  // namespace eco::net
