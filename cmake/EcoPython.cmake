@@ -11,4 +11,8 @@ function(eco_add_python_module)
   nanobind_add_stub(_core_stub MODULE _core OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/_core.pyi"
     PYTHON_PATH $<TARGET_FILE_DIR:_core> DEPENDS _core)
   install(FILES "${CMAKE_CURRENT_BINARY_DIR}/_core.pyi" DESTINATION eco)
+  # Read at run time; an editable installation reads those of the checkout.
+  if(NOT SKBUILD_STATE STREQUAL "editable")
+    install(DIRECTORY data networks DESTINATION eco OPTIONAL)
+  endif()
 endfunction()

@@ -4,9 +4,13 @@ Nothing else in the package builds such a path by hand.
 """
 
 import os
+import sys
 from pathlib import Path
 
-from eco.errors import Unsupported
+from eco.errors import InvalidArgument, Unsupported
+
+#: The MPI libraries that ECO has backends for.
+LIBRARIES = ("openmpi", "mpich")
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -47,8 +51,18 @@ def native_file(name: str) -> Path:
     """The native file of that name; says how to get it where it is missing."""
     path = native_dir() / name
     if not path.is_file():
-        raise Unsupported(f"{name} is not in {path.parent}; its backend was not built: run `make build`, see `eco doctor`")
+        raise Unsupported(f"{name} is not in {path.parent}, it was not built: run `make build`, see `eco doctor`")
     return path
+
+
+def library_dir(library: str) -> Path:
+    """The prefix of an MPI library that ECO installed: each lives in a virtual environment of its own, below ours.
+
+    Not checked for existence: who starts the library says best what is missing.
+    """
+    if library not in LIBRARIES:
+        raise InvalidArgument(f"library {library!r}; choose one of {', '.join(LIBRARIES)}")
+    return Path(sys.prefix) / "mpi" / library
 
 
 def cache_dir() -> Path:

@@ -9,5 +9,6 @@ namespace eco::python {
 namespace nb = nanobind;
 
 void bind_errors(nb::module_& m);
+void bind_options(nb::module_& m);
 
 }  // namespace eco::python

@@ -5,4 +5,5 @@ NB_MODULE(_core, m) {
   m.doc() = "The C++ core of ECO.";
   m.attr("__version__") = ECO_VERSION;
   eco::python::bind_errors(m);
+  eco::python::bind_options(m);
 }

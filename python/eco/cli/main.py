@@ -1,0 +1,91 @@
+"""The command `eco`: a registry with one line per command, each imported only when it is called.
+
+A command is a module `eco.cli.<name>` with a function of that name (typer reads its signature), or with an `app`
+(typer.Typer) where it has commands of its own. A module that is not there does not appear.
+"""
+
+import importlib
+import importlib.util
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from eco import __version__
+from eco.errors import EcoError
+
+#: In the order of `eco --help`, which is the order in which one meets them.
+COMMANDS = (
+    "demo",
+    "run",
+    "compare",
+    "bench",
+    "characterize",
+    "show",
+    "explain",
+    "lab",
+    "doctor",
+)
+
+#: Typer's own frames and locals are no help to who reads the trace of a defect.
+SETTINGS: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": "rich"}
+
+
+def has_module(name: str) -> bool:
+    return importlib.util.find_spec(f"eco.cli.{name}") is not None
+
+
+class Registry(TyperGroup):
+    """The commands of COMMANDS, each loaded when it is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [name for name in COMMANDS if has_module(name)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS or not has_module(cmd_name):
+            return None
+        module = importlib.import_module(f"eco.cli.{cmd_name}")
+        group = getattr(module, "app", None)
+        if group is None:
+            group = typer.Typer(add_completion=False, **SETTINGS)
+            group.command(name=cmd_name)(getattr(module, cmd_name))
+        command = typer.main.get_command(group)
+        command.name = cmd_name
+        return command
+
+
+app = typer.Typer(cls=Registry, no_args_is_help=True, add_completion=False, **SETTINGS)
+
+
+def print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"eco {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def eco(
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Say the version.")
+    ] = False,
+) -> None:
+    """Collective communication that follows the network it really runs on."""
+
+
+def main() -> None:
+    """The entry point. What is the caller's or the world's fault becomes one line and an exit code."""
+    try:
+        app(prog_name="eco")
+    except EcoError as error:
+        print(f"eco: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # Who read our output has left; the interpreter must not fail once more when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

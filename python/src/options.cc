@@ -1,0 +1,47 @@
+// The options, as `eco doctor` prints them and the commands check them.
+#include "eco/runtime/options.h"
+
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "python/src/bindings.h"
+
+namespace eco::python {
+namespace {
+
+using Doc = std::tuple<std::string_view, std::string_view, std::string_view>;
+
+std::vector<Doc> option_docs() {
+  std::vector<Doc> docs;
+  for (const runtime::OptionDoc& doc : runtime::option_docs()) {
+    docs.emplace_back(doc.variable, doc.values, doc.meaning);
+  }
+  return docs;
+}
+
+void check_options(const std::map<std::string, std::string>& variables) {
+  runtime::parse_options([&](std::string_view name) -> std::optional<std::string> {
+    const auto found = variables.find(std::string(name));
+    if (found == variables.end()) return std::nullopt;
+    return found->second;
+  });
+}
+
+}  // namespace
+
+void bind_options(nb::module_& m) {
+  m.def("option_docs", option_docs, "Every ECO_* variable: its name, its values, what it means.");
+  m.def("check_options", check_options, nb::arg("variables"),
+        "Raises InvalidArgument for the first variable whose value is not allowed. Local.");
+}
+
+}  // namespace eco::python
