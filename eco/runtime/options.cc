@@ -24,7 +24,8 @@ bool parse_number(const std::string& text, Number least, Number most, Number& nu
   const char* end = text.data() + text.size();
   Number parsed{};
   const auto result = std::from_chars(text.data(), end, parsed);
-  if (text.empty() || result.ec != std::errc() || result.ptr != end || !(parsed >= least) || !(parsed <= most)) {
+  if (text.empty() || result.ec != std::errc() || result.ptr != end || !(parsed >= least) ||
+      !(parsed <= most)) {
     return false;
   }
   number = parsed;
@@ -32,17 +33,24 @@ bool parse_number(const std::string& text, Number least, Number most, Number& nu
 }
 
 bool set_mode(const std::string& text, Options& options) {
-  if (text == "on") options.mode = Mode::on;
-  else if (text == "off") options.mode = Mode::off;
-  else if (text == "observe") options.mode = Mode::observe;
-  else return false;
+  if (text == "on")
+    options.mode = Mode::on;
+  else if (text == "off")
+    options.mode = Mode::off;
+  else if (text == "observe")
+    options.mode = Mode::observe;
+  else
+    return false;
   return true;
 }
 
 bool set_measure(const std::string& text, Options& options) {
-  if (text == "never") options.measure = MeasurePolicy::never;
-  else if (text == "auto") options.measure = MeasurePolicy::automatic;
-  else return false;
+  if (text == "never")
+    options.measure = MeasurePolicy::never;
+  else if (text == "auto")
+    options.measure = MeasurePolicy::automatic;
+  else
+    return false;
   return true;
 }
 
@@ -76,7 +84,8 @@ constexpr int kMostCalls = 1000000000;
 
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> table = {
-      {{"ECO", "on|off|observe", "off: the program runs as if ECO were not there; observe: native calls are timed"},
+      {{"ECO", "on|off|observe",
+        "off: the program runs as if ECO were not there; observe: native calls are timed"},
        set_mode},
       {{"ECO_NETWORK", "FILE", "the network as measured, instead of the remembered one of these hosts"},
        [](const std::string& text, Options& o) { return o.network_file = text, !text.empty(); }},
@@ -89,13 +98,15 @@ const std::vector<Entry>& entries() {
       {{"ECO_MEASURE", "never|auto", "may a job measure what is not remembered (auto)"}, set_measure},
       {{"ECO_BUDGET", "SECONDS", "for measuring in a job, all communicators together (5); 0: no limit"},
        [](const std::string& text, Options& o) { return parse_number(text, 0.0, kMostSeconds, o.budget_s); }},
-      {{"ECO_MAX_COMMUNICATORS", "0..65536", "communicators with ECO under them at a time (64); the rest is native"},
+      {{"ECO_MAX_COMMUNICATORS", "0..65536",
+        "communicators with ECO under them at a time (64); the rest is native"},
        [](const std::string& text, Options& o) {
          return parse_number(text, 0, kMostCommunicators, o.max_communicators);
        }},
       {{"ECO_ARM_AFTER", "0..1000000000", "calls of a communicator that stay native before it is armed (3)"},
        [](const std::string& text, Options& o) { return parse_number(text, 0, kMostCalls, o.arm_after); }},
-      {{"ECO_DISABLE", "NAME,...", "collectives that stay native: broadcast, barrier, allreduce"}, set_disable},
+      {{"ECO_DISABLE", "NAME,...", "collectives that stay native: broadcast, barrier, allreduce"},
+       set_disable},
       {{"ECO_REPORT", "FILE", "what was served and passed, as JSON, at exit"},
        [](const std::string& text, Options& o) { return o.report_file = text, !text.empty(); }},
       {{"ECO_QUIET", "0|1", "1: no line at exit"}, set_quiet},
@@ -112,9 +123,9 @@ bool Options::is_disabled(std::string_view collective) const {
 }
 
 std::uint64_t Options::agreed_digest() const {
-  std::string text = std::to_string(static_cast<int>(mode)) + ';' + std::to_string(static_cast<int>(measure)) + ';' +
-                     std::to_string(budget_s) + ';' + std::to_string(max_communicators) + ';' +
-                     std::to_string(arm_after) + ';';
+  std::string text = std::to_string(static_cast<int>(mode)) + ';' +
+                     std::to_string(static_cast<int>(measure)) + ';' + std::to_string(budget_s) + ';' +
+                     std::to_string(max_communicators) + ';' + std::to_string(arm_after) + ';';
   for (const std::string& name : disable) text += name + ',';
   return std::stoull(base::digest(text), nullptr, 16);
 }

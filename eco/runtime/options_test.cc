@@ -61,15 +61,18 @@ TEST(Options, AnEmptyVariableIsNotSet) { EXPECT_EQ(parse({{"ECO", ""}, {"ECO_BUD
 
 TEST(Options, RefuseWhatTheyDoNotKnow) {
   const std::pair<std::string, std::string> cases[] = {
-      {"ECO", "yes"},           {"ECO_BUDGET", "-1"},       {"ECO_BUDGET", "nan"},  {"ECO_BUDGET", "5s"},
-      {"ECO_ARM_AFTER", "1.5"}, {"ECO_DISABLE", "bcast"},   {"ECO_DISABLE", ","},   {"ECO_QUIET", "true"},
+      {"ECO", "yes"},           {"ECO_BUDGET", "-1"},
+      {"ECO_BUDGET", "nan"},    {"ECO_BUDGET", "5s"},
+      {"ECO_ARM_AFTER", "1.5"}, {"ECO_DISABLE", "bcast"},
+      {"ECO_DISABLE", ","},     {"ECO_QUIET", "true"},
       {"ECO_STALL", "1e9"},     {"ECO_MAX_COMMUNICATORS", "99999999999"}};
   for (const auto& [variable, value] : cases) {
     try {
       parse({{variable, value}});
       FAIL() << variable << "=" << value << " was accepted";
     } catch (const InvalidArgument& error) {
-      EXPECT_NE(std::string(error.what()).find(variable + "='" + value + "'"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find(variable + "='" + value + "'"), std::string::npos)
+          << error.what();
     }
   }
 }
@@ -79,7 +82,8 @@ TEST(Options, TheDigestCoversWhatAllRanksMustShare) {
   EXPECT_NE(digest, parse({{"ECO", "observe"}}).agreed_digest());
   EXPECT_NE(digest, parse({{"ECO_DISABLE", "barrier"}}).agreed_digest());
   EXPECT_NE(digest, parse({{"ECO_MEASURE", "never"}}).agreed_digest());
-  EXPECT_EQ(digest, parse({{"ECO_HOST_ID", "host-3"}, {"ECO_NETWORK", "n"}, {"ECO_QUIET", "1"}}).agreed_digest())
+  EXPECT_EQ(digest,
+            parse({{"ECO_HOST_ID", "host-3"}, {"ECO_NETWORK", "n"}, {"ECO_QUIET", "1"}}).agreed_digest())
       << "what differs between hosts by design is not compared";
   EXPECT_EQ(parse({{"ECO_DISABLE", "barrier,broadcast"}}).agreed_digest(),
             parse({{"ECO_DISABLE", "broadcast,barrier"}}).agreed_digest());

@@ -21,9 +21,15 @@ struct Moment {
   double combine_s = 0;
 
   Moment after_transfer(double seconds) const { return {s + seconds, latency_s, overhead_s, combine_s}; }
-  Moment after_latency(double seconds) const { return {s + seconds, latency_s + seconds, overhead_s, combine_s}; }
-  Moment after_overhead(double seconds) const { return {s + seconds, latency_s, overhead_s + seconds, combine_s}; }
-  Moment after_combine(double seconds) const { return {s + seconds, latency_s, overhead_s, combine_s + seconds}; }
+  Moment after_latency(double seconds) const {
+    return {s + seconds, latency_s + seconds, overhead_s, combine_s};
+  }
+  Moment after_overhead(double seconds) const {
+    return {s + seconds, latency_s, overhead_s + seconds, combine_s};
+  }
+  Moment after_combine(double seconds) const {
+    return {s + seconds, latency_s, overhead_s, combine_s + seconds};
+  }
 };
 
 // The later one is the cause.
@@ -84,13 +90,15 @@ struct RankState {
 
 class Simulator {
  public:
-  Simulator(const net::GroupView& view, const std::vector<sched::Schedule>& schedules, const PredictOptions& options)
+  Simulator(const net::GroupView& view, const std::vector<sched::Schedule>& schedules,
+            const PredictOptions& options)
       : view_(view), network_(*view.network), options_(options) {
     const std::size_t n_ranks = schedules.size();
     ECO_ASSERT(light, static_cast<int>(n_ranks) == view.n_ranks(), "one schedule per rank");
     ranks_.reserve(n_ranks);
     for (const sched::Schedule& schedule : schedules) {
-      ranks_.push_back({sched::Window(schedule, options.window_capacity, options.input_is_output), {}, false, 0, {}});
+      ranks_.push_back(
+          {sched::Window(schedule, options.window_capacity, options.input_is_output), {}, false, 0, {}});
       RankState& rank = ranks_.back();
       rank.synchronous = schedule.window.synchronous;
       rank.send_limit = schedule.window.messages_per_peer;
@@ -113,9 +121,15 @@ class Simulator {
         break;
       }
       switch (event.kind) {
-        case EventKind::hop: on_hop(event.message); break;
-        case EventKind::arrival: on_arrival(event.message); break;
-        case EventKind::confirmation: on_confirmation(event.message); break;
+        case EventKind::hop:
+          on_hop(event.message);
+          break;
+        case EventKind::arrival:
+          on_arrival(event.message);
+          break;
+        case EventKind::confirmation:
+          on_confirmation(event.message);
+          break;
       }
     }
     return finish();
@@ -139,7 +153,8 @@ class Simulator {
       for (const sched::OpKind kind : {sched::OpKind::reduce, sched::OpKind::copy}) {
         while (const auto id = state.window.take_ready(kind)) {
           const std::size_t bytes = state.window.op(*id).target.bytes;
-          const double rate = kind == sched::OpKind::reduce ? network_.combine_bytes_per_s : network_.memory_bytes_per_s;
+          const double rate =
+              kind == sched::OpKind::reduce ? network_.combine_bytes_per_s : network_.memory_bytes_per_s;
           if (rate > 0) state.cpu = state.cpu.after_combine(static_cast<double>(bytes) / rate);
           state.window.complete(*id);
           progress = true;
@@ -210,7 +225,8 @@ class Simulator {
     free_[resource] = start.after_transfer(busy_s);
     result_.resource_busy_s[resource] += busy_s;
     if (options_.keep_intervals) {
-      result_.intervals.push_back({static_cast<int>(resource), channel.sender, channel.receiver, message.bytes, start.s, end.s});
+      result_.intervals.push_back(
+          {static_cast<int>(resource), channel.sender, channel.receiver, message.bytes, start.s, end.s});
     }
     message.last = end;
     if (++message.hop < route.resources.size()) {
@@ -276,7 +292,8 @@ class Simulator {
     const std::uint64_t key =
         (static_cast<std::uint64_t>(channel) * n_ranks + static_cast<std::uint64_t>(sender)) * n_ranks +
         static_cast<std::uint64_t>(receiver);
-    const auto [found, is_new] = channel_of_key_.try_emplace(key, static_cast<std::uint32_t>(channels_.size()));
+    const auto [found, is_new] =
+        channel_of_key_.try_emplace(key, static_cast<std::uint32_t>(channels_.size()));
     if (is_new) {
       channels_.push_back({sender, receiver, route_index(sender, receiver), {}, 0, false});
     }
@@ -286,8 +303,9 @@ class Simulator {
   std::uint32_t route_index(int sender, int receiver) {
     const int from = view_.host_of_rank[static_cast<std::size_t>(sender)];
     const int to = view_.host_of_rank[static_cast<std::size_t>(receiver)];
-    const std::uint64_t key = static_cast<std::uint64_t>(from) * static_cast<std::uint64_t>(network_.n_hosts()) +
-                              static_cast<std::uint64_t>(to);
+    const std::uint64_t key =
+        static_cast<std::uint64_t>(from) * static_cast<std::uint64_t>(network_.n_hosts()) +
+        static_cast<std::uint64_t>(to);
     const auto [found, is_new] = route_of_hosts_.try_emplace(key, static_cast<std::uint32_t>(routes_.size()));
     if (is_new) routes_.push_back(network_.route(from, to));
     return found->second;
@@ -307,8 +325,8 @@ class Simulator {
       }
     }
     result_.seconds = result_.finished ? last.s : options_.stop_after_s;
-    result_.terms = {last.s - last.latency_s - last.overhead_s - last.combine_s, last.latency_s, last.overhead_s,
-                     last.combine_s};
+    result_.terms = {last.s - last.latency_s - last.overhead_s - last.combine_s, last.latency_s,
+                     last.overhead_s, last.combine_s};
     const auto busiest = std::max_element(result_.resource_busy_s.begin(), result_.resource_busy_s.end());
     if (busiest != result_.resource_busy_s.end() && *busiest > 0) {
       result_.binding = static_cast<int>(busiest - result_.resource_busy_s.begin());

@@ -34,7 +34,8 @@ std::shared_ptr<net::Network> network_of(const std::vector<int>& subnet_sizes, n
     for (int i = 0; i < size; ++i) subnet.hosts.push_back(n_hosts++);
     network->subnets.push_back(subnet);
   }
-  for (int host = 0; host < n_hosts; ++host) network->hosts.push_back({"host" + std::to_string(host), "", "", ""});
+  for (int host = 0; host < n_hosts; ++host)
+    network->hosts.push_back({"host" + std::to_string(host), "", "", ""});
   const int n_subnets = static_cast<int>(subnet_sizes.size());
   for (int from = 0; from < n_subnets; ++from) {
     for (int to = from + 1; to < n_subnets; ++to) network->between.push_back({from, to, 2 * kLatency, kRate});
@@ -55,7 +56,8 @@ net::GroupView view_of(const std::shared_ptr<net::Network>& network) {
 Region output(std::size_t offset, std::size_t bytes) { return {Buffer::output, offset, bytes}; }
 
 // Ranks 0, 1, ... in a line, the message in equal segments.
-std::vector<Schedule> chain(int n_ranks, std::size_t n_segments, std::size_t segment, sched::SendWindow window = {}) {
+std::vector<Schedule> chain(int n_ranks, std::size_t n_segments, std::size_t segment,
+                            sched::SendWindow window = {}) {
   std::vector<Schedule> schedules;
   for (int rank = 0; rank < n_ranks; ++rank) {
     schedules.emplace_back(rank, n_ranks);
@@ -134,8 +136,9 @@ TEST(Predict, APipelinedChainTakesTheClosedForm) {
 TEST(Predict, ABinomialTreeOnASwitchTakesTheClosedForm) {
   const auto network = network_of({8}, net::SubnetKind::switched);
   const Prediction p = predict(view_of(network), binomial(8, 100000));
-  // Three rounds one after the other: every sender's last child is reached when its port is free again, and that
-  // path costs a transfer per round, and per hop of the path a packet and a latency. Rank 7 is three hops away.
+  // Three rounds one after the other: every sender's last child is reached when its port is free again, and
+  // that path costs a transfer per round, and per hop of the path a packet and a latency. Rank 7 is three
+  // hops away.
   EXPECT_NEAR(p.seconds, 3 * (100000 / kRate + kPacket / kRate + kLatency), 1e-9);
   EXPECT_EQ(p.n_messages, 7u);
 }
@@ -172,10 +175,11 @@ TEST(Predict, ARouteOverTwoBusesHoldsBoth) {
   schedules[0].once([](std::size_t, Emitter& e) { e.send(3, output(0, 8000)); });
   schedules[2].once([](std::size_t, Emitter& e) { e.recv(1, output(0, 1000)), e.send(3, output(0, 1000)); });
   schedules[1].once([](std::size_t, Emitter& e) { e.send(2, output(0, 1000)); });
-  schedules[3].once([](std::size_t, Emitter& e) { e.recv(0, output(0, 8000)), e.recv(2, output(8000, 1000)); });
+  schedules[3].once(
+      [](std::size_t, Emitter& e) { e.recv(0, output(0, 8000)), e.recv(2, output(8000, 1000)); });
   const Prediction p = predict(view_of(network), schedules);
-  // Bus 0: 0..8 ms and 8..9 ms. Bus 1: 1..9 ms for the first, then 9..10 ms for rank 1's, which arrives at 12 ms and
-  // starts rank 2's message: 12..13 ms, and one latency.
+  // Bus 0: 0..8 ms and 8..9 ms. Bus 1: 1..9 ms for the first, then 9..10 ms for rank 1's, which arrives at 12
+  // ms and starts rank 2's message: 12..13 ms, and one latency.
   EXPECT_NEAR(p.rank_end_s[2], 0.012, 1e-9);
   EXPECT_NEAR(p.seconds, 0.014, 1e-9);
 }
@@ -242,7 +246,8 @@ TEST(Predict, IsDeterministicAndKeepsIntervalsForDrawing) {
   std::vector<double> free(network->resources.size(), 0.0);
   for (const Interval& interval : once.intervals) {
     const auto resource = static_cast<std::size_t>(interval.resource);
-    EXPECT_GE(interval.start_s, free[resource] - 1e-12) << "two messages at once on " << network->resources[resource].name;
+    EXPECT_GE(interval.start_s, free[resource] - 1e-12)
+        << "two messages at once on " << network->resources[resource].name;
     free[resource] = interval.start_s + static_cast<double>(interval.bytes) / kRate;
   }
 }

@@ -1,0 +1,134 @@
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string>
+
+#include "eco/plan/planner.h"
+
+namespace eco::plan {
+namespace {
+
+// What is printed of many candidates; the rest is counted.
+constexpr std::size_t kMostLines = 16;
+// A difference below this is no reason.
+constexpr double kWorthNaming = 0.01;
+
+std::string milliseconds(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, seconds < 0.01 ? "%.3f" : "%.1f", seconds * 1e3);
+  return text;
+}
+
+std::string percent(double fraction) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%+.0f %%", fraction * 100);
+  return text;
+}
+
+std::string padded(const std::string& text, std::size_t width) {
+  return text.size() >= width ? text : std::string(width - text.size(), ' ') + text;
+}
+
+std::string size_text(std::size_t bytes) {
+  constexpr std::size_t kKi = 1024;
+  if (bytes >= kKi * kKi && bytes % (kKi * kKi) == 0) return std::to_string(bytes / (kKi * kKi)) + " MiB";
+  if (bytes >= kKi && bytes % kKi == 0) return std::to_string(bytes / kKi) + " KiB";
+  return std::to_string(bytes) + " bytes";
+}
+
+std::string headline(const coll::CommonProblem& problem, const net::GroupView& view) {
+  std::string text{coll::name(problem.collective)};
+  if (problem.collective != coll::Collective::barrier) text += " of " + size_text(problem.bytes);
+  if (problem.collective == coll::Collective::broadcast) text += " from rank " + std::to_string(problem.root);
+  return text + " over " + std::to_string(view.n_ranks()) + " ranks, " + view.describe();
+}
+
+std::string describe(const Row& row) {
+  std::string text = "the table says: " + (row.recipe ? row.recipe->text() : std::string("native"));
+  text += "\n  up to " + std::to_string(row.up_to_bytes) + " bytes";
+  if (!row.reason.empty()) text += "; " + row.reason;
+  if (row.predicted_s > 0) text += "; predicted " + milliseconds(row.predicted_s) + " ms";
+  if (row.measured_s > 0) text += "; measured " + milliseconds(row.measured_s) + " ms";
+  if (row.native_s > 0) text += "; native " + milliseconds(row.native_s) + " ms";
+  return text + "\n";
+}
+
+std::string line(const Candidate& candidate, const Candidate& cheapest, bool is_cheapest) {
+  const Forecast& f = candidate.forecast;
+  std::string text = padded(milliseconds(f.seconds), 10) + padded(milliseconds(f.terms.transfer_s), 10) +
+                     padded(milliseconds(f.terms.latency_s), 10) +
+                     padded(milliseconds(f.terms.overhead_s), 10) +
+                     padded(milliseconds(f.terms.combine_s), 10) + "  " + candidate.recipe.text() + "\n" +
+                     std::string(52, ' ');
+  if (is_cheapest) {
+    text += "cheapest; busiest: " + f.busiest + ", " + milliseconds(f.busiest_s) + " ms";
+  } else {
+    text += why_it_lost(candidate, cheapest);
+  }
+  if (f.shortened) text += " (continued from fewer segments)";
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string why_it_lost(const Candidate& candidate, const Candidate& cheapest) {
+  if (!candidate.why_not.empty()) return candidate.why_not;
+  const Forecast& mine = candidate.forecast;
+  const Forecast& best = cheapest.forecast;
+  if (mine.given_up) return "given up: more than " + percent(mine.seconds / best.seconds - 1);
+  const double more_s = mine.seconds - best.seconds;
+  std::string text = percent(more_s / best.seconds) + ": ";
+  if (more_s <= kWorthNaming * best.seconds) return text + "as good as the cheapest";
+  // A busier bottleneck explains a longer time, if it is busier by about as much.
+  if (mine.busiest_s - best.busiest_s > more_s / 2) {
+    return text + mine.busiest + " carries " + milliseconds(mine.busiest_s) + " ms instead of " +
+           best.busiest + " " + milliseconds(best.busiest_s);
+  }
+  struct Difference {
+    const char* what;
+    double more_s;
+  };
+  const std::array<Difference, 4> differences = {{
+      {"waits longer for bytes to pass (longer chain or larger segments)",
+       mine.terms.transfer_s - best.terms.transfer_s},
+      {"more latencies one after the other", mine.terms.latency_s - best.terms.latency_s},
+      {"more messages at one rank", mine.terms.overhead_s - best.terms.overhead_s},
+      {"more combining at one rank", mine.terms.combine_s - best.terms.combine_s},
+  }};
+  const auto largest = std::max_element(differences.begin(), differences.end(),
+                                        [](const auto& a, const auto& b) { return a.more_s < b.more_s; });
+  return text + largest->what + ", " + milliseconds(largest->more_s) + " ms";
+}
+
+std::string explain(const coll::CommonProblem& problem, const net::GroupView& view, const Row* row,
+                    const std::vector<Candidate>& ranked) {
+  std::string text = headline(problem, view) + "\n";
+  if (row != nullptr) text += describe(*row);
+  text += "\nms predicted  transfer   latency  overhead   combine  recipe\n";
+  std::size_t n_lines = 0;
+  std::size_t n_more = 0;
+  for (const Candidate& candidate : ranked) {
+    if (!candidate.why_not.empty()) continue;
+    const bool is_chosen = row != nullptr && row->recipe && *row->recipe == candidate.recipe;
+    if (n_lines >= kMostLines && !is_chosen) {
+      ++n_more;
+      continue;
+    }
+    text += line(candidate, ranked.front(), n_lines == 0);
+    ++n_lines;
+  }
+  if (n_more > 0) text += "and " + std::to_string(n_more) + " slower ones\n";
+  text += padded(milliseconds(guess_native_s(problem, view)), 10) +
+          "  a guess at the native collective: whole messages down a binomial tree in rank order\n";
+  for (const Candidate& candidate : ranked) {
+    if (!candidate.why_not.empty())
+      text += "not possible: " + candidate.recipe.text() + ": " + candidate.why_not + "\n";
+  }
+  return text;
+}
+
+std::string explain(const coll::CommonProblem& problem, const net::GroupView& view, const Row* row) {
+  return explain(problem, view, row, rank_candidates(problem, view));
+}
+
+}  // namespace eco::plan

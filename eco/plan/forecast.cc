@@ -1,0 +1,130 @@
+#include "eco/plan/forecast.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "eco/algo/algorithm.h"
+#include "eco/exec/executor.h"
+#include "eco/sched/verify.h"
+
+namespace eco::plan {
+namespace {
+
+using coll::CommonProblem;
+using sched::Schedule;
+
+// Operations of all ranks, from one iteration of each loop.
+std::size_t count_operations(const std::vector<Schedule>& schedules) {
+  std::size_t n = 0;
+  std::vector<sched::Op> ops;
+  for (const Schedule& schedule : schedules) {
+    for (const sched::Loop& loop : schedule.loops()) {
+      if (loop.count == 0) continue;
+      ops.clear();
+      sched::Emitter emitter(ops);
+      loop.body(0, emitter);
+      n += loop.count * ops.size();
+    }
+  }
+  return n;
+}
+
+CommonProblem with_bytes(CommonProblem problem, std::size_t bytes) {
+  problem.bytes = bytes;
+  return problem;
+}
+
+Forecast run(const std::vector<Schedule>& schedules, const net::GroupView& view, double stop_after_s) {
+  sim::PredictOptions options;
+  options.window_capacity = exec::kWindowCapacity;
+  options.stop_after_s = stop_after_s;
+  const sim::Prediction prediction = sim::predict(view, schedules, options);
+  Forecast result;
+  result.seconds = prediction.seconds;
+  result.given_up = !prediction.finished;
+  result.terms = prediction.terms;
+  result.n_messages = static_cast<double>(prediction.n_messages);
+  if (prediction.binding >= 0) {
+    result.busiest = view.network->resources[static_cast<std::size_t>(prediction.binding)].name;
+    result.busiest_s = prediction.resource_busy_s[static_cast<std::size_t>(prediction.binding)];
+  }
+  return result;
+}
+
+// The straight line through `shorter` (at x0) and `longer` (at x1), at x.
+Forecast continued(const Forecast& shorter, double x0, const Forecast& longer, double x1, double x) {
+  const double t = (x - x1) / (x1 - x0);
+  const auto line = [t](double a, double b) { return std::max(b, b + t * (b - a)); };
+  Forecast result = longer;
+  result.shortened = true;
+  result.seconds = line(shorter.seconds, longer.seconds);
+  result.terms.latency_s = line(shorter.terms.latency_s, longer.terms.latency_s);
+  result.terms.overhead_s = line(shorter.terms.overhead_s, longer.terms.overhead_s);
+  result.terms.combine_s = line(shorter.terms.combine_s, longer.terms.combine_s);
+  result.terms.transfer_s =
+      result.seconds - result.terms.latency_s - result.terms.overhead_s - result.terms.combine_s;
+  result.busiest_s = line(shorter.busiest_s, longer.busiest_s);
+  result.n_messages = line(shorter.n_messages, longer.n_messages);
+  return result;
+}
+
+// Enough for the Executor's window of every rank to be full, and for every slot of scratch memory to be used again
+// (pipelines keep at most 256 KiB of segments per child), with a good rest; proving grows with it.
+constexpr std::size_t kMostSegmentsProved = 600;
+
+// As the problem, but with fewer segments or a rounder last one, so that the verifier's unit of memory is large.
+CommonProblem to_prove(const algo::Recipe& recipe, const CommonProblem& problem) {
+  const std::size_t segment = recipe.params.segment_bytes;
+  const std::size_t even = std::max<std::size_t>(problem.element_bytes, 1) * 2;
+  if (segment == 0 || segment % even != 0 || problem.bytes <= segment) return problem;
+  const std::size_t whole = std::min(problem.bytes / segment, kMostSegmentsProved);
+  const bool has_rest = problem.bytes % segment != 0;
+  return with_bytes(problem, whole * segment + (has_rest ? segment / 2 : 0));
+}
+
+}  // namespace
+
+Forecast forecast(const algo::Recipe& recipe, const CommonProblem& problem, const net::GroupView& view,
+                  const ForecastOptions& options) {
+  const std::vector<Schedule> schedules = algo::build_all(recipe, problem, view);
+  const std::size_t n_operations = count_operations(schedules);
+  const std::size_t segment = recipe.params.segment_bytes;
+  if (n_operations <= options.most_operations || segment == 0)
+    return run(schedules, view, options.stop_after_s);
+
+  // Multiples of the ranks' number keep every owner's share whole.
+  const std::size_t turn = segment * static_cast<std::size_t>(problem.n_ranks);
+  const double share = static_cast<double>(options.most_operations) / static_cast<double>(n_operations);
+  const auto turns =
+      static_cast<std::size_t>(share * static_cast<double>(problem.bytes) / static_cast<double>(turn));
+  const std::size_t longer = std::max<std::size_t>(turns, 2) * turn;
+  const std::size_t shorter = std::max<std::size_t>(turns / 2, 1) * turn;
+  if (longer >= problem.bytes) return run(schedules, view, options.stop_after_s);
+  const auto at = [&](std::size_t bytes) {
+    return run(algo::build_all(recipe, with_bytes(problem, bytes), view), view, options.stop_after_s);
+  };
+  const Forecast second = at(longer);
+  if (second.given_up) return second;
+  return continued(at(shorter), static_cast<double>(shorter), second, static_cast<double>(longer),
+                   static_cast<double>(problem.bytes));
+}
+
+std::optional<std::string> prove(const algo::Recipe& recipe, const CommonProblem& problem,
+                                 const net::GroupView& view) {
+  if (const auto reason = algo::why_not(recipe, problem, view)) return reason;
+  const CommonProblem proved = to_prove(recipe, problem);
+  const std::vector<Schedule> schedules = algo::build_all(recipe, proved, view);
+  sched::VerifyOptions options;
+  options.window_capacity = exec::kWindowCapacity;
+  for (const bool in_place : {false, true}) {
+    if (in_place && problem.collective != coll::Collective::allreduce) continue;
+    options.input_is_output = in_place;
+    if (const auto fault = sched::verify(proved, schedules, options)) {
+      return "refused by the verifier at " + std::to_string(proved.bytes) + " bytes: " + fault->what;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace eco::plan

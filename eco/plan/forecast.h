@@ -1,0 +1,49 @@
+// What one recipe would take, cheaply: the predictor on its schedules, shortened where they are too long to walk.
+//
+//   Forecast f = forecast(recipe, problem, view);
+//   f.seconds; f.busiest;       // "uplink 0 out"
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "eco/algo/recipe.h"
+#include "eco/coll/problem.h"
+#include "eco/net/group_view.h"
+#include "eco/sim/predict.h"
+
+namespace eco::plan {
+
+struct ForecastOptions {
+  // Schedules of more operations (all ranks together) are predicted with fewer segments and continued in a straight
+  // line: a pipeline takes a start and a constant time per segment.
+  std::size_t most_operations = 400'000;
+  // Given up beyond this: the recipe has lost.
+  double stop_after_s = std::numeric_limits<double>::infinity();
+};
+
+struct Forecast {
+  double seconds = 0;
+  bool given_up = false;  // `seconds` is a lower limit, the rest is not known
+  bool shortened = false;
+  sim::Terms terms;
+  std::string busiest;  // the resource that carries the most; empty if nothing is sent
+  double busiest_s = 0;
+  double n_messages = 0;  // of all ranks
+};
+
+// Pure. The recipe must be buildable (algo::why_not). Throws InvalidArgument if its schedules can't end under their
+// send windows (prove() says the same, with the proof).
+Forecast forecast(const algo::Recipe& recipe, const coll::CommonProblem& problem, const net::GroupView& view,
+                  const ForecastOptions& options = {});
+
+// Pure. Proves the recipe's schedules for this problem (sched::verify), with input and output apart and, for
+// reductions, in one buffer. Its segments are proved in full number up to a limit that fills every window and reuses
+// every slot of scratch memory; the last segment may stand for another short one of half its length. What is wrong,
+// or nothing.
+std::optional<std::string> prove(const algo::Recipe& recipe, const coll::CommonProblem& problem,
+                                 const net::GroupView& view);
+
+}  // namespace eco::plan

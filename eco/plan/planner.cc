@@ -1,0 +1,385 @@
+// Map: rank_candidates and shortlist choose what is worth measuring for one problem (a cell); Planning walks the cells
+// and turns the winners into rows. explain.cc prints.
+#include "eco/plan/planner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "eco/base/errors.h"
+
+namespace eco::plan {
+namespace {
+
+using algo::Recipe;
+using coll::Collective;
+using coll::CommonProblem;
+using net::GroupView;
+
+// Predictions of different patterns on one network are wrong by up to about a tenth, in any direction: a candidate this
+// much above the cheapest cannot win a measurement.
+constexpr double kHopeless = 1.25;
+// Predictions closer than this are equal: then fewer messages win, since CPU time is what a prediction knows least.
+constexpr double kEqual = 1.02;
+// A recipe that differs in its send window only is measured too if it is predicted within this: what a window is for,
+// queues that overflow, is not in the predictor.
+constexpr double kWindowPrice = 1.10;
+
+bool is_reduction(Collective collective) { return collective == Collective::allreduce; }
+
+CommonProblem problem_of(Collective collective, int root, std::size_t bytes, const GroupView& view) {
+  CommonProblem problem;
+  problem.collective = collective;
+  problem.n_ranks = view.n_ranks();
+  problem.root = root;
+  problem.bytes = bytes;
+  // Reductions are measured with doubles.
+  problem.element_bytes = is_reduction(collective) ? sizeof(double) : 1;
+  return problem;
+}
+
+bool differs_in_window_only(const Recipe& a, const Recipe& b) {
+  Recipe same = b;
+  same.params.window = a.params.window;
+  return a == same && a.params.window != b.params.window;
+}
+
+Candidate candidate_of(const Recipe& recipe, const CommonProblem& problem, const GroupView& view,
+                       const ForecastOptions& options) {
+  Candidate candidate{recipe, {}, {}};
+  try {
+    candidate.forecast = forecast(recipe, problem, view, options);
+  } catch (const InvalidArgument& error) {
+    candidate.why_not = error.what();
+  }
+  return candidate;
+}
+
+std::string times(double ratio) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2fx", ratio);
+  return text;
+}
+
+}  // namespace
+
+const std::vector<std::size_t>& default_sizes() {
+  static const std::vector<std::size_t> sizes = {
+      8, 64, 1024, 8 * 1024, 16 * 1024, 64 * 1024, 128 * 1024, 512 * 1024, 1024 * 1024, 4 * 1024 * 1024};
+  return sizes;
+}
+
+std::vector<Candidate> rank_candidates(const CommonProblem& problem, const GroupView& view,
+                                       const ForecastOptions& options, bool prune) {
+  std::vector<Candidate> able;
+  std::vector<Candidate> unable;
+  double best_s = std::numeric_limits<double>::infinity();
+  for (const algo::Algorithm* algorithm : algo::registry()) {
+    if (algorithm->collective() != problem.collective) continue;
+    if (const auto reason = algorithm->why_not(problem, view)) {
+      unable.push_back({{std::string(algorithm->name()), {}}, {}, *reason});
+      continue;
+    }
+    for (const algo::Params& params : algorithm->candidates(problem, view)) {
+      ForecastOptions limited = options;
+      if (prune) limited.stop_after_s = std::min(options.stop_after_s, kHopeless * best_s);
+      Candidate candidate = candidate_of({std::string(algorithm->name()), params}, problem, view, limited);
+      if (!candidate.why_not.empty()) {
+        unable.push_back(std::move(candidate));
+        continue;
+      }
+      if (!candidate.forecast.given_up) best_s = std::min(best_s, candidate.forecast.seconds);
+      able.push_back(std::move(candidate));
+    }
+  }
+  std::stable_sort(able.begin(), able.end(), [](const Candidate& a, const Candidate& b) {
+    if (a.forecast.given_up != b.forecast.given_up) return b.forecast.given_up;
+    return a.forecast.seconds < b.forecast.seconds;
+  });
+  able.insert(able.end(), std::make_move_iterator(unable.begin()), std::make_move_iterator(unable.end()));
+  return able;
+}
+
+std::vector<const Candidate*> shortlist(const std::vector<Candidate>& ranked, std::size_t how_many,
+                                        const CommonProblem& problem, const GroupView& view) {
+  std::vector<const Candidate*> pool;  // cheapest first
+  for (const Candidate& candidate : ranked) {
+    if (!candidate.why_not.empty() || candidate.forecast.given_up) continue;
+    if (!pool.empty() && candidate.forecast.seconds > kHopeless * pool.front()->forecast.seconds) break;
+    pool.push_back(&candidate);
+  }
+  std::vector<const Candidate*> chosen;
+  const auto take = [&](const Candidate* candidate) {
+    if (chosen.size() < how_many && !prove(candidate->recipe, problem, view)) chosen.push_back(candidate);
+    std::erase(pool, candidate);
+  };
+
+  // The leader: of the equally fast, the one of fewest messages. One that the verifier refuses makes room.
+  while (!pool.empty() && chosen.empty()) {
+    const double limit_s = kEqual * pool.front()->forecast.seconds;
+    const Candidate* leader = pool.front();
+    for (const Candidate* other : pool) {
+      if (other->forecast.seconds <= limit_s && other->forecast.n_messages < leader->forecast.n_messages) {
+        leader = other;
+      }
+    }
+    take(leader);
+  }
+  if (chosen.empty()) return chosen;
+  const Candidate* leader = chosen.front();
+  for (const Candidate* other : std::vector<const Candidate*>(pool)) {
+    if (differs_in_window_only(leader->recipe, other->recipe) &&
+        other->forecast.seconds <= kWindowPrice * leader->forecast.seconds) {
+      take(other);
+      break;
+    }
+  }
+  while (!pool.empty() && chosen.size() < how_many) take(pool.front());
+  return chosen;
+}
+
+double guess_native_s(const CommonProblem& problem, const GroupView& view) {
+  const std::string name = std::string(coll::name(problem.collective)) + "/binomial";
+  algo::Params params;
+  params.inside = params.between = algo::Shape::binomial;
+  return forecast({name, params}, problem, view).seconds;
+}
+
+namespace {
+
+// One problem that the table will speak about.
+struct Cell {
+  CommonProblem problem;
+  std::size_t entry = 0;  // index into PlanTable::entries
+  double native_guess_s = 0;
+  std::vector<Candidate> candidates;  // those worth measuring, proved
+  std::optional<Recipe> winner;
+  Row row;  // its evidence
+};
+
+class Planning {
+ public:
+  Planning(const GroupView& view, const std::vector<Collective>& collectives, const PlannerOptions& options,
+           const Measure& measure)
+      : view_(view), options_(options), measure_(measure) {
+    const int first_class = view.subnet_of_rank.empty() ? 0 : view.subnet_of_rank[0];
+    for (const Collective collective : collectives) add_entry(collective, first_class);
+    n_first_ = cells_.size();
+    for (int s = 0; s < view.n_subnets(); ++s) {
+      if (s == first_class) continue;
+      for (const Collective collective : collectives) {
+        if (collective == Collective::broadcast) add_entry(collective, s);
+      }
+    }
+    // Small sizes first in all entries: they cost little and every program has them.
+    const auto by_size = [](const Cell& a, const Cell& b) { return a.problem.bytes < b.problem.bytes; };
+    const auto boundary = cells_.begin() + static_cast<std::ptrdiff_t>(n_first_);
+    std::stable_sort(cells_.begin(), boundary, by_size);
+    std::stable_sort(boundary, cells_.end(), by_size);
+  }
+
+  PlanTable run() {
+    for (std::size_t i = 0; i < n_first_; ++i) plan(cells_[i]);
+    // Other root classes: the greatest expected gain first, as long as the time lasts.
+    for (std::size_t i = n_first_; i < cells_.size(); ++i) predict(cells_[i]);
+    std::stable_sort(cells_.begin() + static_cast<std::ptrdiff_t>(n_first_), cells_.end(),
+                     [](const Cell& a, const Cell& b) { return expected_gain(a) > expected_gain(b); });
+    for (std::size_t i = n_first_; i < cells_.size(); ++i) decide(cells_[i]);
+    make_rows();
+    report("planned", 1.0);
+    return std::move(table_);
+  }
+
+ private:
+  void add_entry(Collective collective, int root_subnet) {
+    const std::size_t entry = table_.entries.size();
+    const bool rooted = collective == Collective::broadcast;
+    table_.entries.push_back({collective, rooted ? root_subnet : 0, {}});
+    int root = 0;
+    if (rooted) {
+      const auto& ranks = view_.subnets[static_cast<std::size_t>(root_subnet)].ranks;
+      root = *std::min_element(ranks.begin(), ranks.end());
+    }
+    for (const std::size_t bytes : options_.sizes) {
+      Cell cell;
+      const bool is_barrier = collective == Collective::barrier;
+      cell.problem = problem_of(collective, root, is_barrier ? 0 : bytes, view_);
+      cell.entry = entry;
+      cells_.push_back(std::move(cell));
+      if (is_barrier) break;
+    }
+  }
+
+  static double expected_gain(const Cell& cell) {
+    if (cell.candidates.empty()) return 0;
+    return cell.native_guess_s / cell.candidates.front().forecast.seconds;
+  }
+
+  bool time_is_up() const { return options_.time_is_up && options_.time_is_up(); }
+
+  void report(const std::string& what, double fraction) const {
+    if (options_.progress) options_.progress(what, fraction);
+  }
+
+  void plan(Cell& cell) {
+    predict(cell);
+    decide(cell);
+  }
+
+  // Fills the candidates, or the reason why there are none.
+  void predict(Cell& cell) {
+    cell.row.up_to_bytes = cell.problem.bytes;
+    if (time_is_up()) {
+      cell.row.reason = "no time left to plan it";
+      return;
+    }
+    cell.native_guess_s = guess_native_s(cell.problem, view_);
+    if (measure_ && cell.native_guess_s > options_.most_native_s) {
+      cell.row.reason = "native not sampled: one call may take longer than a job should wait";
+      return;
+    }
+    const std::vector<Candidate> ranked = rank_candidates(cell.problem, view_, options_.forecast, true);
+    for (const Candidate* candidate : shortlist(ranked, options_.shortlist, cell.problem, view_)) {
+      cell.candidates.push_back(*candidate);
+    }
+    if (cell.candidates.empty()) {
+      cell.row.reason = ranked.empty() ? "no algorithm serves it" : "no candidate: " + ranked.front().why_not;
+    }
+  }
+
+  void decide(Cell& cell) {
+    const std::string what = std::string(coll::name(cell.problem.collective)) + " of " +
+                             std::to_string(cell.problem.bytes) + " bytes";
+    report(what, static_cast<double>(n_decided_++) / static_cast<double>(cells_.size()));
+    if (cell.candidates.empty()) return;
+    if (time_is_up()) {
+      cell.row.reason = "no time left to measure it";
+      return;
+    }
+    if (measure_) {
+      decide_by_measurement(cell);
+    } else {
+      decide_by_prediction(cell);
+    }
+  }
+
+  void decide_by_prediction(Cell& cell) {
+    const Candidate& best = cell.candidates.front();
+    cell.row.predicted_s = best.forecast.seconds;
+    cell.row.native_s = cell.native_guess_s;
+    const double ratio = cell.native_guess_s / best.forecast.seconds;
+    cell.row.reason = "predicted " + times(ratio) + " of a guess at native";
+    if (ratio > 1 + options_.gain_needed) cell.winner = best.recipe;
+  }
+
+  void decide_by_measurement(Cell& cell) {
+    std::vector<const Recipe*> recipes{nullptr};
+    double expected_s = cell.native_guess_s;
+    for (const Candidate& candidate : cell.candidates) {
+      recipes.push_back(&candidate.recipe);
+      expected_s += candidate.forecast.seconds;
+    }
+    const auto measured = measure_(cell.problem, recipes, expected_s);
+    if (measured.size() != recipes.size() || !measured[0]) {
+      cell.row.reason = "native not sampled: no time left";
+      return;
+    }
+    const Measurement native = *measured[0];
+    cell.row.native_s = native.median_s;
+    std::optional<std::size_t> best;
+    for (std::size_t i = 1; i < measured.size(); ++i) {
+      if (measured[i] && (!best || measured[i]->median_s < measured[*best]->median_s)) best = i;
+    }
+    if (!best) {
+      cell.row.reason = "no candidate was measured";
+      return;
+    }
+    const Measurement eco = *measured[*best];
+    cell.row.predicted_s = cell.candidates[*best - 1].forecast.seconds;
+    cell.row.measured_s = eco.median_s;
+    const double ratio = native.median_s / eco.median_s;
+    const bool fast_enough = ratio > 1 + options_.gain_needed;
+    const bool beyond_spread = eco.median_s + eco.spread_s < native.median_s - native.spread_s;
+    cell.row.reason = "measured " + times(ratio);
+    if (fast_enough && beyond_spread) {
+      cell.winner = *recipes[*best];
+    } else {
+      cell.row.reason += fast_enough ? ", within the spread: native" : ": native";
+    }
+  }
+
+  void make_rows() {
+    for (std::size_t e = 0; e < table_.entries.size(); ++e) {
+      std::vector<const Cell*> cells;
+      for (const Cell& cell : cells_) {
+        if (cell.entry == e) cells.push_back(&cell);
+      }
+      std::sort(cells.begin(), cells.end(),
+                [](const Cell* a, const Cell* b) { return a->problem.bytes < b->problem.bytes; });
+      const Cell* previous = nullptr;
+      for (const Cell* cell : cells) {
+        if (previous != nullptr) add_row_between(table_.entries[e], *previous, *cell);
+        Row row = cell->row;
+        row.recipe = cell->winner;
+        add_row(table_.entries[e], std::move(row));
+        previous = cell;
+      }
+    }
+  }
+
+  // Sizes between two measured ones: ECO's only if it won at both, by the recipe that is predicted better in the
+  // (geometric) middle.
+  void add_row_between(Entry& entry, const Cell& below, const Cell& above) {
+    if (below.problem.bytes + 1 >= above.problem.bytes) return;
+    Row row;
+    row.up_to_bytes = above.problem.bytes - 1;
+    row.reason = "between: ECO did not win at both measured ends";
+    if (below.winner && above.winner) {
+      CommonProblem middle = above.problem;
+      middle.bytes = static_cast<std::size_t>(
+          std::sqrt(static_cast<double>(below.problem.bytes) * static_cast<double>(above.problem.bytes)));
+      middle.bytes -= middle.bytes % middle.element_bytes;
+      double best_s = std::numeric_limits<double>::infinity();
+      for (const Recipe* recipe : {&*below.winner, &*above.winner}) {
+        if (prove(*recipe, middle, view_) || prove(*recipe, above.problem, view_)) continue;
+        const double seconds = forecast(*recipe, middle, view_, options_.forecast).seconds;
+        if (seconds >= best_s) continue;
+        best_s = seconds;
+        row.recipe = *recipe;
+      }
+      row.reason =
+          row.recipe ? "between: ECO won at both measured ends" : "between: neither end's recipe fits";
+    }
+    add_row(entry, std::move(row));
+  }
+
+  // A row that would do the same as a between-row before it is joined with it, and keeps the measured evidence.
+  static void add_row(Entry& entry, Row row) {
+    if (!entry.rows.empty()) {
+      const Row& last = entry.rows.back();
+      if (last.native_s == 0 && last.predicted_s == 0 && last.recipe == row.recipe) entry.rows.pop_back();
+    }
+    entry.rows.push_back(std::move(row));
+  }
+
+  const GroupView& view_;
+  const PlannerOptions& options_;
+  const Measure& measure_;
+  PlanTable table_;
+  std::vector<Cell> cells_;
+  std::size_t n_first_ = 0;
+  std::size_t n_decided_ = 0;
+};
+
+}  // namespace
+
+PlanTable make_plan(const GroupView& view, const std::vector<Collective>& collectives,
+                    const PlannerOptions& options, const Measure& measure) {
+  PlanTable table = Planning(view, collectives, options, measure).run();
+  table.network = view.network->fingerprint();
+  table.host_of_rank = view.host_of_rank;
+  return table;
+}
+
+}  // namespace eco::plan
