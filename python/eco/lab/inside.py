@@ -23,6 +23,7 @@ from typing import Any
 from eco.lab import namespaces
 
 STATE_DIR = Path("/run/eco-lab")
+TMP_DIR = STATE_DIR / "tmp"
 
 # Reno was the steadiest, and is what child namespaces are allowed on kernels whose default is another. Nothing is
 # remembered between connections and idle ones keep their window, so that repetitions measure the same thing.
@@ -78,7 +79,7 @@ class Inside:
         started = time.monotonic()
         namespaces.mount_tmpfs("/run", "256m")
         namespaces.mount_tmpfs("/dev/shm", "2g")
-        STATE_DIR.mkdir()
+        TMP_DIR.mkdir(parents=True)
         hosts_file = STATE_DIR / "hosts"
         hosts_file.write_text(order["hosts_file"])
         namespaces.bind_mount(hosts_file, "/etc/hosts")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from eco.errors import InvalidArgument
 from eco.lab.description import Description
-from eco.lab.inside import STATE_DIR
+from eco.lab.inside import STATE_DIR, TMP_DIR
 from eco.lab.namespaces import NETNS_DIR, UTSNS_DIR
 
 LIBRARIES = ("openmpi", "mpich")
@@ -70,6 +70,8 @@ def prepare(
         "ECO_LAB_IDLE_US": str(IDLE_US),
         "ECO_LAB_SLICE_US": str(SLICE_US),
         "ECO_CACHE_DIR": str(cache_dir / "lab" / digest),
+        # Launchers name their files by host and process number, which are the same in every lab.
+        "TMPDIR": str(TMP_DIR),
     }
     if library == "openmpi":
         by_library = _openmpi(interfaces)
