@@ -63,6 +63,7 @@ class Fabric:
         self._source = source or description.name
         self.servers: list[Server] = []
         self._index: dict[str, int] = {}
+        self._paths: dict[tuple[str, str, int], list[Hop] | None] = {}
         self._segments: dict[str, Segment] = {s.name: s for s in description.segments}
         self._neighbours: dict[str, list[str]] = {s.name: [] for s in description.segments}
         self._neighbours.update({j.name: [] for j in description.joints})
@@ -74,6 +75,10 @@ class Fabric:
     def server(self, name: str) -> Server:
         """The server of that name."""
         return self.servers[self._index[name]]
+
+    def has_server(self, name: str) -> bool:
+        """Whether there is a server of that name."""
+        return name in self._index
 
     def neighbours(self, node: str) -> list[str]:
         """Segments and joints linked to a segment or joint."""
@@ -98,6 +103,12 @@ class Fabric:
 
     def path(self, source: str, target: str, rail: int = 0) -> list[Hop] | None:
         """The hops from host to host over one rail; None where one of them has no NIC there."""
+        key = (source, target, rail)
+        if key not in self._paths:
+            self._paths[key] = self._find_path(source, target, rail)
+        return self._paths[key]
+
+    def _find_path(self, source: str, target: str, rail: int) -> list[Hop] | None:
         a = self.description.segment_of(source, rail)
         b = self.description.segment_of(target, rail)
         if a is None or b is None or source == target:
