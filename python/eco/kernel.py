@@ -117,12 +117,11 @@ def _try_all() -> dict[str, Feature]:
             ip.link("add", ifname="eco0", kind="veth", peer="eco1")
             return "a pair was made"
 
-        def shaper(kind: str, settings: dict[str, Any]) -> str:
-            index = ip.link_lookup(ifname="eco0")
+        def shaper(end: str, kind: str, settings: dict[str, Any]) -> str:
+            index = ip.link_lookup(ifname=end)
             if not index:
                 raise OSError(errno.ENODEV, "not tried: needs veth")
             ip.tc("add", kind, index[0], "1:", **settings)
-            ip.tc("del", kind, index[0], "1:")
             return "accepted"
 
         def packet_socket() -> str:
@@ -132,8 +131,8 @@ def _try_all() -> dict[str, Feature]:
         return {
             "veth": _try(veth),
             "packet_sockets": _try(packet_socket),
-            "tbf": _try(lambda: shaper("tbf", {"rate": "10mbit", "burst": 4600, "limit": 100_000})),
-            "netem": _try(lambda: shaper("netem", {"delay": 1000, "limit": 100})),
+            "tbf": _try(lambda: shaper("eco0", "tbf", {"rate": "10mbit", "burst": 4600, "limit": 100_000})),
+            "netem": _try(lambda: shaper("eco1", "netem", {"delay": 1000, "limit": 100})),
         }
 
 

@@ -1,0 +1,68 @@
+# `make` lists the targets. Each one sets up what it needs, once: see tools/setup.
+PYTHON ?= python3
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+# The interpreter that makes .venv is the caller's, found before .venv comes first on PATH.
+SETUP := $(shell command -v $(PYTHON)) tools/setup
+CPP_FILES = git ls-files -co --exclude-standard '*.h' '*.cc' '*.c'
+QUICK := not lab and not mpi and not slow
+
+.PHONY: help setup build demo test fast test-cpp test-python lint format tidy asan tsan clean distclean
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
+
+setup:  ## system packages, .venv and the MPI libraries; a second run installs nothing
+	@$(SETUP) system python mpi
+
+build: setup  ## and ECO itself: native files and the Python package, editable
+	@$(SETUP) native
+
+demo: build  ## the main job from end to end: measure a network, then run programs faster on it
+	@eco demo
+
+test: lint test-cpp test-python  ## everything that CI runs
+
+fast: build  ## the tier for between two edits: no network is brought up, no MPI started
+	@ruff check --quiet
+	@ctest --test-dir build/python --output-on-failure -j2 --quiet
+	@pytest -q -m '$(QUICK)'
+
+test-cpp: build  ## the C++ tests
+	@ctest --test-dir build/python --output-on-failure -j2 --progress
+
+test-python: build  ## the Python tests, with emulated networks and both MPI libraries
+	@pytest
+
+lint: build  ## formats, ruff and mypy; changes nothing
+	@$(CPP_FILES) | xargs clang-format --dry-run -Werror
+	@ruff check
+	@ruff format --check
+	@mypy
+
+format: setup  ## lay out all sources
+	@$(CPP_FILES) | xargs clang-format -i
+	@ruff check --fix
+	@ruff format
+
+tidy: build  ## clang-tidy over the core
+	@$(SETUP) tidy
+	@git ls-files 'eco/*.cc' | grep -v '^eco/transport/mpi/' | xargs -P2 -n4 clang-tidy --quiet -p build/python
+
+asan: setup  ## the C++ tests under the address and undefined-behaviour sanitizers
+	@cmake --preset asan-ubsan && cmake --build --preset asan-ubsan --target eco_tests
+	@ctest --preset asan-ubsan -j2
+
+tsan: setup  ## the C++ tests under the thread sanitizer
+	@cmake --preset tsan && cmake --build --preset tsan --target eco_tests
+	@ctest --preset tsan -j2
+
+clean:  ## remove what was built
+	@rm -rf build demo .mypy_cache .ruff_cache .pytest_cache
+
+distclean: clean  ## and what was installed
+	@rm -rf .venv python/eco/_core.pyi
