@@ -4,9 +4,9 @@
     mpirun -n 8 python examples/kmeans.py
     eco compare -- mpirun -n 8 python examples/kmeans.py
 
-Every rank holds its own points. For each start, rank 0 draws centroids (k-means++ on its own points) and broadcasts
-them; each iteration assigns the local points, sums them per cluster and adds the sums of all ranks (allreduce). The
-best of the starts wins. Messages are clusters x dimensions doubles: 256 KiB as it stands.
+Every rank holds its own points. For each start, rank 0 draws centroids (k-means++ on its own points) and
+broadcasts them; each iteration assigns the local points, sums them per cluster and adds the sums of all ranks
+(allreduce). The best of the starts wins. Messages are clusters x dimensions doubles: 256 KiB as it stands.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from mpi4py import MPI
 
 
 def local_points(args: argparse.Namespace, rank: int) -> np.ndarray:
-    """This rank's share: points around as many centres as there are clusters, the centres common to all ranks."""
+    """This rank's share: points around as many centres as clusters, the centres common to all ranks."""
     centres = np.random.default_rng(args.seed).normal(0.0, 4.0, (args.clusters, args.dimensions))
     mine = np.random.default_rng((args.seed, rank))
     owner = mine.integers(0, args.clusters, args.points)
@@ -24,7 +24,7 @@ def local_points(args: argparse.Namespace, rank: int) -> np.ndarray:
 
 
 def plus_plus(points: np.ndarray, clusters: int, generator: np.random.Generator) -> np.ndarray:
-    """k-means++: each further centroid is a point drawn with probability proportional to its squared distance."""
+    """k-means++: each further centroid is a point drawn with odds proportional to its squared distance."""
     chosen = [points[generator.integers(len(points))]]
     distance = ((points - chosen[0]) ** 2).sum(axis=1)
     while len(chosen) < clusters:
@@ -43,7 +43,9 @@ def assign(points: np.ndarray, centroids: np.ndarray) -> tuple[np.ndarray, np.nd
     return nearest, np.maximum(distance, 0.0)
 
 
-def one_start(comm: MPI.Comm, points: np.ndarray, args: argparse.Namespace, start: int) -> tuple[float, np.ndarray]:
+def one_start(
+    comm: MPI.Comm, points: np.ndarray, args: argparse.Namespace, start: int
+) -> tuple[float, np.ndarray]:
     """Lloyd's iterations from one set of centroids; inertia is that of the centroids returned."""
     centroids = np.empty((args.clusters, args.dimensions))
     if comm.rank == 0:
@@ -78,7 +80,9 @@ def main() -> None:
     best = min((one_start(comm, points, args, start)[0], start) for start in range(args.starts))
     if comm.rank == 0:
         n = args.points * comm.size
-        print(f"{n} points on {comm.size} ranks, {args.clusters} clusters: inertia per point {best[0] / n:.6f}")
+        print(
+            f"{n} points on {comm.size} ranks, {args.clusters} clusters: inertia per point {best[0] / n:.6f}"
+        )
 
 
 if __name__ == "__main__":

@@ -1,16 +1,17 @@
 """Starting MPI programs, stock or with ECO: on a launcher that the user gave, or in the lab.
 
-    with LauncherPlace.open(["mpirun", "-n", "8"]) as place:                   # or LabPlace.open("three-subnets.toml", ...)
-        place.start(place.stock(["./app"]), timeout_s=60)
-        place.start(place.with_eco(["./app"], {"ECO_NETWORK": "network.json"}), timeout_s=60)
+    place = LauncherPlace(launch.parse_prefix(["mpirun", "-n", "8"]))         # or LabPlace(lab)
+    place.start(place.stock(["./app"]), timeout_s=60)
+    place.start(place.with_eco(["./app"], {"ECO_NETWORK": "network.json"}), timeout_s=60)
 
-Settings travel on the command line (`eco-exec --set NAME=VALUE`): the environment of this shell does not reach every
-host under every launcher.
+Settings travel on the command line (`eco-exec --set NAME=VALUE`): the environment of this shell does not
+reach every host under every launcher.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import subprocess
 import tempfile
@@ -68,7 +69,9 @@ class Place:
 
     def stock(self, program: Sequence[str], settings: Mapping[str, str] | None = None) -> list[str]:
         """The program without ECO, started through the same wrapper, which steps aside."""
-        return self.command([*eco_exec({**self.library_settings, **(settings or {}), "ECO": "off"}), *program])
+        return self.command(
+            [*eco_exec({**self.library_settings, **(settings or {}), "ECO": "off"}), *program]
+        )
 
     def with_eco(self, program: Sequence[str], settings: Mapping[str, str] | None = None) -> list[str]:
         """The program with ECO under it."""
@@ -120,10 +123,25 @@ class LabPlace(Place):
             ended = self.lab.run(command, timeout=timeout_s, capture=True)
             return Ended(ended.returncode, ended.stdout, ended.stderr)
         # The lab hands over output at the end only; a file in between lets it be watched.
-        with tempfile.TemporaryDirectory(prefix="eco-") as folder, _followed(Path(folder) / "stderr", watch) as errors:
+        with (
+            tempfile.TemporaryDirectory(prefix="eco-") as name,
+            _followed(Path(name) / "stderr", watch) as errors,
+        ):
             script = 'exec "$@" 2>"$0"'
             ended = self.lab.run(["sh", "-c", script, str(errors), *command], timeout=timeout_s, capture=True)
             return Ended(ended.returncode, ended.stdout, errors.read_text(errors="replace"))
+
+
+@contextlib.contextmanager
+def scratch(what: str, near: Path | None = None) -> Iterator[Path]:
+    """A folder that rank 0 can write to and we can read.
+
+    In the working directory, which clusters share between hosts; where that is read-only, in /tmp.
+    """
+    folder = near or Path.cwd()
+    where = folder if os.access(folder, os.W_OK | os.X_OK) else None
+    with tempfile.TemporaryDirectory(prefix=f".eco-{what}-", dir=where) as name:
+        yield Path(name)
 
 
 @contextlib.contextmanager
@@ -158,11 +176,17 @@ def _followed(path: Path, watch: Callable[[str], None]) -> Iterator[Path]:
 def run_to_end(
     command: Sequence[str], timeout_s: float | None, watch: Callable[[str], None] | None = None
 ) -> Ended:
-    """Runs a command in a process group of its own; at the time limit or an interrupt the whole group ends."""
+    """Runs a command in a process group of its own; a time limit or an interrupt ends the whole group."""
     try:
         process = subprocess.Popen(
-            list(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            errors="replace", start_new_session=True)  # fmt: skip
+            list(command),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
     except OSError as error:
         raise TransportError(f"{command[0]}: {error.strerror}") from error
     errors: list[str] = []
@@ -199,8 +223,6 @@ def run_to_end(
 
 def _end(process: subprocess.Popen[str]) -> None:
     """Launchers take their ranks with them when asked politely; a moment later the group is killed."""
-    import os
-
     for number, patience_s in ((signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0)):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)
@@ -209,13 +231,13 @@ def _end(process: subprocess.Popen[str]) -> None:
             return
 
 
-class JobFailed(EcoError):
+class JobError(EcoError):
     """A job that this command started ended with an error."""
 
 
 def check(ended: Ended, what: str, advice: str) -> None:
-    """Throws JobFailed with the job's last words unless it ended well."""
+    """Throws JobError with the job's last words unless it ended well."""
     if ended.code == 0:
         return
     how = f"signal {-ended.code}" if ended.code < 0 else f"exit code {ended.code}"
-    raise JobFailed(f"{what} ended with {how}; {advice}. Last words:\n{ended.last_words()}")
+    raise JobError(f"{what} ended with {how}; {advice}. Last words:\n{ended.last_words()}")

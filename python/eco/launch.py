@@ -4,9 +4,9 @@
     line.wrapped(["eco-exec"])          # mpirun -n 8 eco-exec ./app in.txt
     parse_prefix(["mpirun", "-n", "8"]).started(["eco-rank-openmpi", "bench"])
 
-Which options take how many values changes with every release of a launcher, so it is data (`data/launchers.json`).
-An option that the table doesn't know is an error, never a guess: wrapping the wrong word would start some ranks
-without ECO. ``eco-exec`` written before the program by hand always works.
+Which options take how many values changes with every release of a launcher, so it is data
+(`data/launchers.json`). An option that the table doesn't know is an error, never a guess: wrapping the wrong
+word would start some ranks without ECO. ``eco-exec`` written before the program by hand always works.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from eco import paths
 from eco.errors import CorruptFile, InvalidArgument, Unsupported
@@ -107,18 +108,17 @@ def _tables() -> tuple[tuple[Launcher, ...], tuple[str, ...]]:
         raise CorruptFile(f"{path}: {error}; install ECO again") from error
 
 
-def _launcher(entry: dict[str, object]) -> Launcher:
+def _launcher(entry: dict[str, Any]) -> Launcher:
     options = entry["options"]
-    assert isinstance(options, dict)
     return Launcher(
         family=str(entry["family"]),
         versions=str(entry["versions"]),
-        commands=tuple(entry["commands"]),  # type: ignore[arg-type]
+        commands=tuple(entry["commands"]),
         library=None if entry["library"] is None else str(entry["library"]),
         recognise=str(entry["recognise"]),
         dashes=str(entry["dashes"]),
         separator=str(entry["separator"]),
-        file_options=frozenset(entry["file_options"]),  # type: ignore[arg-type]
+        file_options=frozenset(entry["file_options"]),
         values={name: int(count) for count in ("0", "1", "2") for name in options[count]},
         optional=frozenset(options["optional"]),
         pair=frozenset(options["pair"]),
@@ -151,7 +151,10 @@ def recognise(version_text: str) -> Launcher | None:
 
 @functools.cache
 def detect(command: str) -> Launcher:
-    """Asks the launcher for its version. Throws InvalidArgument where there is no such launcher or ECO doesn't know it."""
+    """Asks the launcher for its version.
+
+    Throws InvalidArgument where there is no such launcher or ECO doesn't know it.
+    """
     if not is_launcher(command):
         raise InvalidArgument(
             f"{command!r} is not a launcher that ECO knows ({', '.join(known_commands())}); "
@@ -293,7 +296,8 @@ def installation(line: LauncherLine, library: str | None = None) -> Installation
     launcher = shutil.which(line.command)
     if launcher is None:
         raise InvalidArgument(f"{line.command}: no such launcher on PATH")
-    # The launcher may be a link to a wrapper elsewhere (Debian's alternatives): its own directory comes first.
+    # The launcher may be a link to a wrapper elsewhere (Debian's alternatives): its own directory comes
+    # first.
     prefixes = [Path(launcher).absolute().parent.parent, Path(launcher).resolve().parent.parent]
     for prefix in prefixes:
         for directory in (prefix / "lib", prefix / "lib64"):
@@ -316,7 +320,7 @@ def fortran_library(program: Sequence[str]) -> str | None:
     if path is None:
         return None
     try:
-        with open(path, "rb") as file:
+        with Path(path).open("rb") as file:
             if file.read(4) != b"\x7fELF":
                 return None
         listing = subprocess.run(
@@ -332,8 +336,8 @@ def fortran_library(program: Sequence[str]) -> str | None:
 def why_native(line: LauncherLine) -> str | None:
     """Why this job must run without ECO as a whole, if it must.
 
-    Fortran entries bypass the C ones in some libraries, so a rank that calls from Fortran and a rank that calls from
-    C could choose differently; ECO doesn't serve Fortran yet.
+    Fortran entries bypass the C ones in some libraries, so a rank that calls from Fortran and a rank that
+    calls from C could choose differently; ECO doesn't serve Fortran yet.
     """
     for part in line.parts:
         program = part.program[1:] if is_wrapped(part.program) else part.program

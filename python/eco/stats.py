@@ -1,16 +1,17 @@
 """Statistics of paired launches: how much faster ECO is than stock, and how sure we are.
 
-The unit is the *launch*: one start of the program, stock or ECO. Calls inside one launch share its processes, its
-connections and the mood of the machine, so they are not independent; launches are. Stock and ECO launches are
-interleaved and paired, and of each launch the median call counts.
+The unit is the *launch*: one start of the program, stock or ECO. Calls inside one launch share its processes,
+its connections and the mood of the machine, so they are not independent; launches are. Stock and ECO launches
+are interleaved and paired, and of each launch the median call counts.
 
     estimate = ratio_of_launches(stock, eco)     # lists of launches, each a list of seconds
     estimate.ratio, estimate.low, estimate.high  # stock / ECO with its 95 % interval; > 1: ECO is faster
 
-*Estimator.* ``ratio`` is the median over pairs of (median call of the stock launch / median call of the ECO launch).
-*Interval.* The percentile bootstrap of that median, resampling pairs. Below ``MIN_LAUNCHES`` pairs there are too few
-pairs to resample alone, so the calls inside each resampled launch are resampled too (a hierarchical bootstrap); such
-an interval describes the spread that was seen, and nothing is ever called slower on the strength of it.
+*Estimator.* ``ratio`` is the median over pairs of (median call of the stock launch / median call of the ECO
+launch). *Interval.* The percentile bootstrap of that median, resampling pairs. Below ``MIN_LAUNCHES`` pairs
+there are too few pairs to resample alone, so the calls inside each resampled launch are resampled too (a
+hierarchical bootstrap); such an interval describes the spread that was seen, and nothing is ever called
+slower on the strength of it.
 """
 
 from __future__ import annotations
@@ -134,7 +135,8 @@ def median_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's step-down adjustment: reject where the adjusted value is below the level.
 
-    The smallest of m values is multiplied by m, the next by m - 1, ..., each raised to at least the one before.
+    The smallest of m values is multiplied by m, the next by m - 1, ..., each raised to at least the one
+    before.
     """
     m = len(p_values)
     adjusted = [0.0] * m

@@ -108,15 +108,34 @@ def test_a_line_without_a_program(text: str) -> None:
 
 
 def test_a_prefix_takes_the_program_that_it_is_given() -> None:
-    prefix = launch.parse_prefix("mpirun -n 4 --bind-to none".split(), OPENMPI5)
-    assert prefix.started(["eco-rank", "bench"]) == "mpirun -n 4 --bind-to none eco-rank bench".split()
-    both = launch.parse_prefix("mpirun -n 1 -H a : -n 3 -H b".split(), OPENMPI5)
-    assert both.started(["r"]) == "mpirun -n 1 -H a r : -n 3 -H b r".split()
+    prefix = launch.parse_prefix(["mpirun", "-n", "4", "--bind-to", "none"], OPENMPI5)
+    assert prefix.started(["eco-rank", "bench"]) == [
+        "mpirun",
+        "-n",
+        "4",
+        "--bind-to",
+        "none",
+        "eco-rank",
+        "bench",
+    ]
+    both = launch.parse_prefix(["mpirun", "-n", "1", "-H", "a", ":", "-n", "3", "-H", "b"], OPENMPI5)
+    assert both.started(["r"]) == ["mpirun", "-n", "1", "-H", "a", "r", ":", "-n", "3", "-H", "b", "r"]
 
 
 def test_a_program_wrapped_by_hand_is_left_alone() -> None:
-    line = launch.parse("mpirun -n 2 /opt/bin/eco-exec ./a : -n 2 ./b".split(), OPENMPI5)
-    assert line.wrapped(["eco-exec"]) == "mpirun -n 2 /opt/bin/eco-exec ./a : -n 2 eco-exec ./b".split()
+    line = launch.parse(["mpirun", "-n", "2", "/opt/bin/eco-exec", "./a", ":", "-n", "2", "./b"], OPENMPI5)
+    assert line.wrapped(["eco-exec"]) == [
+        "mpirun",
+        "-n",
+        "2",
+        "/opt/bin/eco-exec",
+        "./a",
+        ":",
+        "-n",
+        "2",
+        "eco-exec",
+        "./b",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -159,8 +178,8 @@ def _executable_needing(tmp_path: Path, soname: str) -> Path:
     (tmp_path / "p.c").write_text("int f(void); int main(void) { return f(); }\n")
     library, program = tmp_path / f"{soname}.so", tmp_path / "program"
     compiler = shutil.which("cc") or "cc"
-    subprocess.run([compiler, "-shared", "-fPIC", f"-Wl,-soname,{soname}.so.40", "-o", library, tmp_path / "l.c"],
-                   check=True)  # fmt: skip
+    shared = ["-shared", "-fPIC", f"-Wl,-soname,{soname}.so.40"]
+    subprocess.run([compiler, *shared, "-o", library, tmp_path / "l.c"], check=True)
     subprocess.run([compiler, "-o", program, tmp_path / "p.c", library], check=True)
     return program
 

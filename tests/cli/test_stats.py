@@ -56,7 +56,7 @@ def test_the_bootstrap_agrees_with_scipy() -> None:
 
 
 def test_coverage_of_the_interval() -> None:
-    """About 95 of 100 intervals of a known median hold it (a percentile bootstrap of 12 is a little short)."""
+    """About 95 of 100 intervals of a known median hold it (those of 12 values are a little short)."""
     generator = np.random.default_rng(3)
     held = 0
     for _ in range(100):

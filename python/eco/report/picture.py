@@ -22,7 +22,7 @@ def _label(record: Record) -> str:
 
 
 def figure(results: Results, title: str = "Stock against ECO") -> go.Figure:
-    """Stock and ECO side by side on a logarithmic axis, the bound as a mark; hover shows the ratio and its interval."""
+    """Stock and ECO side by side on a logarithmic axis, the bound as a mark; hover shows the interval."""
     groups = grouped(results.records)
     chart = make_subplots(
         rows=len(groups),
@@ -98,9 +98,8 @@ def write_svg(results: Results, path: Path, title: str = "Stock against ECO") ->
                 y += bar
             if record.bound_s:
                 x = left + right * record.bound_s / longest
-                parts.append(
-                    f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y - 2 * bar - 2}" y2="{y}" stroke="{BOUND}" stroke-width="2"/>'
-                )
+                ends = f'x1="{x:.1f}" x2="{x:.1f}" y1="{y - 2 * bar - 2}" y2="{y}"'
+                parts.append(f'<line {ends} stroke="{BOUND}" stroke-width="2"/>')
             y += 8
         y += 10
     head = (
@@ -129,6 +128,6 @@ def _write(path: Path, text: str) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_text(text)
-        os.replace(temporary, path)
+        temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

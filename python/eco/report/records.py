@@ -1,11 +1,11 @@
 """Results of eco bench: one record per cell of the grid, every raw sample beside them.
 
     results = Results(records, samples, provenance)
-    results.write(path)                      # {"schema": "eco.bench", "version": 1, "records": [...], "samples": [...]}
+    results.write(path)            # {"schema": "eco.bench", "version": 1, "records": [...], "samples": [...]}
     again = Results.read(path)
 
-A cell is one collective at one size, placement, network and library; its record compares stock with ECO over paired
-launches. The keys are a public interface: programs read these files.
+A cell is one collective at one size, placement, network and library; its record compares stock with ECO over
+paired launches. The keys are a public interface: programs read these files.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _UNITS = {"": 1, "b": 1, "kib": 1024, "mib": 1024**2, "gib": 1024**3, "kb": 1000
 
 
 def parse_size(text: str) -> int:
-    """Bytes: `8`, `16KiB` (1024), `16kB` (1000), `1MiB`, `1.5 MiB`; `16k` and `1M` are binary, as benchmarks use them."""
+    """Bytes: `8`, `16KiB` (1024), `16kB` (1000), `1.5 MiB`; `16k` and `1M` are binary, as in benchmarks."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
     if not match or match.group(2).lower() not in _UNITS:
         raise InvalidArgument(
@@ -201,7 +201,7 @@ class Results:
 def launches_of(
     samples: Sequence[Sample], cell: Cell
 ) -> tuple[list[tuple[float, ...]], list[tuple[float, ...]]]:
-    """The paired launches of one cell: stock and ECO, in the order of their numbers; unpaired ones are an error."""
+    """The paired launches of one cell, stock and ECO, by number; a launch without its partner is an error."""
     by_mode: dict[str, dict[int, tuple[float, ...]]] = {"stock": {}, "eco": {}}
     for sample in samples:
         if sample.cell == cell:
@@ -217,7 +217,10 @@ def launches_of(
 def record_of(
     samples: Sequence[Sample], cell: Cell, ranks: int, bound_s: float | None, algorithm: str
 ) -> Record:
-    """The record of one cell. Medians are medians over launches of each launch's median; minima are of single calls."""
+    """The record of one cell.
+
+    Medians are medians over launches of each launch's median; minima are of single calls.
+    """
     stock, eco = launches_of(samples, cell)
     estimate = stats.ratio_of_launches(stock, eco)
     network, library, placement, collective, size = cell
@@ -246,7 +249,7 @@ def write_json(path: Path, document: dict[str, Any]) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         temporary.write_text(json.dumps(document, indent=1) + "\n")
-        os.replace(temporary, path)
+        temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
 

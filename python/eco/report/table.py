@@ -26,14 +26,14 @@ class Summary:
     def lines(self) -> list[str]:
         return [
             f"{self.cells} cells, geometric mean of stock / ECO {self.geometric_mean:.2f}",
-            f"won {self.won}, lost {self.lost}, equal {self.equal} (by the whole 95 % interval of the paired ratio)",
+            f"won {self.won}, lost {self.lost}, equal {self.equal} (by the whole 95 % interval)",
             f"best  {self.best}",
             f"worst {self.worst}",
         ]
 
 
 def summary(results: Results) -> Summary:
-    """Won and lost by intervals; with fewer launches than stats.MIN_LAUNCHES they show the spread, not proof."""
+    """Won and lost by intervals; below stats.MIN_LAUNCHES launches these show the spread, not proof."""
     ratios = {record.cell: results.ratio(record).ratio for record in results.records}
     ordered = sorted(results.records, key=lambda record: ratios[record.cell])
     won = sum(record.ratio_low > 1 for record in ordered)

@@ -1,0 +1,102 @@
+"""`eco characterize`: measure the network between the hosts of a launcher.
+
+    eco characterize -o network.json -- mpirun -n 8
+
+One rank per host measures, over the point-to-point messages that programs will use; the result is remembered,
+and written where -o says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from eco import jobs, launch
+from eco.errors import EcoError, InvalidArgument
+from eco.report.progress import rank_progress
+from eco.report.records import read_json
+
+NETWORK_SCHEMA = ("eco.network", 1)
+
+
+def characterize_place(
+    place: jobs.Place,
+    output: Path | None,
+    budget_s: float | None,
+    timeout_s: float | None,
+    watch: Callable[[str], None] | None,
+) -> dict[str, Any]:
+    """Runs eco-rank characterize; the network as read back. A failed run leaves an older output as it was."""
+    if output is not None and not output.absolute().parent.is_dir():
+        raise InvalidArgument(f"{output}: the folder {output.absolute().parent} does not exist")
+    # Beside the output, so that the ranks' host sees it wherever it will see the output, and it can be
+    # renamed.
+    with jobs.scratch("characterize", output.absolute().parent if output else None) as folder:
+        fresh = folder / "network.json"
+        words = [place.rank_program(), "characterize", "--out", str(fresh), "--progress"]
+        if budget_s is not None:
+            words += ["--budget", f"{budget_s:g}"]
+        ended = place.start(place.stock(words), timeout_s, watch)
+        jobs.check(ended, "characterization", "nothing was remembered, and no file was written or changed")
+        if not fresh.exists():
+            raise EcoError(
+                f"characterization ended well but {fresh.name} is not here: rank 0 ran on a host "
+                "with another file system; choose -o on a shared one"
+            )
+        network = read_json(fresh, *NETWORK_SCHEMA)
+        if output is not None:
+            fresh.replace(output)
+    return network
+
+
+def describe(network: dict[str, Any]) -> str:
+    """One line; `eco show` shows the rest."""
+    hosts, subnets = network["hosts"], network["subnets"]
+    sizes = "+".join(str(len(subnet["hosts"])) for subnet in subnets)
+    return f"{len(hosts)} hosts in {len(subnets)} subnet{'s' if len(subnets) > 1 else ''} ({sizes})"
+
+
+def characterize_words(
+    words: Sequence[str],
+    output: Path | None,
+    library: str | None,
+    budget_s: float | None,
+    timeout_s: float | None,
+    console: Console,
+) -> dict[str, Any]:
+    """What the command does, without a shell."""
+    line = launch.parse_prefix(words)
+    if any(part.program for part in line.parts):
+        raise InvalidArgument(
+            f"{' '.join(words)!r} names a program: eco characterize brings its own; "
+            "give the launcher and its options alone"
+        )
+    place = jobs.LauncherPlace(line, library)
+    with rank_progress(console) as progress:
+        return characterize_place(place, output, budget_s, timeout_s, progress("measuring"))
+
+
+def characterize(
+    command: Annotated[
+        list[str], typer.Argument(help="launcher and options, after --", metavar="-- LAUNCHER ...")
+    ],
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="write the network here too")] = None,
+    library: Annotated[str | None, typer.Option(help="with srun: openmpi or mpich")] = None,
+    budget: Annotated[float | None, typer.Option(help="seconds for measuring (as long as it takes)")] = None,
+    timeout: Annotated[float | None, typer.Option(help="end the job after this many seconds")] = None,
+) -> None:
+    """Measure the network between a launcher's hosts, find its subnets, and remember both.
+
+    One rank per host measures; programs on these hosts use the result from then on.
+    """
+    if budget is not None and budget <= 0:
+        raise InvalidArgument(f"--budget {budget:g}: expected seconds above 0")
+    console = Console()
+    network = characterize_words(command, output, library, budget, timeout, console)
+    where = f"written to {output} and remembered" if output else "remembered"
+    shown = f"; see it with: eco show {output}" if output else ""
+    console.print(f"{describe(network)}, {where}{shown}", highlight=False)

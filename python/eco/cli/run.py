@@ -1,0 +1,146 @@
+"""`eco run`: the unmodified program with ECO under it.
+
+eco run -- mpirun -n 8 ./app            # becomes: mpirun -n 8 eco-exec ./app
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eco import jobs, launch
+from eco.errors import CorruptFile, EcoError, InvalidArgument
+from eco.report.records import read_json
+
+NETWORK_SCHEMA = ("eco.network", 1)
+PLAN_SCHEMA = ("eco.plan", 1)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The command line to become, and what to tell the user before."""
+
+    command: list[str]
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What `eco run` was asked for."""
+
+    network: Path | None = None
+    plan: Path | None = None
+    report: Path | None = None
+    mode: str = "on"  # on, off, observe
+    measure: str | None = None  # never, auto
+    budget_s: float | None = None
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+def why_unusable(path: Path, schema: str, version: int) -> str | None:
+    """Why a file of the user's can't be used, as far as its head tells; the ranks look at the rest."""
+    try:
+        read_json(path, schema, version)
+    except CorruptFile as error:
+        return str(error)
+    return None
+
+
+def prepare(words: Sequence[str], options: RunOptions) -> Prepared:
+    """Decides what to start. Throws where the command line itself is not understood."""
+    line = launch.parse(words)
+    if options.mode == "off":
+        return Prepared(line.words())
+    native = launch.why_native(line)
+    if native:
+        return Prepared(line.words(), [f"{native}; the whole job runs without ECO"])
+    for path, (schema, version) in ((options.network, NETWORK_SCHEMA), (options.plan, PLAN_SCHEMA)):
+        bad = why_unusable(path, schema, version) if path else None
+        if bad:
+            return Prepared(line.words(), [f"{bad}; the program runs without ECO"])
+    return Prepared(line.wrapped(jobs.eco_exec(settings_of(options))))
+
+
+def settings_of(options: RunOptions) -> dict[str, str]:
+    """The ECO_* variables that every rank gets."""
+    settings = dict(options.settings)
+    if options.network:
+        settings["ECO_NETWORK"] = str(options.network.absolute())
+    if options.plan:
+        settings["ECO_PLAN"] = str(options.plan.absolute())
+    if options.report:
+        settings["ECO_REPORT"] = str(options.report.absolute())
+    if options.mode != "on":
+        settings["ECO"] = options.mode
+    if options.measure:
+        if options.measure not in ("never", "auto"):
+            raise InvalidArgument(f"--measure {options.measure}: expected never or auto")
+        settings["ECO_MEASURE"] = options.measure
+    if options.budget_s is not None:
+        if options.budget_s < 0:
+            raise InvalidArgument(f"--budget {options.budget_s:g}: expected seconds, 0 for no limit")
+        settings["ECO_BUDGET"] = f"{options.budget_s:g}"
+    return settings
+
+
+def parse_settings(pairs: Sequence[str]) -> dict[str, str]:
+    """`NAME=VALUE` words."""
+    settings = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise InvalidArgument(f"--set {pair}: expected NAME=VALUE")
+        settings[name] = value
+    return settings
+
+
+def run(
+    command: Annotated[
+        list[str], typer.Argument(help="the launcher command line, after --", metavar="-- LAUNCHER ...")
+    ],
+    network: Annotated[
+        Path | None, typer.Option(help="use this network file instead of the remembered one")
+    ] = None,
+    plan: Annotated[Path | None, typer.Option(help="use this plan file as it is")] = None,
+    report: Annotated[Path | None, typer.Option(help="write what was served and passed, as JSON")] = None,
+    off: Annotated[bool, typer.Option("--off", help="start the program without ECO")] = False,
+    observe: Annotated[
+        bool, typer.Option("--observe", help="time the library's own calls, change nothing")
+    ] = False,
+    measure: Annotated[
+        str | None, typer.Option(help="never or auto: may the job measure what is not known")
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(help="seconds for measuring in the job (5); 0: no limit")
+    ] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE for every rank")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="print the command line and stop")] = False,
+) -> None:
+    """Run an unmodified MPI program with ECO under it.
+
+    Inserts eco-exec before every program of the launcher's command line; the exit code is the program's.
+    """
+    if off and observe:
+        raise InvalidArgument("--off and --observe exclude each other")
+    options = RunOptions(
+        network, plan, report, "off" if off else "observe" if observe else "on", measure, budget,
+        parse_settings(set_ or []))  # fmt: skip
+    prepared = prepare(command, options)
+    for warning in prepared.warnings:
+        print(f"eco: {warning}", file=sys.stderr)
+    if dry_run:
+        print(shlex.join(prepared.command))
+        return
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        os.execvp(prepared.command[0], prepared.command)
+    except OSError as error:
+        raise EcoError(f"{prepared.command[0]}: {error.strerror}") from error

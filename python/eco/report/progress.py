@@ -1,0 +1,45 @@
+"""Progress bars for long work."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from eco import rank
+
+
+@contextlib.contextmanager
+def rank_progress(console: Console) -> Iterator[Callable[[str], Callable[[str], None]]]:
+    """A bar that follows the progress lines of eco-rank."""
+    with Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"),
+                  TimeElapsedColumn(), console=console, transient=True) as progress:  # fmt: skip
+
+        def begin(title: str) -> Callable[[str], None]:
+            task = progress.add_task(title, total=1.0)
+
+            def watch(line: str) -> None:
+                found = rank.parse_progress(line)
+                if found is not None:
+                    progress.update(task, completed=found.fraction, description=f"{title}: {found.what}")
+
+            return watch
+
+        yield begin
+
+
+@contextlib.contextmanager
+def launch_progress(console: Console, total: int) -> Iterator[Callable[[str], None]]:
+    with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+                  console=console, transient=True) as progress:  # fmt: skip
+        task = progress.add_task("launches", total=total)
+        started = False
+
+        def step(title: str) -> None:
+            nonlocal started
+            progress.update(task, description=title, advance=1 if started else 0)
+            started = True
+
+        yield step

@@ -1,0 +1,121 @@
+"""A launcher, eco-exec and eco-rank that are scripts: the command line is tested without MPI or a build."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from eco import launch
+
+LAUNCHER = """#!/bin/sh
+# Starts one process, whatever it is told.
+if [ "$1" = --version ]; then echo 'mpirun (Open MPI) 5.0.11'; exit 0; fi
+while [ "${1#-}" != "$1" ]; do
+  case $1 in -n|-np|-H) shift 2 ;; *) shift ;; esac
+done
+exec "$@"
+"""
+
+EXEC = """#!/bin/sh
+while [ "$1" = --set ]; do export "$2"; shift 2; done
+exec "$@"
+"""
+
+# What it does is set by FAKE_* variables, which tests set in the environment.
+RANK = r"""#!{python}
+import json, os, signal, sys, time
+words = sys.argv[1:]
+def value(name): return words[words.index(name) + 1] if name in words else None
+mode = os.environ.get("FAKE_RANK", "")
+with open(os.environ["FAKE_LOG"], "a") as log:
+    log.write(json.dumps({{"words": words, "ECO": os.environ.get("ECO", "on")}}) + "\n")
+if "--progress" in words:
+    for percent in (10, 50, 100):
+        print(f"eco-rank: {{percent}} % pairs of hosts", file=sys.stderr, flush=True)
+if mode == "dies":
+    print("eco-rank: host b vanished", file=sys.stderr, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+if mode == "hangs":
+    time.sleep(600)
+if words[0] == "characterize":
+    text = json.dumps({{"schema": "eco.network", "version": 1, "hosts": [{{}}] * 3,
+                       "subnets": [{{"hosts": [0, 1]}}, {{"hosts": [2]}}]}})
+    if mode == "truncates":
+        text = text[:20]
+elif words[0] == "bench":
+    eco_s = float(os.environ.get("FAKE_ECO_S", "0.001"))
+    stock = os.environ.get("ECO") == "off"
+    seconds = 0.004 if stock else eco_s
+    cells = [{{"collective": op, "bytes": int(size), "seconds": [seconds, seconds * 1.01, seconds * 1.02],
+              "algorithm": "native" if stock else op + "/subnets", "correct": mode != "wrong"}}
+             for op in value("--ops").split(",") for size in value("--sizes").split(",")]
+    text = json.dumps({{"schema": "eco.rank.bench", "version": 1, "ranks": 8, "hosts": ["h"] * 8,
+                       "library": "Open MPI 5.0.11", "clock": "CLOCK_MONOTONIC", "cells": cells}})
+else:
+    text = "{{}}"
+with open(value("--out"), "w") as file:
+    file.write(text)
+"""
+
+
+@dataclass(frozen=True)
+class Fakes:
+    """Where the scripts lie and what eco-rank was told."""
+
+    bin: Path
+    native: Path
+    log: Path
+
+    def script(self, path: Path | str, text: str) -> str:
+        """Makes an executable script; its absolute path."""
+        return str(_script(Path(path).absolute(), text))
+
+    def told(self) -> list[dict[str, object]]:
+        return [json.loads(line) for line in self.log.read_text().splitlines()] if self.log.exists() else []
+
+
+def _script(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+@pytest.fixture
+def fakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fakes:
+    """The scripts in place, the working directory an empty one."""
+    found = Fakes(tmp_path / "bin", tmp_path / "native", tmp_path / "log")
+    _script(found.bin / "mpirun", LAUNCHER)
+    _script(found.native / "eco-exec", EXEC)
+    _script(found.native / "eco-rank-openmpi", RANK.format(python=sys.executable))
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    monkeypatch.setenv("PATH", f"{found.bin}:/usr/bin:/bin")
+    monkeypatch.setenv("ECO_NATIVE_DIR", str(found.native))
+    monkeypatch.setenv("FAKE_LOG", str(found.log))
+    launch.detect.cache_clear()
+    return found
+
+
+@pytest.fixture
+def eco() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The command as a user types it."""
+
+    def run(*words: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "eco.cli.main", *words],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+
+    return run

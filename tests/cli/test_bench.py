@@ -1,0 +1,166 @@
+"""eco bench and eco characterize with a launcher and an eco-rank that are scripts."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from eco import bench, jobs, launch
+from eco.bench import BenchOptions, bench_launcher
+from eco.cli.bench import finish
+from eco.cli.characterize import characterize_words, describe
+from eco.errors import EcoError, InvalidArgument, Timeout, Unsupported
+from eco.report.records import Record
+
+
+def quiet() -> Console:
+    return Console(file=io.StringIO(), width=150)
+
+
+def options(**changes: object) -> BenchOptions:
+    return BenchOptions(["broadcast", "allreduce"], [8, 1 << 20], **changes)  # type: ignore[arg-type]
+
+
+def test_the_whole_command(fakes: Any, eco: Any) -> None:
+    grid = ["--ops", "broadcast,allreduce", "--sizes", "8,1MiB", "--launches", "3"]
+    ended = eco("bench", *grid, "--json", "r.json", "--picture", "r.html", "--", "mpirun", "-n", "8")
+    assert ended.returncode == 0, ended.stderr
+    document = json.loads(Path("r.json").read_text())
+    assert (document["schema"], document["version"]) == ("eco.bench", 1)
+    assert [list(record) for record in document["records"]] == [list(Record.__dataclass_fields__)] * 4
+    record = document["records"][1]
+    assert (record["collective"], record["bytes"], record["ranks"]) == ("broadcast", 1 << 20, 8)
+    assert record["stock_median_s"] / record["eco_median_s"] == pytest.approx(4.0)
+    assert record["bound_s"] is None
+    assert record["launches"] == 3
+    assert record["algorithm"] == "broadcast/subnets"
+    assert len(document["samples"]) == 2 * 3 * 4
+    assert document["libraries"] == {"openmpi": "Open MPI 5.0.11"}
+    assert document["machine"]["cores"] >= 1
+    assert len(document["tuning"]) == 1
+    assert "won 4, lost 0, equal 0" in ended.stdout
+    assert "took" in ended.stdout  # what tuning cost
+    assert "broadcast 1 MiB" in Path("r.html").read_text()
+    assert sorted(p.name for p in Path().iterdir()) == ["r.html", "r.json"]
+
+
+def test_launches_alternate_and_tuning_comes_first(fakes: Any) -> None:
+    outcome = bench_launcher(["mpirun", "-n", "8"], None, options(launches=4), False, quiet())
+    told = [(one["words"][0], one["ECO"]) for one in fakes.told()]  # type: ignore[index]
+    assert told[0] == ("tune", "off")
+    assert [mode for _, mode in told[1:]] == ["off", "on", "on", "off", "off", "on", "on", "off"]
+    orders = {(sample.launch, sample.mode): sample.order for sample in outcome.results.samples}
+    assert [orders[1, "eco"], orders[1, "stock"]] == [2, 3]
+    assert not any("tune" in one["words"] for one in run_without_tuning(fakes))  # type: ignore[operator]
+
+
+def run_without_tuning(fakes: Any) -> list[dict[str, object]]:
+    fakes.log.unlink()
+    bench_launcher(["mpirun"], None, options(launches=1, tune=False), False, quiet())
+    return fakes.told()
+
+
+def test_wrong_results_are_an_error(fakes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_RANK", "wrong")
+    with pytest.raises(EcoError, match="wrong results of broadcast 8 B"):
+        bench_launcher(["mpirun"], None, options(tune=False), False, quiet())
+
+
+def test_a_time_below_the_bound_fails_the_run(fakes: Any) -> None:
+    place = jobs.LauncherPlace(launch.parse_prefix(["mpirun"]))
+
+    def bounds(collective: str, size: int) -> bench.Bound | None:
+        if collective == "allreduce":
+            return None
+        return bench.Bound(0.0013 if size == 8 else 0.0011, "uplink a", "")
+
+    run = bench.Bench(options(tune=False), False, quiet())
+    run.measure(place, bounds)
+    outcome = run.outcome()
+    assert outcome.exit_code == 1
+    assert len(outcome.violations) == 1
+    assert outcome.violations[0].startswith("broadcast 8 B")
+    assert "ECO took 1 ms, the bound is 1.3 ms" in outcome.violations[0]
+    assert [record.bound_s for record in outcome.results.records] == [0.0013, 0.0011, None, None]
+    console = quiet()
+    assert finish(outcome, None, None, console) == 1
+    assert "below the bound" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_suspects_are_started_again(fakes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_ECO_S", "0.0044")
+    one = BenchOptions(["broadcast"], [8], launches=6, tune=False)
+    outcome = bench_launcher(["mpirun"], None, one, True, quiet())
+    assert outcome.exit_code == 1
+    assert len(outcome.slower) == 1
+    assert "12 fresh launches" in outcome.slower[0]
+    assert outcome.results.records[0].launches == 12
+    assert len(outcome.results.samples) == 24
+    few = bench_launcher(
+        ["mpirun"], None, BenchOptions(["broadcast"], [8], launches=3, tune=False), True, quiet()
+    )
+    assert few.exit_code == 0  # three launches are no ground for suspicion
+
+
+def test_bench_arguments(fakes: Any, eco: Any) -> None:
+    assert eco("bench").returncode == 2
+    assert "brings its own" in eco("bench", "--", "mpirun", "-n", "8", "./app").stderr
+    assert "bcast" in eco("bench", "--ops", "bcast", "--", "mpirun").stderr
+    with pytest.raises(InvalidArgument):
+        options(launches=0)
+    (fakes.native / "eco-rank-openmpi").unlink()
+    with pytest.raises(Unsupported, match="eco-rank-openmpi"):
+        bench_launcher(["mpirun"], None, options(tune=False), False, quiet())
+
+
+def test_a_launch_that_does_not_end(fakes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_RANK", "hangs")
+    began = time.monotonic()
+    with pytest.raises(Timeout, match=r"no end after 0\.5 s"):
+        bench_launcher(["mpirun"], None, options(tune=False, timeout_s=0.5), False, quiet())
+    assert time.monotonic() - began < 20
+
+
+def test_characterize_writes_and_describes(fakes: Any) -> None:
+    out = Path("network.json")
+    network = characterize_words(["mpirun", "-n", "3"], out, None, 2.0, 60, quiet())
+    assert describe(network) == "3 hosts in 2 subnets (2+1)"
+    assert json.loads(out.read_text()) == network
+    assert list(Path().iterdir()) == [out]
+    told = fakes.told()[0]
+    assert told["ECO"] == "off"
+    assert told["words"][-3:] == ["--progress", "--budget", "2"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("what", ["dies", "truncates", "hangs"])
+def test_a_failed_characterization_changes_nothing(
+    fakes: Any, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    monkeypatch.setenv("FAKE_RANK", what)
+    out = Path("network.json")
+    out.write_text("precious")
+    with pytest.raises(EcoError) as error:
+        characterize_words(["mpirun", "-n", "3"], out, None, None, 2, quiet())
+    assert out.read_text() == "precious"
+    assert list(Path().iterdir()) == [out]
+    expected = {"dies": "host b vanished", "truncates": "truncated", "hangs": "no end after 2 s"}[what]
+    assert expected in str(error.value)
+
+
+def test_characterize_errors(fakes: Any, eco: Any) -> None:
+    ended = eco("characterize", "-o", "no/where.json", "--", "mpirun", "-n", "3")
+    assert (ended.returncode, "no/where.json" in ended.stderr) == (2, True)
+    ended = eco("characterize", "--", "mpirun", "-n", "3", "./app")
+    assert (ended.returncode, "brings its own" in ended.stderr) == (2, True)
+    ended = eco("characterize", "--", "mpirun.absent", "-n", "3")
+    assert (ended.returncode, "no such launcher" in ended.stderr) == (2, True)
+    (fakes.native / "eco-rank-openmpi").unlink()
+    ended = eco("characterize", "--", "mpirun", "-n", "3")
+    assert (ended.returncode, "eco-rank-openmpi" in ended.stderr) == (1, True)
+    assert "Traceback" not in ended.stderr

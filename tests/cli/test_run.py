@@ -1,0 +1,108 @@
+"""eco run: what becomes of a command line, and what happens where ECO can't be used."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eco.cli.run import RunOptions, parse_settings, prepare
+from eco.errors import InvalidArgument, Unsupported
+
+
+def good_network(path: Path) -> Path:
+    path.write_text(json.dumps({"schema": "eco.network", "version": 1}))
+    return path
+
+
+def test_eco_exec_goes_in_with_the_settings(fakes: Any) -> None:
+    network = good_network(Path("network.json"))
+    options = RunOptions(network, None, Path("r.json"), "observe", "never", 2.5, {"X": "a b"})
+    prepared = prepare(["mpirun", "-n", "2", "./app", "-n", "3"], options)
+    assert prepared.warnings == []
+    start, middle, end = prepared.command[:4], prepared.command[4:-3], prepared.command[-3:]
+    assert start == ["mpirun", "-n", "2", str(fakes.native / "eco-exec")]
+    assert end == ["./app", "-n", "3"]
+    assert middle[0::2] == ["--set"] * 6
+    files = [f"ECO_NETWORK={network.absolute()}", f"ECO_REPORT={Path('r.json').absolute()}"]
+    assert middle[1::2] == ["X=a b", *files, "ECO=observe", "ECO_MEASURE=never", "ECO_BUDGET=2.5"]
+
+
+def test_off_starts_the_line_as_it_is(fakes: Any) -> None:
+    words = ["mpirun", "-n", "2", "./app"]
+    assert prepare(words, RunOptions(mode="off")).command == words
+
+
+BAD = {
+    "missing": None,
+    "truncated": '{"schema": "eco.network", "vers',
+    "foreign": '{"schema": "someone.else", "version": 1}',
+    "no object": "[1]",
+    "of a later version": '{"schema": "eco.network", "version": 2}',
+}
+
+
+@pytest.mark.parametrize("text", BAD.values(), ids=BAD.keys())
+def test_a_bad_network_file_leaves_the_program_native(fakes: Any, text: str | None) -> None:
+    if text is not None:
+        Path("n.json").write_text(text)
+    words = ["mpirun", "-n", "2", "./app"]
+    prepared = prepare(words, RunOptions(network=Path("n.json")))
+    assert prepared.command == words
+    assert len(prepared.warnings) == 1
+    assert "n.json" in prepared.warnings[0]
+    assert prepared.warnings[0].endswith("the program runs without ECO")
+    if text is not None:
+        assert Path("n.json").read_text() == text
+
+
+def test_the_exit_code_is_the_programs(fakes: Any, eco: Any) -> None:
+    program = fakes.script("app", '#!/bin/sh\necho "ran with $1 and ECO=$ECO"\nexit 7\n')
+    ended = eco("run", "--observe", "--", "mpirun", "-n", "2", program, "x")
+    assert (ended.returncode, ended.stdout) == (7, "ran with x and ECO=observe\n")
+    ended = eco("run", "--network", "absent.json", "--", "mpirun", "-n", "2", program, "y")
+    assert (ended.returncode, ended.stdout) == (7, "ran with y and ECO=\n")
+    assert "absent.json" in ended.stderr
+    ended = eco("run", "--off", "--", "mpirun", program, "z")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (7, "ran with z and ECO=\n", "")
+
+
+def test_dry_run_prints_and_starts_nothing(fakes: Any, eco: Any) -> None:
+    ended = eco("run", "--dry-run", "--", "mpirun", "-n", "2", "touch", "made")
+    assert ended.stdout == f"mpirun -n 2 {fakes.native}/eco-exec touch made\n"
+    assert not Path("made").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["./app"], 2, "not a launcher"),
+        (["mpirun", "-n", "2"], 2, "no program"),
+        (["mpirun", "--new-option", "2", "./app"], 1, "eco-exec before the program yourself"),
+        (["mpiexec.missing", "./app"], 2, "no such launcher"),
+    ],
+)
+def test_lines_that_are_not_understood(fakes: Any, eco: Any, words: list[str], code: int, said: str) -> None:
+    ended = eco("run", "--", *words)
+    assert ended.returncode == code
+    assert said in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert ended.stderr.count("\n") == 1
+
+
+def test_wrong_options(fakes: Any, eco: Any) -> None:
+    words = ["mpirun", "-n", "2", "./app"]
+    with pytest.raises(InvalidArgument, match="never or auto"):
+        prepare(words, RunOptions(measure="sometimes"))
+    with pytest.raises(InvalidArgument, match="budget"):
+        prepare(words, RunOptions(budget_s=-1))
+    with pytest.raises(InvalidArgument, match="NAME=VALUE"):
+        parse_settings(["A"])
+    assert parse_settings(["A=b=c"]) == {"A": "b=c"}
+    ended = eco("run", "--off", "--observe", "--", *words)
+    assert ended.returncode == 2
+    (fakes.native / "eco-exec").unlink()
+    with pytest.raises(Unsupported, match="eco-exec"):
+        prepare(words, RunOptions())
