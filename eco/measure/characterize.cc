@@ -23,10 +23,13 @@ constexpr double kStreamShare = 0.92;
 
 // Streams: eager messages, enough of them to last this long.
 constexpr std::size_t kStreamBytes = 16384;
+constexpr std::size_t kShortestStreamBytes = 2048;
 constexpr double kStreamOffline_s = 0.03;
 constexpr int kFewestMessages = 4;
 constexpr int kMostMessages = 64;
 constexpr int kRepeats = 3;
+// Of a small message's whole time, what sending, and what receiving, can at most be.
+constexpr double kMostOverhead = 0.4;
 // More classes of pairs than this get their rate from the pair times alone.
 constexpr std::size_t kMostClasses = 64;
 
@@ -129,7 +132,7 @@ class Session {
   }
 
   // Send: what posting one small message takes. Receive: the gap between small messages of a stream, which is what the
-  // slower end needs for each. Neither can be more than a quarter of a small message's whole time alone.
+  // slower end needs for each. Where it is the network that is slow, what they leave of a small message's time bounds them.
   void measure_overheads(net::Network& network, const Flow& probe) {
     constexpr int kMessages = 64;
     double alone = conductor_.ping(probe.from, probe.to, 8, 3);
@@ -144,8 +147,8 @@ class Session {
       posting = std::min(posting, many.posting_s / kMessages);
     }
     const double gap = std::max(0.0, all - one) / (kMessages - 1);
-    network.send_overhead_s = std::min(posting, alone / 4);
-    network.receive_overhead_s = std::min(gap, alone / 4);
+    network.send_overhead_s = std::min(posting, kMostOverhead * alone);
+    network.receive_overhead_s = std::min(gap, kMostOverhead * alone);
   }
 
   void measure_memory(net::Network& network, const Flow& neighbours) {
@@ -161,26 +164,35 @@ class Session {
     if (large > small) network.memory_bytes_per_s = static_cast<double>(kLarge - 8) / (large - small);
   }
 
-  // Messages of a stream between hosts of this rate.
-  int stream_length(double bytes_per_s) const {
+  struct StreamShape {
+    std::size_t bytes;
+    int count;
+  };
+
+  // Long enough that what all streams share (orders that arrive one after the other, latency) matters little, on slow
+  // links of shorter messages.
+  StreamShape shape(double bytes_per_s) const {
     double seconds = kStreamOffline_s;
     if (options_.budget_s > 0) seconds = std::min(seconds, 0.002 * options_.budget_s);
-    const double messages = seconds * bytes_per_s / static_cast<double>(kStreamBytes);
-    return static_cast<int>(
-        std::clamp(messages, static_cast<double>(kFewestMessages), static_cast<double>(kMostMessages)));
+    const double total = seconds * bytes_per_s;
+    std::size_t bytes = kStreamBytes;
+    while (bytes > kShortestStreamBytes && static_cast<double>(bytes) * kFewestMessages > total) bytes /= 2;
+    const double messages = total / static_cast<double>(bytes);
+    return {bytes, static_cast<int>(std::clamp(messages, static_cast<double>(kFewestMessages),
+                                               static_cast<double>(kMostMessages)))};
   }
 
   // The rate of one pair by streams, or `otherwise` if there is no time left or the times make no sense.
   double measured_rate(int a, int b, double otherwise) {
     const Flow flow{rank_of(a), rank_of(b)};
-    const int count = stream_length(otherwise);
+    const auto [bytes, count] = shape(otherwise);
     double one = 1e300;
     double all = 1e300;
     for (int i = 0; i < kRepeats && in_time(); ++i) {
-      one = std::min(one, conductor_.streams({flow}, kStreamBytes, 1)[0].elapsed_s);
-      all = std::min(all, conductor_.streams({flow}, kStreamBytes, count)[0].elapsed_s);
+      one = std::min(one, conductor_.streams({flow}, bytes, 1)[0].elapsed_s);
+      all = std::min(all, conductor_.streams({flow}, bytes, count)[0].elapsed_s);
     }
-    const double rate = stream_rate(kStreamBytes, count, one, all);
+    const double rate = stream_rate(bytes, count, one, all);
     return rate > 0 ? rate : otherwise;
   }
 
@@ -234,16 +246,16 @@ class Session {
         flows.push_back({rank_of(flow.from), rank_of(flow.to)});
         test.pairs.push_back({flow.from, flow.to});
       }
-      const int count = stream_length(rate_of(network, asked.flows.front()));
-      test.bytes = kStreamBytes * static_cast<std::size_t>(count);
+      const auto [bytes, count] = shape(rate_of(network, asked.flows.front()));
+      test.bytes = bytes * static_cast<std::size_t>(count);
       test.alone_s.assign(flows.size(), 1e300);
       for (int i = 0; i < kRepeats; ++i) {
         for (std::size_t f = 0; f < flows.size(); ++f) {
-          const double seconds = conductor_.streams({flows[f]}, kStreamBytes, count)[0].elapsed_s;
+          const double seconds = conductor_.streams({flows[f]}, bytes, count)[0].elapsed_s;
           test.alone_s[f] = std::min(test.alone_s[f], seconds);
         }
         std::vector<double> together;
-        for (const Answer& answer : conductor_.streams(flows, kStreamBytes, count))
+        for (const Answer& answer : conductor_.streams(flows, bytes, count))
           together.push_back(answer.elapsed_s);
         const auto last = [](const std::vector<double>& seconds) {
           return *std::max_element(seconds.begin(), seconds.end());

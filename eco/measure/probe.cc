@@ -219,13 +219,13 @@ void Conductor::finish(std::size_t bytes) {
   }
 }
 
-void Conductor::abort() noexcept {
+void Conductor::abort() {
+  // Posted and not waited for: what was posted before the failure may never complete. A rank that is lost can't be
+  // told, the others still can.
+  static const Order kFarewell{Action::abort, 0, 0, -1, -1};
+  const auto bytes = std::as_bytes(std::span<const Order, 1>(&kFarewell, 1));
   for (int rank = 1; rank < prober_.transport_.n_ranks(); ++rank) {
-    try {
-      order(rank, {Action::abort, 0, 0, -1, -1});
-    } catch (const TransportError&) {
-      // That rank may be the one that was lost; the others still hear of it.
-    }
+    static_cast<void>(prober_.transport_.post_send(rank, kOrderTag, bytes, SendMode::eager, 0));
   }
 }
 

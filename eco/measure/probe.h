@@ -71,7 +71,7 @@ class Conductor {
   std::vector<Answer> streams(const std::vector<Flow>& flows, std::size_t bytes, int count);
   // Tells all other ranks that the text of the result, this long, follows; or that there will be none.
   void finish(std::size_t bytes);
-  void abort() noexcept;
+  void abort();
 
  private:
   void order(int rank, const Order& order);

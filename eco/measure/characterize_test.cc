@@ -1,0 +1,356 @@
+#include "eco/measure/characterize.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <random>
+
+#include "eco/base/errors.h"
+#include "eco/measure/testing.h"
+#include "eco/net/io.h"
+#include "eco/net/synthetic.h"
+
+namespace eco::measure {
+namespace {
+
+using net::Network;
+using net::SubnetKind;
+using testing::VirtualNetwork;
+using testing::VirtualOptions;
+
+using Hosts = std::vector<std::vector<int>>;
+
+const char* const kThreeSubnets = "hosts=3+3+2 rate_mbit=200 uplink_mbit=40 latency_us=40 between_us=80";
+const char* const kEco1995 = "hosts=3+3+2 kind=bus rate_mbit=9.6 latency_us=150 between_us=300";
+const char* const kOneSwitch = "hosts=8 rate_mbit=48 latency_us=60";
+
+std::vector<int> one_rank_per_host(const Network& network) {
+  std::vector<int> hosts(network.hosts.size());
+  std::iota(hosts.begin(), hosts.end(), 0);
+  return hosts;
+}
+
+// The network as every rank measured it, which must be one and the same.
+Network measured(const Network& truth, const std::vector<int>& host_of_rank,
+                 const VirtualOptions& world_options = {}, CharacterizeOptions options = {}) {
+  VirtualNetwork world(truth, host_of_rank, world_options);
+  for (const int host : host_of_rank)
+    options.host_of_rank.push_back(truth.hosts[static_cast<std::size_t>(host)]);
+  options.transport = "virtual";
+  options.measured_at = "2026-01-01T00:00:00Z";
+  std::vector<std::string> texts(host_of_rank.size());
+  world.run([&](transport::Transport& transport, transport::Native& native, Clock clock) {
+    CharacterizeOptions mine = options;
+    mine.clock = std::move(clock);
+    texts[static_cast<std::size_t>(transport.rank())] = net::to_json(characterize(transport, native, mine));
+  });
+  for (const std::string& text : texts) EXPECT_EQ(text, texts[0]);
+  return net::parse_network(texts[0], "test");
+}
+
+Network measured(const char* description, const VirtualOptions& world_options = {}) {
+  const Network truth = net::synthetic_network(description);
+  return measured(truth, one_rank_per_host(truth), world_options);
+}
+
+Hosts partition(const Network& network) {
+  Hosts parts;
+  for (const net::Subnet& subnet : network.subnets) parts.push_back(subnet.hosts);
+  return parts;
+}
+
+const Hosts kThree = {{0, 1, 2}, {3, 4, 5}, {6, 7}};
+
+void expect_near(double measured, double truth, double tolerance, const std::string& what) {
+  EXPECT_NEAR(measured / truth, 1.0, tolerance) << what << ": measured " << measured << ", true " << truth;
+}
+
+// Small messages, which broadcasts are made of, must come out of the model as they were measured.
+void expect_model_fits(const Network& network, double tolerance) {
+  for (const net::PairTimes& pair : network.pairs) {
+    for (std::size_t i = 0; i < network.sizes.size(); ++i) {
+      const std::size_t bytes = network.sizes[i];
+      expect_near(
+          network.message_s(pair.a, pair.b, bytes), pair.seconds[i], tolerance,
+          std::to_string(pair.a) + "-" + std::to_string(pair.b) + ", " + std::to_string(bytes) + " B");
+    }
+  }
+}
+
+TEST(Characterize, ThreeSwitchedSubnetsBehindSharedUplinks) {
+  const Network network = measured(kThreeSubnets);
+  EXPECT_EQ(partition(network), kThree);
+  for (const net::Subnet& subnet : network.subnets) {
+    EXPECT_EQ(subnet.kind, SubnetKind::switched);
+    expect_near(subnet.bytes_per_s, 25e6, 0.03, "rate inside");
+    expect_near(subnet.latency_s, 40e-6, 0.1, "latency inside");
+  }
+  for (const net::Between& pair : network.between) {
+    expect_near(pair.bytes_per_s, 5e6, 0.03, "rate between");
+    expect_near(pair.latency_s, 80e-6, 0.1, "latency between");
+  }
+  ASSERT_EQ(network.uplinks.size(), 3u);
+  for (const net::Uplink& uplink : network.uplinks) {
+    expect_near(uplink.bytes_per_s, 5e6, 0.03, "uplink");
+    EXPECT_TRUE(uplink.shared);
+    EXPECT_FALSE(uplink.half_duplex);
+  }
+  for (const net::Resource& resource : network.resources) EXPECT_NE(resource.kind, net::ResourceKind::pair);
+  expect_near(network.send_overhead_s, 2e-6, 0.1, "send overhead");
+  expect_near(network.receive_overhead_s, 2e-6, 0.5, "receive overhead");
+  expect_model_fits(network, 0.05);
+  EXPECT_EQ(network.pairs.size(), 28u);
+  EXPECT_GE(network.pairs[0].samples[0].size(), 4u);
+}
+
+TEST(Characterize, ThreeBusesWithoutUplinks) {
+  const Network network = measured(kEco1995);
+  EXPECT_EQ(partition(network), kThree);
+  for (const net::Subnet& subnet : network.subnets) {
+    EXPECT_EQ(subnet.kind, SubnetKind::bus);
+    expect_near(subnet.bytes_per_s, 1.2e6, 0.03, "bus");
+  }
+  EXPECT_TRUE(network.uplinks.empty());
+  expect_model_fits(network, 0.05);
+}
+
+TEST(Characterize, OneSwitchIsOneSwitchedSubnet) {
+  const Network network = measured(kOneSwitch);
+  EXPECT_EQ(partition(network), (Hosts{{0, 1, 2, 3, 4, 5, 6, 7}}));
+  EXPECT_EQ(network.subnets[0].kind, SubnetKind::switched);
+  expect_near(network.subnets[0].bytes_per_s, 6e6, 0.03, "port");
+  EXPECT_TRUE(network.uplinks.empty());
+}
+
+TEST(Characterize, KindsOfSubnetsOfTwoThreeAndFour) {
+  for (const char* hosts : {"hosts=2", "hosts=3", "hosts=4"}) {
+    EXPECT_EQ(measured((std::string(hosts) + " rate_mbit=100").c_str()).subnets[0].kind, SubnetKind::switched)
+        << hosts;
+    EXPECT_EQ(measured((std::string(hosts) + " rate_mbit=100 kind=bus").c_str()).subnets[0].kind,
+              SubnetKind::bus)
+        << hosts;
+  }
+}
+
+TEST(Characterize, UnsharedAndHalfDuplexUplinks) {
+  const Network unshared = measured("hosts=2+2+2 rate_mbit=200 uplink_mbit=40 shared=no");
+  ASSERT_EQ(unshared.uplinks.size(), 3u);
+  for (const net::Uplink& uplink : unshared.uplinks) EXPECT_FALSE(uplink.shared);
+
+  Network truth = net::synthetic_network("hosts=2+2+2 rate_mbit=200 uplink_mbit=40");
+  truth.uplinks[1].half_duplex = true;
+  truth.finish();
+  const Network half = measured(truth, one_rank_per_host(truth));
+  ASSERT_EQ(half.uplinks.size(), 3u);
+  EXPECT_FALSE(half.uplinks[0].half_duplex);
+  EXPECT_TRUE(half.uplinks[1].half_duplex);
+  EXPECT_FALSE(half.uplinks[2].half_duplex);
+}
+
+TEST(Characterize, AnUplinkAsFastAsThePortsIsFoundBecauseItIsShared) {
+  // Latency tells the subnets apart; only pairs at once tell that they share the way out.
+  const Network network = measured("hosts=3+3+3 rate_mbit=100 uplink_mbit=100 latency_us=20 between_us=200");
+  EXPECT_EQ(partition(network), (Hosts{{0, 1, 2}, {3, 4, 5}, {6, 7, 8}}));
+  ASSERT_EQ(network.uplinks.size(), 3u);
+  EXPECT_TRUE(network.uplinks[0].shared);
+  expect_near(network.uplinks[0].bytes_per_s, 12.5e6, 0.05, "uplink");
+}
+
+TEST(Characterize, LoneHosts) {
+  const Network network = measured("hosts=3+1+1 rate_mbit=200 uplink_mbit=40");
+  EXPECT_EQ(partition(network),
+            (Hosts{{0, 1, 2}, {3, 4}}));  // to Figure 2 two equal lone hosts are neighbours
+  Network truth = net::synthetic_network("hosts=3+1 rate_mbit=200 uplink_mbit=40");
+  const Network one = measured(truth, one_rank_per_host(truth));
+  EXPECT_EQ(partition(one), (Hosts{{0, 1, 2}, {3}}));
+  EXPECT_EQ(one.subnets[1].kind, SubnetKind::lone);
+  expect_near(one.subnets[1].bytes_per_s, 5e6, 0.03, "lone port");
+  ASSERT_EQ(one.uplinks.size(), 1u);
+  EXPECT_EQ(one.uplinks[0].subnet, 0);
+}
+
+TEST(Characterize, OneHostHasMemoryOnly) {
+  const Network truth = net::synthetic_network("hosts=1");
+  const Network alone = measured(truth, {0});
+  EXPECT_EQ(partition(alone), (Hosts{{0}}));
+  EXPECT_TRUE(alone.pairs.empty());
+  const Network four = measured(truth, {0, 0, 0, 0});
+  EXPECT_EQ(four.n_hosts(), 1);
+  expect_near(four.memory_bytes_per_s, 5e9, 0.1, "memory");
+  expect_near(four.memory_latency_s, 1e-6, 0.2, "memory latency");
+}
+
+TEST(Characterize, TwoHosts) {
+  const Network network = measured("hosts=2 rate_mbit=100 latency_us=100");
+  EXPECT_EQ(partition(network), (Hosts{{0, 1}}));
+  expect_near(network.subnets[0].latency_s, 100e-6, 0.05, "latency");
+}
+
+TEST(Characterize, EveryPlacementGivesTheSamePartition) {
+  for (const char* description : {kThreeSubnets, kEco1995, kOneSwitch}) {
+    const Network truth = net::synthetic_network(description);
+    std::vector<int> host_of_rank = one_rank_per_host(truth);
+    for (unsigned seed = 0; seed < 5; ++seed) {
+      std::mt19937 random(seed);
+      std::shuffle(host_of_rank.begin(), host_of_rank.end(), random);
+      const Network network = measured(truth, host_of_rank, {.noise = 0.05, .seed = seed});
+      // Hosts are numbered by their first rank: translated back, the parts are those of the description.
+      Hosts back;
+      for (const net::Subnet& subnet : network.subnets) {
+        std::vector<int> part;
+        for (const int host : subnet.hosts) part.push_back(host_of_rank[static_cast<std::size_t>(host)]);
+        std::sort(part.begin(), part.end());
+        back.push_back(part);
+      }
+      std::sort(back.begin(), back.end());
+      EXPECT_EQ(back, partition(truth)) << description << ", placement " << seed;
+    }
+  }
+}
+
+TEST(Characterize, OneSpoiltTripChangesNothing) {
+  for (const char* description : {kThreeSubnets, kEco1995, kOneSwitch}) {
+    const Network truth = net::synthetic_network(description);
+    for (const double factor : {0.1, 10.0}) {
+      for (const std::size_t bytes : {8u, 1024u, 65536u}) {
+        for (const auto& [a, b] : std::vector<std::pair<int, int>>{{0, 1}, {2, 5}, {6, 7}}) {
+          for (const int trip : {0, 4}) {
+            const VirtualOptions spoilt{.spoilt = {{a, b, bytes, trip, factor}}};
+            EXPECT_EQ(partition(measured(truth, one_rank_per_host(truth), spoilt)), partition(truth))
+                << description << ": trip " << trip << " of " << a << "-" << b << ", " << bytes << " B, x"
+                << factor;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Characterize, NoiseLeavesStructureAndRates) {
+  for (unsigned seed = 1; seed <= 3; ++seed) {
+    const Network network = measured(kThreeSubnets, {.noise = 0.3, .seed = seed});
+    EXPECT_EQ(partition(network), kThree);
+    ASSERT_EQ(network.uplinks.size(), 3u);
+    for (const net::Uplink& uplink : network.uplinks) {
+      expect_near(uplink.bytes_per_s, 5e6, 0.15, "uplink");
+      EXPECT_TRUE(uplink.shared);
+    }
+    for (const net::Subnet& subnet : network.subnets) EXPECT_EQ(subnet.kind, SubnetKind::switched);
+  }
+}
+
+TEST(Characterize, NamesPlayNoPart) {
+  Network truth = net::synthetic_network(kThreeSubnets);
+  const Network before = measured(truth, one_rank_per_host(truth));
+  for (net::HostId& host : truth.hosts) host = {"same", "10.0.0.1", "same", "namespace " + host.name};
+  const Network after = measured(truth, one_rank_per_host(truth));
+  EXPECT_EQ(partition(after), kThree);
+  EXPECT_EQ(after.fingerprint(), before.fingerprint());
+}
+
+TEST(Characterize, OtherRatesGiveOtherNumbers) {
+  const Network network = measured("hosts=3+3+2 rate_mbit=400 uplink_mbit=20 latency_us=40 between_us=80");
+  EXPECT_EQ(partition(network), kThree);
+  ASSERT_EQ(network.uplinks.size(), 3u);
+  expect_near(network.uplinks[0].bytes_per_s, 2.5e6, 0.03, "uplink");
+  expect_near(network.subnets[0].bytes_per_s, 50e6, 0.05, "port");
+}
+
+TEST(Characterize, SeveralRanksOnAHostMeasureItsMemory) {
+  const Network truth = net::synthetic_network("hosts=2+2 rate_mbit=100 uplink_mbit=10");
+  const Network network = measured(truth, {0, 1, 2, 3, 0, 1, 2, 3});
+  EXPECT_EQ(network.n_hosts(), 4);
+  EXPECT_EQ(partition(network), (Hosts{{0, 1}, {2, 3}}));
+  expect_near(network.memory_bytes_per_s, 5e9, 0.1, "memory");
+}
+
+double seconds_with_budget(const char* description, double budget_s, Network* result) {
+  const Network truth = net::synthetic_network(description);
+  VirtualNetwork world(truth, one_rank_per_host(truth));
+  world.run([&](transport::Transport& transport, transport::Native& native, Clock clock) {
+    CharacterizeOptions options;
+    options.host_of_rank = truth.hosts;
+    options.transport = "virtual";
+    options.budget_s = budget_s;
+    options.clock = std::move(clock);
+    Network network = characterize(transport, native, options);
+    if (transport.rank() == 0) *result = std::move(network);
+  });
+  return world.now();
+}
+
+TEST(Characterize, SizesShrinkUntilTwoSweepsFitTheBudget) {
+  Network network;
+  EXPECT_LE(seconds_with_budget(kThreeSubnets, 5, &network), 5);
+  EXPECT_EQ(partition(network), kThree);
+  EXPECT_EQ(network.sizes.back(), 65536u);
+  EXPECT_EQ(network.uplinks.size(), 3u);
+
+  EXPECT_LE(seconds_with_budget(kEco1995, 5, &network), 5);
+  EXPECT_EQ(partition(network), kThree);
+  EXPECT_LT(network.sizes.back(), 65536u);
+  EXPECT_GT(network.sizes.back(), 1024u);
+  for (const net::Subnet& subnet : network.subnets) EXPECT_EQ(subnet.kind, SubnetKind::bus);
+
+  EXPECT_LE(seconds_with_budget(kOneSwitch, 1, &network), 1);
+  EXPECT_EQ(network.subnets.size(), 1u);
+}
+
+TEST(Characterize, ABudgetTooShortIsSaidOnEveryRank) {
+  Network network;
+  try {
+    seconds_with_budget(kEco1995, 0.05, &network);
+    ADD_FAILURE() << "accepted";
+  } catch (const Unsupported& error) {
+    EXPECT_NE(std::string(error.what()).find("do not fit into"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Characterize, ALostRankEndsInAnErrorOnAllOthers) {
+  const Network truth = net::synthetic_network(kThreeSubnets);
+  for (const int dies : {0, 4}) {
+    VirtualNetwork world(truth, one_rank_per_host(truth), {.dies = dies, .dies_after_s = 0.05});
+    std::vector<int> told(8, 0);
+    world.run([&](transport::Transport& transport, transport::Native& native, Clock clock) {
+      CharacterizeOptions options;
+      options.host_of_rank = truth.hosts;
+      options.clock = std::move(clock);
+      try {
+        characterize(transport, native, options);
+      } catch (const TransportError&) {
+        told[static_cast<std::size_t>(transport.rank())] = 1;
+      }
+    });
+    EXPECT_EQ(std::accumulate(told.begin(), told.end(), 0), 7) << "rank " << dies << " died";
+  }
+}
+
+TEST(Characterize, ProgressMovesForwardAndMayStop) {
+  const Network truth = net::synthetic_network(kThreeSubnets);
+  double last = 0;
+  CharacterizeOptions options;
+  options.progress = [&](const std::string& what, double fraction) {
+    EXPECT_FALSE(what.empty());
+    EXPECT_GE(fraction, last);
+    last = fraction;
+  };
+  measured(truth, one_rank_per_host(truth), {}, options);
+  EXPECT_EQ(last, 1.0);
+
+  options.progress = [](const std::string&, double) { throw Timeout("enough"); };
+  EXPECT_THROW(measured(truth, one_rank_per_host(truth), {}, options), Error);
+}
+
+TEST(Characterize, RefusesOtherThanOneIdentityPerRank) {
+  const Network truth = net::synthetic_network("hosts=2");
+  VirtualNetwork world(truth, {0, 1});
+  EXPECT_THROW(world.run([&](transport::Transport& transport, transport::Native& native, Clock) {
+    characterize(transport, native, {});
+  }),
+               InvalidArgument);
+}
+
+}  // namespace
+}  // namespace eco::measure

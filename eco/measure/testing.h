@@ -1,0 +1,435 @@
+// A network in virtual time, for tests of measuring: ranks are threads that run one at a time, messages are packets
+// that queue at the resources of a given Network, and the clock moves only when everybody waits. Instant and exact.
+//
+//   VirtualNetwork world(synthetic_network("hosts=3+3+2 uplink_mbit=40"), {0, 1, 2, 3, 4, 5, 6, 7});
+//   world.run([&](transport::Transport& t, transport::Native& n, Clock clock) { ... });    // on every rank
+//
+// Header-only, so that the core library does not carry it.
+#pragma once
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <queue>
+#include <random>
+#include <span>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "eco/measure/characterize.h"
+#include "eco/net/network.h"
+
+namespace eco::measure::testing {
+
+// One round trip of a pair that takes `factor` times as long as it should.
+struct Spoilt {
+  int a = 0;  // hosts, either order
+  int b = 0;
+  std::size_t bytes = 0;
+  int trip = 0;  // the how manieth of this pair and size
+  double factor = 1;
+};
+
+struct VirtualOptions {
+  double noise = 0;  // every message takes up to this fraction longer; seeded
+  unsigned seed = 1;
+  std::vector<Spoilt> spoilt = {};
+  int dies = -1;            // this rank stops ...
+  double dies_after_s = 0;  // ... at its first call after this time
+};
+
+// What a dying rank throws; whoever waits for it gets Status::lost_peer.
+struct Died {};
+
+class VirtualNetwork {
+ public:
+  using Body = std::function<void(transport::Transport&, transport::Native&, Clock)>;
+
+  VirtualNetwork(net::Network network, std::vector<int> host_of_rank, VirtualOptions options = {})
+      : network_(std::move(network)), host_of_rank_(std::move(host_of_rank)), options_(std::move(options)) {
+    free_at_.assign(network_.resources.size(), 0);
+    random_.seed(options_.seed);
+  }
+
+  // Runs `body` on every rank; rethrows the first exception that is not a death.
+  void run(const Body& body) {
+    ranks_ = std::vector<Rank>(host_of_rank_.size());
+    running_ = 0;
+    std::vector<std::thread> threads;
+    for (Rank& rank : ranks_) rank.ready = true;
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      threads.emplace_back([this, r, &body] { live(static_cast<int>(r), body); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (Rank& rank : ranks_) {
+      if (rank.error) std::rethrow_exception(rank.error);
+    }
+  }
+
+  double now() const { return now_; }
+
+ private:
+  struct Rank {
+    bool ready = false;
+    bool finished = false;
+    bool lost = false;  // waits for what will never come
+    std::size_t posted = 0;
+    std::deque<transport::Ticket> done;
+    double processor_free = 0;
+    std::deque<std::function<void()>> outgoing;  // messages that wait for the one being sent
+    bool sending = false;
+    std::exception_ptr error;
+    std::condition_variable turn;
+  };
+
+  struct Message {
+    int from, to, tag;
+    std::vector<std::byte> bytes;
+    double started = 0;
+    std::size_t packets = 0;
+    std::size_t on_their_way = 0;
+    double factor = 1;
+  };
+  using Shared = std::shared_ptr<Message>;
+
+  struct Posted {
+    std::span<std::byte> memory;
+    transport::Ticket ticket;
+  };
+  struct Channel {
+    std::deque<Shared> sent;  // in order of posting; delivered in that order
+    std::deque<Shared> arrived;
+    std::deque<Posted> receives;
+  };
+
+  struct Event {
+    double time;
+    std::uint64_t number;
+    std::function<void()> happen;
+    bool operator>(const Event& other) const {
+      return std::tie(time, number) > std::tie(other.time, other.number);
+    }
+  };
+
+  class Transport;
+  class Native;
+
+  void at(double time, std::function<void()> happen) { events_.push({time, n_events_++, std::move(happen)}); }
+
+  void live(int me, const Body& body);
+
+  // Gives the turn to a rank that can go on, moving time if need be. Called with the lock, by whoever has the turn.
+  void pass_on() {
+    for (;;) {
+      for (std::size_t r = 0; r < ranks_.size(); ++r) {
+        if (!ranks_[r].ready) continue;
+        running_ = static_cast<int>(r);
+        ranks_[r].turn.notify_one();
+        return;
+      }
+      if (events_.empty()) {
+        bool someone = false;
+        for (Rank& rank : ranks_) {
+          if (rank.finished) continue;
+          someone = rank.lost = rank.ready = true;  // nothing will ever come
+        }
+        if (!someone) return;
+        continue;
+      }
+      Event event = events_.top();
+      events_.pop();
+      now_ = std::max(now_, event.time);
+      event.happen();
+    }
+  }
+
+  // Until somebody makes this rank ready.
+  void sleep(int me) {
+    std::unique_lock lock(mutex_);
+    Rank& rank = ranks_[static_cast<std::size_t>(me)];
+    rank.ready = false;
+    pass_on();
+    rank.turn.wait(lock, [&] { return running_ == me && rank.ready; });
+  }
+
+  void spend(int me, double seconds) {
+    const double end = now_ + seconds;
+    at(end, [this, me] { ranks_[static_cast<std::size_t>(me)].ready = true; });
+    while (now_ < end) sleep(me);  // arrivals wake it too
+  }
+
+  void maybe_die(int me) const {
+    if (me == options_.dies && now_ >= options_.dies_after_s) throw Died();
+  }
+
+  double factor_of(const Message& message) {
+    const int a = std::min(host(message.from), host(message.to));
+    const int b = std::max(host(message.from), host(message.to));
+    // Two messages make a trip.
+    const int trip = seen_[{a, b, message.bytes.size()}]++ / 2;
+    double factor = 1 + options_.noise * std::uniform_real_distribution<>(0, 1)(random_);
+    for (const Spoilt& spoilt : options_.spoilt) {
+      if (std::min(spoilt.a, spoilt.b) == a && std::max(spoilt.a, spoilt.b) == b &&
+          spoilt.bytes == message.bytes.size() && spoilt.trip == trip) {
+        factor *= spoilt.factor;
+      }
+    }
+    return factor;
+  }
+
+  int host(int rank) const { return host_of_rank_[static_cast<std::size_t>(rank)]; }
+
+  void launch(const Shared& message) {
+    message->started = now_;
+    message->factor = factor_of(*message);
+    const double size = static_cast<double>(message->bytes.size());
+    message->packets = std::max<std::size_t>(
+        1, static_cast<std::size_t>((size + network_.packet_bytes - 1) / network_.packet_bytes));
+    message->on_their_way = message->packets;
+    Rank& rank = ranks_[static_cast<std::size_t>(message->from)];
+    rank.outgoing.push_back([this, message] { send_packet(message, message->packets); });
+    if (!rank.sending) next_message(rank);
+  }
+
+  void next_message(Rank& rank) {
+    rank.sending = !rank.outgoing.empty();
+    if (!rank.sending) return;
+    const auto start = std::move(rank.outgoing.front());
+    rank.outgoing.pop_front();
+    start();
+  }
+
+  // The packets of a message enter the first resource one after the other, so that messages take turns there.
+  void send_packet(const Shared& message, std::size_t left) {
+    const net::Route route = network_.route(host(message->from), host(message->to));
+    const double whole = static_cast<double>(message->bytes.size());
+    const double size = std::min(
+        network_.packet_bytes, whole - network_.packet_bytes * static_cast<double>(message->packets - left));
+    auto hops = std::make_shared<const net::Route>(route);
+    cross(message, hops, 0, size, [this, message, left] {
+      if (left > 1) {
+        send_packet(message, left - 1);
+      } else {
+        next_message(ranks_[static_cast<std::size_t>(message->from)]);
+      }
+    });
+  }
+
+  void cross(const Shared& message, const std::shared_ptr<const net::Route>& route, std::size_t hop,
+             double size, const std::function<void()>& left_first_hop) {
+    if (hop == route->resources.size()) {
+      at(now_ + route->latency_s, [this, message] {
+        if (--message->on_their_way == 0) arrive(message);
+      });
+      return;
+    }
+    const auto r = static_cast<std::size_t>(route->resources[hop]);
+    const double end = std::max(now_, free_at_[r]) + size / network_.resources[r].bytes_per_s;
+    free_at_[r] = end;
+    at(end, [this, message, route, hop, size, left_first_hop] {
+      if (hop == 0) left_first_hop();
+      cross(message, route, hop + 1, size, left_first_hop);
+    });
+  }
+
+  void arrive(const Shared& message) {
+    Rank& rank = ranks_[static_cast<std::size_t>(message->to)];
+    const double natural = now_ - message->started;
+    const double when = std::max(now_, rank.processor_free) + network_.receive_overhead_s;
+    rank.processor_free = when;
+    if (message->factor < 1) {
+      // Too early to be true: what a jumping clock would show. Everything since posting is undone for the receiver.
+      now_ = message->started + message->factor * natural;
+      rank.processor_free = std::min(rank.processor_free, now_);
+      for (double& free_at : free_at_) free_at = std::min(free_at, now_);
+      deliver(message);
+      return;
+    }
+    at(when + (message->factor - 1) * natural, [this, message] { deliver(message); });
+  }
+
+  void deliver(const Shared& message) {
+    Channel& channel = channels_[{message->from, message->to, message->tag}];
+    channel.arrived.push_back(message);
+    match(message->to, channel);
+  }
+
+  void match(int to, Channel& channel) {
+    Rank& rank = ranks_[static_cast<std::size_t>(to)];
+    while (!channel.receives.empty() && !channel.sent.empty()) {
+      const auto place = std::find(channel.arrived.begin(), channel.arrived.end(), channel.sent.front());
+      if (place == channel.arrived.end()) return;
+      const Posted receive = channel.receives.front();
+      const auto& bytes = (*place)->bytes;
+      std::memcpy(receive.memory.data(), bytes.data(), std::min(bytes.size(), receive.memory.size()));
+      rank.done.push_back(receive.ticket);
+      rank.ready = true;
+      channel.receives.pop_front();
+      channel.arrived.erase(place);
+      channel.sent.pop_front();
+    }
+  }
+
+  net::Network network_;
+  std::vector<int> host_of_rank_;
+  VirtualOptions options_;
+  std::mutex mutex_;
+  std::vector<Rank> ranks_;
+  int running_ = 0;
+  double now_ = 0;
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::uint64_t n_events_ = 0;
+  std::vector<double> free_at_;
+  std::map<std::tuple<int, int, int>, Channel> channels_;
+  std::map<std::tuple<int, int, std::size_t>, int> seen_;
+  std::mt19937 random_;
+  // The native collectives meet here.
+  std::vector<std::vector<std::byte>> brought_;
+  std::vector<std::vector<std::byte>> result_;
+  std::size_t n_brought_ = 0;
+  std::uint64_t meetings_ = 0;
+};
+
+class VirtualNetwork::Transport final : public transport::Transport {
+ public:
+  Transport(VirtualNetwork& world, int rank) : world_(world), rank_(rank) {}
+  int rank() const override { return rank_; }
+  int n_ranks() const override { return static_cast<int>(world_.ranks_.size()); }
+  int max_tag() const override { return 32767; }
+
+  transport::Status post_send(int peer, int tag, std::span<const std::byte> bytes, transport::SendMode,
+                              transport::Ticket ticket) override {
+    world_.maybe_die(rank_);
+    world_.spend(rank_, world_.network_.send_overhead_s);
+    auto message = std::make_shared<Message>(Message{rank_, peer, tag, {bytes.begin(), bytes.end()}});
+    world_.channels_[{rank_, peer, tag}].sent.push_back(message);
+    world_.launch(message);
+    ++me().posted;
+    me().done.push_back(ticket);  // eager: the bytes are held by the message
+    return transport::Status::ok;
+  }
+
+  transport::Status post_recv(int peer, int tag, std::span<std::byte> bytes,
+                              transport::Ticket ticket) override {
+    world_.maybe_die(rank_);
+    Channel& channel = world_.channels_[{peer, rank_, tag}];
+    channel.receives.push_back({bytes, ticket});
+    ++me().posted;
+    world_.match(rank_, channel);
+    return transport::Status::ok;
+  }
+
+  transport::Status wait_some(std::span<transport::Ticket> done, std::size_t& n_done) override {
+    world_.maybe_die(rank_);
+    n_done = 0;
+    if (me().posted == 0) return transport::Status::ok;
+    while (me().done.empty()) {
+      world_.sleep(rank_);
+      if (me().lost) return transport::Status::lost_peer;
+    }
+    return test_some(done, n_done);
+  }
+
+  transport::Status test_some(std::span<transport::Ticket> done, std::size_t& n_done) override {
+    for (n_done = 0; n_done < done.size() && !me().done.empty(); ++n_done) {
+      done[n_done] = me().done.front();
+      me().done.pop_front();
+      --me().posted;
+    }
+    return transport::Status::ok;
+  }
+
+ private:
+  Rank& me() { return world_.ranks_[static_cast<std::size_t>(rank_)]; }
+  VirtualNetwork& world_;
+  int rank_;
+};
+
+// All contributions meet at no cost; each rank reads what it needs from them.
+class VirtualNetwork::Native final : public transport::Native {
+ public:
+  Native(VirtualNetwork& world, int rank) : world_(world), rank_(rank) {}
+
+  void barrier() override { meet({}); }
+  void broadcast(std::span<std::byte> bytes, int root) override {
+    const auto& from_root = meet(bytes)[static_cast<std::size_t>(root)];
+    std::copy(from_root.begin(), from_root.end(), bytes.begin());
+  }
+  void allreduce_sum(std::span<const double> values, std::span<double> sums) override {
+    std::fill(sums.begin(), sums.end(), 0.0);
+    fold<double>(values, [&](std::size_t i, double value) { sums[i] += value; });
+  }
+  void allreduce_min(std::span<std::int64_t> values) override {
+    fold<std::int64_t>(values,
+                       [&](std::size_t i, std::int64_t value) { values[i] = std::min(values[i], value); });
+  }
+  void allreduce_max(std::span<double> values) override {
+    fold<double>(values, [&](std::size_t i, double value) { values[i] = std::max(values[i], value); });
+  }
+  void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+    auto place = all.begin();
+    for (const auto& part : meet(mine)) place = std::copy(part.begin(), part.end(), place);
+  }
+  std::string library() const override { return "virtual"; }
+
+ private:
+  const std::vector<std::vector<std::byte>>& meet(std::span<const std::byte> mine) {
+    world_.brought_.resize(world_.ranks_.size());
+    world_.brought_[static_cast<std::size_t>(rank_)].assign(mine.begin(), mine.end());
+    const std::uint64_t meeting = world_.meetings_;
+    if (++world_.n_brought_ < world_.ranks_.size()) {
+      while (world_.meetings_ == meeting) world_.sleep(rank_);
+    } else {
+      world_.n_brought_ = 0;
+      ++world_.meetings_;
+      world_.result_ = std::move(world_.brought_);
+      world_.brought_.clear();
+      for (Rank& rank : world_.ranks_) rank.ready = !rank.finished;
+    }
+    return world_.result_;
+  }
+
+  template <class T, class Add>
+  void fold(std::span<const T> mine, const Add& add) {
+    for (const auto& part : meet(std::as_bytes(mine))) {
+      for (std::size_t i = 0; i < mine.size(); ++i) {
+        T value;
+        std::memcpy(&value, part.data() + i * sizeof(T), sizeof(T));
+        add(i, value);
+      }
+    }
+  }
+
+  VirtualNetwork& world_;
+  int rank_;
+};
+
+inline void VirtualNetwork::live(int me, const Body& body) {
+  Rank& rank = ranks_[static_cast<std::size_t>(me)];
+  {
+    std::unique_lock lock(mutex_);
+    rank.turn.wait(lock, [&] { return running_ == me; });
+  }
+  try {
+    Transport transport(*this, me);
+    Native native(*this, me);
+    body(transport, native, [this] { return now_; });
+  } catch (const Died&) {
+  } catch (...) {
+    rank.error = std::current_exception();
+  }
+  std::unique_lock lock(mutex_);
+  rank.finished = true;
+  rank.ready = false;
+  pass_on();
+}
+
+}  // namespace eco::measure::testing
