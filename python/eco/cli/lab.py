@@ -18,8 +18,10 @@ from rich.table import Table
 
 from eco.errors import EcoError
 from eco.lab import Lab, load
+from eco.lab.check import check
 from eco.lab.description import Description, shipped
 from eco.lab.lab import MEDIUM
+from eco.report.records import write_json
 
 app = typer.Typer(
     name="lab",
@@ -59,6 +61,35 @@ def run(
             file=sys.stderr,
         )
         return lab.run(command, timeout=timeout).returncode
+
+
+@app.command("check")
+def check_command(
+    network: NetworkArgument,
+    json_file: Annotated[Path | None, typer.Option("--json", help="write the measurements here", metavar="F")] = None,
+    seconds: Annotated[float, typer.Option(help="how long each flow runs")] = 1.0,
+) -> None:
+    """Measure rates, delays and load against the description; exit status 1 if this machine cannot keep up."""
+    report = check(load(network), seconds)
+    if json_file is not None:
+        write_json(json_file, report.to_dict())
+    table = Table(title=f"{report.network}: medium {report.medium}", title_justify="left")
+    table.add_column("measured")
+    for column in ("described", "here", ""):
+        table.add_column(column, justify="right")
+    table.add_column("verdict")
+    for row in report.rows:
+        verdict = "[green]ok" if row.passed else f"[red]{row.remark or 'too much'}"
+        table.add_row(row.what, f"{row.expected:.4g}", f"{row.measured:.4g}", row.unit, verdict)
+    console = Console()
+    console.print(table)
+    if not report.passed:
+        console.print(
+            "[red]This machine does not carry the network as described:[/] times measured here are partly the machine's. "
+            "Try it when nothing else runs, or lower the rates."
+        )
+        raise typer.Exit(1)
+    console.print(f"Carried. Up in {report.seconds_to_build:.2f} s.")
 
 
 @app.command("list")

@@ -59,7 +59,7 @@ class Lab:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])])},
+            env=_python_env(),
             start_new_session=True,  # an interrupt is for the command that runs, not for the network
         )
         try:
@@ -157,6 +157,20 @@ class Lab:
         """What the relay carried, dropped and delayed since the network came up."""
         return dict(self._ask({"do": "stats"})["stats"])
 
+    def traffic(self, order: dict[str, Any]) -> list[float]:
+        """Send traffic of our own through the network; eco.lab.traffic says what an order holds."""
+        done = subprocess.run(
+            [*self._into_lab(), sys.executable, "-m", "eco.lab.traffic"],
+            input=json.dumps(order),
+            capture_output=True,
+            text=True,
+            env=_python_env(),
+            timeout=120,
+        )
+        if done.returncode != 0:
+            raise EcoError(f"lab {self.description.name}: traffic failed: {done.stderr.strip()[-400:]}")
+        return [float(x) for x in json.loads(done.stdout)]
+
     def _prepare(self) -> launch.Launch:
         return launch.prepare(
             self.description,
@@ -201,13 +215,12 @@ class Lab:
             raise InvalidArgument(
                 f"lab {self.description.name} has no host {host!r}; its hosts are {', '.join(self.description.hosts)}"
             )
-        user = [] if os.geteuid() == 0 else ["-U", "--preserve-credentials"]
         # Changing the mount namespace forgets the working directory, hence env -C.
-        return [
-            *("nsenter", "-t", str(self._inside_pid), *user, "-m", "-n", "-u", "-p", "--"),
-            *launch.enter_host(host),
-            *("env", "-C", os.getcwd()),
-        ]
+        return [*self._into_lab(), *launch.enter_host(host), "env", "-C", os.getcwd()]
+
+    def _into_lab(self) -> list[str]:
+        user = [] if os.geteuid() == 0 else ["-U", "--preserve-credentials"]
+        return ["nsenter", "-t", str(self._inside_pid), *user, "-m", "-n", "-u", "-p", "--"]
 
     def _ask(self, order: dict[str, Any]) -> dict[str, Any]:
         if self._process is None:
@@ -233,6 +246,12 @@ class Lab:
         assert self._process is not None and self._process.stderr is not None
         self._process.kill()
         return self._process.stderr.read().decode(errors="replace").strip()[-500:] or "no message"
+
+
+def _python_env() -> dict[str, str]:
+    """For our own processes inside: they find this package wherever it was imported from."""
+    paths = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def _unshare() -> list[str]:
