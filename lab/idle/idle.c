@@ -22,6 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define EXPORT __attribute__((visibility("default")))
+
 enum { kSpins = 4, kMaxWatched = 64, kKernelSigsetBytes = 8 };
 
 static long idle_ns;
@@ -105,17 +107,18 @@ static long poll_events(int fd, struct epoll_event* events, int n, const struct 
   return result;
 }
 
-int epoll_wait(int fd, struct epoll_event* events, int n, int timeout_ms) {
+EXPORT int epoll_wait(int fd, struct epoll_event* events, int n, int timeout_ms) {
   const struct timespec t = {timeout_ms / 1000, (timeout_ms % 1000) * 1000000L};
   return (int)poll_events(fd, events, n, timeout_ms < 0 ? NULL : &t, NULL);
 }
 
-int epoll_pwait(int fd, struct epoll_event* events, int n, int timeout_ms, const sigset_t* mask) {
+EXPORT int epoll_pwait(int fd, struct epoll_event* events, int n, int timeout_ms, const sigset_t* mask) {
   const struct timespec t = {timeout_ms / 1000, (timeout_ms % 1000) * 1000000L};
   return (int)poll_events(fd, events, n, timeout_ms < 0 ? NULL : &t, mask);
 }
 
-int epoll_pwait2(int fd, struct epoll_event* events, int n, const struct timespec* timeout, const sigset_t* mask) {
+EXPORT int epoll_pwait2(int fd, struct epoll_event* events, int n, const struct timespec* timeout,
+                        const sigset_t* mask) {
   return (int)poll_events(fd, events, n, timeout, mask);
 }
 
@@ -133,23 +136,24 @@ static long poll_fds(struct pollfd* fds, nfds_t n, const struct timespec* timeou
   return result;
 }
 
-int ppoll(struct pollfd* fds, nfds_t n, const struct timespec* timeout, const sigset_t* mask) {
+EXPORT int ppoll(struct pollfd* fds, nfds_t n, const struct timespec* timeout, const sigset_t* mask) {
   return (int)poll_fds(fds, n, timeout, mask);
 }
 
-int poll(struct pollfd* fds, nfds_t n, int timeout_ms) {
+EXPORT int poll(struct pollfd* fds, nfds_t n, int timeout_ms) {
   const struct timespec t = {timeout_ms / 1000, (timeout_ms % 1000) * 1000000L};
   return (int)poll_fds(fds, n, timeout_ms < 0 ? NULL : &t, NULL);
 }
 
-int __poll_chk(struct pollfd* fds, nfds_t n, int timeout_ms, size_t size) {
+int __poll_chk(struct pollfd* fds, nfds_t n, int timeout_ms, size_t size);
+EXPORT int __poll_chk(struct pollfd* fds, nfds_t n, int timeout_ms, size_t size) {
   (void)size;
   return poll(fds, n, timeout_ms);
 }
 
 /* A launcher that forks puts the child into its own process group from both sides. On few cores the child has often
  * gone on to exec by then, which the kernel refuses and launchers warn about, although nothing is amiss. */
-int setpgid(pid_t pid, pid_t group) {
+EXPORT int setpgid(pid_t pid, pid_t group) {
   const long result = syscall(SYS_setpgid, pid, group);
   return result != 0 && errno == EACCES ? 0 : (int)result;
 }

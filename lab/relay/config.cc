@@ -35,7 +35,8 @@ class LineParser {
     return whole(what, word(what), low, high);
   }
 
-  std::int64_t whole(const std::string& what, const std::string& w, std::int64_t low, std::int64_t high) const {
+  std::int64_t whole(const std::string& what, const std::string& w, std::int64_t low,
+                     std::int64_t high) const {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(w.data(), w.data() + w.size(), value);
     if (error != std::errc() || end != w.data() + w.size()) fail(what + " \"" + w + "\" is no whole number");
@@ -88,7 +89,8 @@ Port parse_port(LineParser& line) {
   const std::string mac = line.word("MAC");
   unsigned b[6];
   int used = 0;
-  if (std::sscanf(mac.c_str(), "%2x:%2x:%2x:%2x:%2x:%2x%n", &b[0], &b[1], &b[2], &b[3], &b[4], &b[5], &used) != 6 ||
+  if (std::sscanf(mac.c_str(), "%2x:%2x:%2x:%2x:%2x:%2x%n", &b[0], &b[1], &b[2], &b[3], &b[4], &b[5],
+                  &used) != 6 ||
       used != static_cast<int>(mac.size())) {
     line.fail("\"" + mac + "\" is no MAC address");
   }
@@ -155,7 +157,8 @@ Config parse_config(std::istream& in) {
     std::string what;
     if (!line.next(what)) continue;
     if (!has_header) {
-      if (what != "eco-relay" || line.word("version") != "1") line.fail("the first line must be \"eco-relay 1\"");
+      if (what != "eco-relay" || line.word("version") != "1")
+        line.fail("the first line must be \"eco-relay 1\"");
       has_header = true;
     } else if (what == "server") {
       config.servers.push_back(parse_server(line));

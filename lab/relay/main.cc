@@ -54,8 +54,11 @@ bool take_priority() {
 class Relay {
  public:
   Relay(const Config& config, std::string stats_file)
-      : stats_file_(std::move(stats_file)), network_(config.servers, config.paths, pool_), wire_(config.ports) {
-    for (std::size_t i = 0; i < config.ports.size(); ++i) port_of_mac_[config.ports[i].mac] = static_cast<int>(i);
+      : stats_file_(std::move(stats_file)),
+        network_(config.servers, config.paths, pool_),
+        wire_(config.ports) {
+    for (std::size_t i = 0; i < config.ports.size(); ++i)
+      port_of_mac_[config.ports[i].mac] = static_cast<int>(i);
     report_.is_realtime = take_priority();
     start_ = monotonic_now();
     for (const TrafficSpec& t : config.traffic) network_.add_traffic(t, start_);
@@ -69,7 +72,8 @@ class Relay {
   void run() {
     while (!is_done_) {
       const Nanos now = monotonic_now();
-      wire_.receive(now, [this](int port, Nanos at, std::span<const char> bytes) { accept(port, at, bytes); });
+      wire_.receive(now,
+                    [this](int port, Nanos at, std::span<const char> bytes) { accept(port, at, bytes); });
       delivered_.clear();
       network_.advance(now, delivered_);
       if (!delivered_.empty()) deliver();

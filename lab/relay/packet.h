@@ -29,9 +29,9 @@ inline constexpr int kMinFrameBytes = 60;
 
 struct Packet {
   int wire_bytes = 0;
-  int path = 0;      // index of the Path it follows
-  int hop = 0;       // the hop it is in, or goes to next
-  int port = -1;     // where it leaves the network; -1 for a background packet
+  int path = 0;   // index of the Path it follows
+  int hop = 0;    // the hop it is in, or goes to next
+  int port = -1;  // where it leaves the network; -1 for a background packet
   int data_bytes = 0;
   int room_bytes = 0;
   char* data = nullptr;  // right behind the Packet itself

@@ -34,13 +34,15 @@ std::string to_json(const Network& network, const Report& report) {
       << ",\"frames\":" << report.wire.received << ",\"delivered\":" << report.wire.sent
       << ",\"send_errors\":" << report.wire.send_errors << ",\"ring_drops\":" << report.wire.ring_drops
       << ",\"unknown_destination\":" << report.unknown_destination << ",\"late_us\":{\"average\":"
-      << (report.lateness.n > 0 ? static_cast<double>(report.lateness.sum_ns) / 1e3 / static_cast<double>(report.lateness.n) : 0)
+      << (report.lateness.n > 0
+              ? static_cast<double>(report.lateness.sum_ns) / 1e3 / static_cast<double>(report.lateness.n)
+              : 0)
       << ",\"max\":" << static_cast<double>(report.lateness.max_ns) / 1e3
       << ",\"over_1ms\":" << report.lateness.over_1ms << "},\"servers\":[";
   for (std::size_t i = 0; i < network.specs().size(); ++i) {
     const ServerStats& s = network.stats()[i];
-    out << (i > 0 ? "," : "") << "{\"name\":" << quoted(network.specs()[i].name) << ",\"packets\":" << s.packets
-        << ",\"wire_bytes\":" << s.wire_bytes << ",\"drops\":" << s.drops
+    out << (i > 0 ? "," : "") << "{\"name\":" << quoted(network.specs()[i].name)
+        << ",\"packets\":" << s.packets << ",\"wire_bytes\":" << s.wire_bytes << ",\"drops\":" << s.drops
         << ",\"max_queued_bytes\":" << s.max_queued_bytes
         << ",\"busy_s\":" << static_cast<double>(s.busy_ns) / 1e9 << "}";
   }
@@ -55,7 +57,8 @@ void write_atomically(const std::string& path, const std::string& text) {
     file << text;
     if (!file.flush()) throw std::runtime_error("cannot write " + temporary);
   }
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) throw std::runtime_error("cannot rename " + temporary);
+  if (std::rename(temporary.c_str(), path.c_str()) != 0)
+    throw std::runtime_error("cannot rename " + temporary);
 }
 
 }  // namespace eco::lab

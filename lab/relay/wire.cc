@@ -56,8 +56,8 @@ Wire::Wire(const std::vector<Port>& ports) {
   if (setsockopt(receive_fd_, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) != 0) {
     throw std::system_error(errno, std::generic_category(), "PACKET_RX_RING");
   }
-  void* ring = mmap(nullptr, std::size_t{kFrames} * kFrameBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-                    receive_fd_, 0);
+  void* ring = mmap(nullptr, std::size_t{kFrames} * kFrameBytes, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_POPULATE, receive_fd_, 0);
   if (ring == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mapping the packet ring");
   ring_ = static_cast<char*>(ring);
 
@@ -71,7 +71,8 @@ Wire::Wire(const std::vector<Port>& ports) {
 
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const unsigned index = if_nametoindex(ports[i].interface.c_str());
-    if (index == 0) throw std::system_error(errno, std::generic_category(), "interface " + ports[i].interface);
+    if (index == 0)
+      throw std::system_error(errno, std::generic_category(), "interface " + ports[i].interface);
     if (port_of_interface_.size() <= index) port_of_interface_.resize(index + 1, -1);
     port_of_interface_[index] = static_cast<int>(i);
     sockaddr_ll address{};
@@ -109,7 +110,8 @@ bool Wire::receive(Nanos now, const OnFrame& on_frame) {
   constexpr Nanos kOldest = 200'000'000;  // a stamp older than this means that the wall clock was set
   while (has_waiting()) {
     auto* header = reinterpret_cast<tpacket2_hdr*>(frame(next_frame_));
-    const auto* from = reinterpret_cast<const sockaddr_ll*>(frame(next_frame_) + TPACKET_ALIGN(sizeof(tpacket2_hdr)));
+    const auto* from =
+        reinterpret_cast<const sockaddr_ll*>(frame(next_frame_) + TPACKET_ALIGN(sizeof(tpacket2_hdr)));
     const auto index = static_cast<std::size_t>(from->sll_ifindex);
     const int port = index < port_of_interface_.size() ? port_of_interface_[index] : -1;
     const bool is_whole = header->tp_snaplen == header->tp_len;
@@ -117,7 +119,8 @@ bool Wire::receive(Nanos now, const OnFrame& on_frame) {
       const Nanos stamp = header->tp_sec * 1'000'000'000LL + header->tp_nsec - wall_minus_monotonic;
       ++stats_.received;
       on_frame(port, std::clamp(stamp, now - kOldest, now),
-               {frame(next_frame_) + header->tp_mac - kVirtioHeaderBytes, header->tp_snaplen + kVirtioHeaderBytes});
+               {frame(next_frame_) + header->tp_mac - kVirtioHeaderBytes,
+                header->tp_snaplen + kVirtioHeaderBytes});
     }
     __atomic_store_n(&header->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
     next_frame_ = (next_frame_ + 1) % kFrames;

@@ -8,6 +8,7 @@
 //   wire.send(deliveries);
 #pragma once
 
+#include <linux/if_packet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -15,8 +16,6 @@
 #include <functional>
 #include <span>
 #include <vector>
-
-#include <linux/if_packet.h>
 
 #include "lab/relay/config.h"
 #include "lab/relay/packet.h"

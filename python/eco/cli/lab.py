@@ -20,6 +20,7 @@ from eco.errors import EcoError
 from eco.lab import Lab, load
 from eco.lab.check import check
 from eco.lab.description import Description, shipped
+from eco.lab.drawing import bounds_table, tree
 from eco.lab.lab import MEDIUM
 from eco.report.records import write_json
 
@@ -103,6 +104,16 @@ def list_command() -> None:
         description = load(path)
         table.add_row(description.name, description.about, _short(path))
     Console().print(table)
+
+
+@app.command("show")
+def show_command(network: NetworkArgument) -> None:
+    """Draw a network: hosts, segments, rates, and the bounds that follow."""
+    description = load(network)
+    console = Console()
+    console.print(tree(description))
+    console.print(bounds_table(description))
+    console.print(f"medium: {MEDIUM}")
 
 
 def _short(path: Path) -> str:

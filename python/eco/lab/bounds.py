@@ -359,4 +359,4 @@ class _Bounds:
 
 
 def _ms(seconds: float) -> str:
-    return f"{seconds * 1e3:.3g} ms"
+    return f"{seconds * 1e3:.4g} ms"
