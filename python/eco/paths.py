@@ -27,7 +27,9 @@ def native_dir() -> Path:
     if chosen:
         folder = Path(chosen)
         if not folder.is_dir():
-            raise Unsupported(f"ECO_NATIVE_DIR={chosen} is not a folder; unset it, or build with `make build`")
+            raise Unsupported(
+                f"ECO_NATIVE_DIR={chosen} is not a folder; unset it, or build with `make build`"
+            )
         return folder.resolve()
     # An editable installation has the package's modules in the checkout and its native files in site-packages.
     import eco
@@ -51,7 +53,9 @@ def native_file(name: str) -> Path:
     """The native file of that name; says how to get it where it is missing."""
     path = native_dir() / name
     if not path.is_file():
-        raise Unsupported(f"{name} is not in {path.parent}, it was not built: run `make build`, see `eco doctor`")
+        raise Unsupported(
+            f"{name} is not in {path.parent}, it was not built: run `make build`, see `eco doctor`"
+        )
     return path
 
 

@@ -80,12 +80,18 @@ def examine() -> Report:
 def versions() -> list[Check]:
     core = _core_version()
     if core is None:
-        core_check = Check("version", "C++ core", State.MISSING, "eco._core cannot be imported", "make build")
+        core_check = Check(
+            "version", "C++ core", State.MISSING, "eco._core is absent or outdated", "make build"
+        )
     elif core != __version__:
-        core_check = Check("version", "C++ core", State.MISSING, f"{core} under Python files of {__version__}", "make build")
+        core_check = Check(
+            "version", "C++ core", State.MISSING, f"{core} under Python files of {__version__}", "make build"
+        )
     else:
         core_check = Check("version", "C++ core", State.OK, core)
-    libraries = ", ".join(f"{name} {metadata.version(name)}" for name in ("numpy", "scipy", "pyroute2", "typer"))
+    libraries = ", ".join(
+        f"{name} {metadata.version(name)}" for name in ("numpy", "scipy", "pyroute2", "typer")
+    )
     return [
         Check("version", "eco", State.OK, f"{__version__} in {Path(__file__).resolve().parents[1]}"),
         core_check,
@@ -98,9 +104,10 @@ def versions() -> list[Check]:
 def _core_version() -> str | None:
     try:
         from eco import _core
-    except ImportError:
+
+        return _core.version()
+    except (ImportError, AttributeError):  # absent, or so old that it cannot say
         return None
-    return str(_core.__version__)
 
 
 def native_files() -> list[Check]:
@@ -113,7 +120,9 @@ def native_files() -> list[Check]:
         if (folder / name).is_file():
             checks.append(Check("native file", name, State.OK, f"for {purpose}"))
         else:
-            checks.append(Check("native file", name, State.MISSING, f"needed for {purpose}", "make setup build"))
+            checks.append(
+                Check("native file", name, State.MISSING, f"needed for {purpose}", "make setup build")
+            )
     return checks
 
 
@@ -123,7 +132,9 @@ def mpi_libraries() -> list[Check]:
         prefix = paths.library_dir(library)
         launcher = prefix / "bin" / "mpirun"
         if launcher.is_file():
-            checks.append(Check("MPI library", library, State.OK, f"{_launcher_version(launcher)} in {prefix}"))
+            checks.append(
+                Check("MPI library", library, State.OK, f"{_launcher_version(launcher)} in {prefix}")
+            )
         else:
             detail = f"not in {prefix}: the lab cannot run programs of {library}"
             checks.append(Check("MPI library", library, State.LIMITED, detail, "make setup"))
@@ -136,7 +147,9 @@ def mpi_libraries() -> list[Check]:
 def _launcher_version(launcher: Path) -> str:
     """What the launcher calls itself. It is asked outside of any job, so it starts nothing."""
     try:
-        done = subprocess.run([launcher, "--version"], capture_output=True, text=True, timeout=LAUNCHER_TIMEOUT_S)
+        done = subprocess.run(
+            [launcher, "--version"], capture_output=True, text=True, timeout=LAUNCHER_TIMEOUT_S
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"a launcher that does not answer ({error})"
     return version_in(done.stdout + done.stderr)
@@ -163,7 +176,9 @@ def kernel_features() -> list[Check]:
     for name in ("namespaces", "veth", "packet_sockets"):
         feature: kernel.Feature = getattr(found, name)
         state = State.OK if feature.ok else State.LIMITED
-        checks.append(Check("kernel", name.replace("_", " "), state, feature.detail, "" if feature.ok else without))
+        checks.append(
+            Check("kernel", name.replace("_", " "), state, feature.detail, "" if feature.ok else without)
+        )
     # The relay is the lab's medium; shapers of the kernel's are told for those who compare.
     for name in ("tbf", "netem"):
         feature = getattr(found, name)

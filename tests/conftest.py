@@ -1,0 +1,34 @@
+"""What all tests share: when a marked test is skipped, and with which reason."""
+
+import os
+
+import pytest
+
+from eco import kernel, paths
+
+#: Variables of the user's shell that would change what is tested.
+_KEEP = {"ECO_NATIVE_DIR"}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests that need an emulated network or an MPI library are skipped where there is none, and say why."""
+    if any(item.get_closest_marker("lab") for item in items):
+        reason = kernel.probe().why_no_lab()
+        if reason:
+            _skip(items, "lab", f"no emulated networks here: {reason}")
+    missing = [name for name in paths.LIBRARIES if not (paths.library_dir(name) / "bin" / "mpiexec").exists()]
+    if missing:
+        _skip(items, "mpi", f"{', '.join(missing)} not installed below .venv/mpi: run `make setup`")
+
+
+def _skip(items: list[pytest.Item], marker: str, reason: str) -> None:
+    for item in items:
+        if item.get_closest_marker(marker):
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(autouse=True)
+def _no_eco_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if (name == "ECO" or name.startswith("ECO_")) and name not in _KEEP:
+            monkeypatch.delenv(name)

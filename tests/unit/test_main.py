@@ -1,0 +1,34 @@
+"""The registry of commands."""
+
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from eco import __version__
+from eco.cli import main
+
+runner = CliRunner()
+
+
+def test_version() -> None:
+    assert runner.invoke(main.app, ["--version"]).output == f"eco {__version__}\n"
+
+
+@pytest.mark.parametrize("name", [name for name in main.COMMANDS if main.has_module(name)])
+def test_every_command_explains_itself(name: str) -> None:
+    done = runner.invoke(main.app, [name, "--help"])
+    assert done.exit_code == 0, done.output
+    assert f"{name} [OPTIONS]" in done.output
+
+
+def test_one_command_does_not_import_another() -> None:
+    code = (
+        "import sys; from eco.cli import main; sys.argv = ['eco', 'doctor', '--help']\n"
+        "try: main.main()\n"
+        "except SystemExit: pass\n"
+        "print([m for m in sys.modules if m.startswith('eco.cli.')], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "['eco.cli.main', 'eco.cli.doctor']\n"

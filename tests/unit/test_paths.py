@@ -1,0 +1,65 @@
+"""Where files are looked for, and what is said when they are not there."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from eco import paths
+from eco.errors import InvalidArgument, Unsupported
+
+
+def test_native_dir_is_the_chosen_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ECO_NATIVE_DIR", str(tmp_path))
+    assert paths.native_dir() == tmp_path.resolve()
+
+
+def test_a_chosen_native_dir_must_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ECO_NATIVE_DIR", str(tmp_path / "nothing"))
+    with pytest.raises(Unsupported, match="nothing is not a folder"):
+        paths.native_dir()
+
+
+def test_native_dir_of_an_installation_holds_the_preload(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ECO_NATIVE_DIR", raising=False)
+    assert (paths.native_dir() / "eco-exec").is_file()
+
+
+def test_a_missing_native_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ECO_NATIVE_DIR", str(tmp_path))
+    with pytest.raises(Unsupported, match=r"eco-relay is not in .*make build"):
+        paths.native_file("eco-relay")
+    (tmp_path / "eco-relay").touch()
+    assert paths.native_file("eco-relay") == (tmp_path / "eco-relay").resolve()
+
+
+def test_cache_dir_follows_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    assert paths.cache_dir() == tmp_path / ".cache" / "eco"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative/is/ignored")
+    assert paths.cache_dir() == tmp_path / ".cache" / "eco"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert paths.cache_dir() == tmp_path / "xdg" / "eco"
+    monkeypatch.setenv("ECO_CACHE_DIR", str(tmp_path / "mine"))
+    assert paths.cache_dir() == tmp_path / "mine"
+    assert list(tmp_path.iterdir()) == []  # asking creates nothing
+
+
+def test_libraries_live_below_the_environment() -> None:
+    assert paths.library_dir("mpich") == Path(sys.prefix) / "mpi" / "mpich"
+    with pytest.raises(InvalidArgument, match="choose one of openmpi, mpich"):
+        paths.library_dir("lam")
+
+
+def test_shipped_files_are_found() -> None:
+    assert (paths.data_dir() / "launchers.json").is_file()
+    assert (paths.networks_dir() / "three-subnets.toml").is_file()
+
+
+def test_importing_eco_loads_nothing_heavy() -> None:
+    heavy = "('numpy', 'typer', 'rich', 'scipy')"
+    code = f"import eco, eco.exec_entry, sys; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,0 +1,94 @@
+"""tools/setup: what it decides, without installing anything."""
+
+import importlib.machinery
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def setup() -> ModuleType:
+    path = Path(__file__).parents[2] / "tools" / "setup"
+    loader = importlib.machinery.SourceFileLoader("eco_tools_setup", str(path))
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[loader.name] = module  # dataclasses look their module up
+    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
+    try:
+        loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = before
+    return module
+
+
+def test_a_stamp_holds_until_an_input_changes(setup: ModuleType, tmp_path: Path) -> None:
+    old = setup.Stamp(tmp_path / "stamps", "python", setup.digest(["numpy>=2"]))
+    assert not old.is_current()
+    old.renew()
+    assert setup.Stamp(tmp_path / "stamps", "python", setup.digest(["numpy>=2"])).is_current()
+    assert not setup.Stamp(tmp_path / "stamps", "python", setup.digest(["numpy>=3"])).is_current()
+    assert not setup.Stamp(tmp_path / "stamps", "mpi", setup.digest(["numpy>=2"])).is_current()
+    assert [path.name for path in (tmp_path / "stamps").iterdir()] == ["python"]
+
+
+def test_requirements_cover_building_running_and_checking(setup: ModuleType) -> None:
+    pyproject = {
+        "build-system": {"requires": ["nanobind>=2"]},
+        "project": {
+            "dependencies": ["typer>=1"],
+            "optional-dependencies": {"dev": ["ruff", "nanobind>=2"], "lab": ["left-out"]},
+        },
+    }
+    assert setup.requirements(pyproject) == ["nanobind>=2", "ruff", "typer>=1"]
+
+
+def test_only_missing_system_packages_are_asked_for(setup: ModuleType) -> None:
+    here = setup.SystemPackage("bash", "shells", lambda: True)
+    absent = setup.SystemPackage("libabsent-dev", "a test", lambda: False)
+    assert setup.missing_packages([here, absent]) == [absent]
+    assert setup.apt_command([absent])[-1] == "libabsent-dev"
+
+
+def test_without_root_one_command_is_printed(
+    setup: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    packages = (setup.SystemPackage("libabsent-dev", "a test", lambda: False),)
+    monkeypatch.setattr(setup, "missing_packages", lambda: list(packages))
+    monkeypatch.setattr(setup.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(setup.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(setup, "run", lambda *_, **__: pytest.fail("nothing may be run without root"))
+    assert setup.main(["system"]) == 1
+    assert "sudo apt-get install -y --no-install-recommends libabsent-dev" in capsys.readouterr().err
+
+
+def test_a_current_step_runs_nothing(
+    setup: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        '[build-system]\nrequires = []\n[project]\ndependencies = ["typer"]\n'
+        "[project.optional-dependencies]\ndev = []\n"
+    )
+    ran: list[object] = []
+    monkeypatch.setattr(setup, "run", lambda command, **_: ran.append(command))
+    steps = setup.Setup(tmp_path)
+    monkeypatch.setattr(setup, "venv", lambda folder: folder / "bin" / "python")
+    steps.python()
+    assert len(ran) == 1
+    setup.Setup(tmp_path).python()
+    assert len(ran) == 1
+
+
+def test_an_unknown_step_is_refused(setup: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    assert setup.main(["everything"]) == 2
+    assert "unknown step 'everything'" in capsys.readouterr().err
+
+
+def test_a_failed_command_is_named(setup: ModuleType) -> None:
+    with pytest.raises(setup.SetupError, match="failed with code 3: bash -c"):
+        setup.run(["bash", "-c", "exit 3"])
+    with pytest.raises(setup.SetupError, match="no-such-program is missing"):
+        setup.run(["no-such-program"])
