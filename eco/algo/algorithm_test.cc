@@ -113,6 +113,7 @@ TEST(Algorithms, RunOnThreads) {
 TEST(Algorithms, LongMessagesUnderASendWindow) {
   const auto view = testing::scattered_view("3+3+2", 8, 3);
   for (const char* text : {"broadcast/subnets segment=1392 window=4 between=chain inside=chain order=2,0,1",
+                           "broadcast/subnets segment=1392 head=5 window=4 between=chain inside=flat",
                            "allreduce/subnets segment=1392 window=4 between=flat inside=chain",
                            "allreduce/ring segment=1392 window=1 between=chain inside=chain"}) {
     const Recipe recipe = parse_recipe(text);
@@ -152,15 +153,16 @@ TEST(Algorithms, RefuseWhatTheyCannotServe) {
 TEST(Recipe, TextRoundTrip) {
   const Recipe recipe{"broadcast/subnets",
                       {.segment_bytes = 1392,
+                       .head = 2,
                        .window = 4,
                        .inside = Shape::flat,
                        .between = Shape::binomial,
                        .order = {0, 2, 1}}};
   EXPECT_EQ(recipe.text(),
-            "broadcast/subnets segment=1392 window=4 between=binomial inside=flat order=0,2,1");
+            "broadcast/subnets segment=1392 head=2 window=4 between=binomial inside=flat order=0,2,1");
   EXPECT_EQ(parse_recipe(recipe.text()), recipe);
   for (const char* bad : {"", "a/b segment", "a/b segment=x", "a/b segment=-4", "a/b inside=round",
-                          "a/b colour=3", "a/b order=1,,2", "a/b window=99999999999999"}) {
+                          "a/b colour=3", "a/b head=-1", "a/b order=1,,2", "a/b window=99999999999999"}) {
     EXPECT_THROW(parse_recipe(bad), InvalidArgument) << bad;
   }
 }

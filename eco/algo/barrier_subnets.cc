@@ -26,7 +26,7 @@ class BarrierSubnets final : public Algorithm {
   }
 
   std::vector<Params> candidates(const CommonProblem& problem, const GroupView& view) const override {
-    return subnet_candidates(problem, view, /*any_order=*/false);
+    return subnet_candidates(problem, view, /*for_broadcast=*/false);
   }
 
   sched::Schedule build(const CommonProblem& problem, const GroupView& view, const Params& params,

@@ -12,6 +12,9 @@
 //   0 -> 3 -> 6 -> 7          a segment goes on to the next subnet before it is spread in its own
 //   |    `-> 4 -> 5
 //   `-> 1 -> 2
+//
+// With head = h the first h segments go 0 -> 3 and 0 -> 6 at once: a chain of store-and-forward media loses a segment's
+// time per medium while it fills, and that is how the last subnet starts early.
 #include "eco/algo/algorithms.h"
 #include "eco/algo/patterns/candidates.h"
 #include "eco/algo/patterns/pipeline.h"
@@ -34,12 +37,15 @@ class BroadcastSubnets final : public Algorithm {
   }
 
   std::vector<Params> candidates(const CommonProblem& problem, const GroupView& view) const override {
-    return subnet_candidates(problem, view, /*any_order=*/true);
+    return subnet_candidates(problem, view, /*for_broadcast=*/true);
   }
 
   sched::Schedule build(const CommonProblem& problem, const GroupView& view, const Params& params,
                         int rank) const override {
-    return pipelined_broadcast(problem, subnet_tree(view, problem.root, params), params, rank);
+    Params straight = params;
+    straight.between = Shape::flat;
+    return pipelined_broadcast(problem, subnet_tree(view, problem.root, params),
+                               subnet_tree(view, problem.root, straight), params, rank);
   }
 };
 

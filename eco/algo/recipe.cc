@@ -39,8 +39,9 @@ std::string_view name(Shape shape) { return kShapes[static_cast<std::size_t>(sha
 
 std::string Recipe::text() const {
   std::ostringstream out;
-  out << algorithm << " segment=" << params.segment_bytes << " window=" << params.window
-      << " between=" << name(params.between) << " inside=" << name(params.inside);
+  out << algorithm << " segment=" << params.segment_bytes << " head=" << params.head
+      << " window=" << params.window << " between=" << name(params.between)
+      << " inside=" << name(params.inside);
   if (!params.order.empty()) {
     out << " order=";
     for (std::size_t i = 0; i < params.order.size(); ++i) out << (i == 0 ? "" : ",") << params.order[i];
@@ -61,6 +62,8 @@ Recipe parse_recipe(std::string_view text) {
     Params& p = recipe.params;
     if (key == "segment") {
       p.segment_bytes = number<std::size_t>(text, key, value);
+    } else if (key == "head") {
+      p.head = number<int>(text, key, value);
     } else if (key == "window") {
       p.window = number<int>(text, key, value);
     } else if (key == "inside") {

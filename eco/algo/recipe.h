@@ -1,6 +1,6 @@
 // What a decision table stores: an algorithm by name and the parameters it is built with.
 //
-//   Recipe r = parse_recipe("broadcast/subnets segment=1392 window=4 between=chain inside=chain order=0,2,1");
+//   Recipe r = parse_recipe("broadcast/subnets segment=1392 head=0 window=4 between=chain inside=chain order=0,2,1");
 //   r.text()                                                    // the same line again: the form of plan files
 //
 // A recipe together with a CommonProblem and a GroupView fixes every byte of every rank's schedule.
@@ -19,6 +19,7 @@ std::string_view name(Shape shape);
 
 struct Params {
   std::size_t segment_bytes = 0;  // the pipeline's unit; 0: the whole message (or block) at once
+  int head = 0;                   // broadcast: so many first segments go straight from the root to every subnet
   int window = 0;                 // synchronous sends under way per peer; 0: eager sends, no limit
   Shape inside = Shape::chain;    // tree inside a subnet, and of algorithms that have one tree
   Shape between = Shape::chain;   // tree over subnets

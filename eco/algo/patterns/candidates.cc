@@ -21,6 +21,14 @@ std::vector<int> windows(std::size_t bytes) {
   return {0, kWindow};
 }
 
+// While a chain of subnets fills, the last one idles for a segment per subnet before it: so many first segments may go
+// to every subnet straight from the root, whose own subnet can wait that long.
+std::vector<int> heads(Shape between, int n_subnets, std::size_t n_segments) {
+  if (between != Shape::chain || n_subnets < 3 || n_segments < 2 * static_cast<std::size_t>(n_subnets))
+    return {0};
+  return {0, n_subnets};
+}
+
 std::vector<Shape> inner_shapes(std::size_t n_segments) {
   if (n_segments <= kFewSegments) return {Shape::chain, Shape::binomial, Shape::flat};
   return {Shape::chain, Shape::flat};
@@ -32,19 +40,22 @@ std::vector<Params> tree_candidates(const coll::CommonProblem& problem, Shape sh
   std::vector<Params> all;
   for (const std::size_t segment : segment_candidates(problem)) {
     for (const int window : windows(coll::payload_bytes(problem))) {
-      all.push_back(
-          {.segment_bytes = segment, .window = window, .inside = shape, .between = shape, .order = {}});
+      Params params;
+      params.segment_bytes = segment;
+      params.window = window;
+      params.inside = params.between = shape;
+      all.push_back(std::move(params));
     }
   }
   return all;
 }
 
 std::vector<Params> subnet_candidates(const coll::CommonProblem& problem, const net::GroupView& view,
-                                      bool any_order) {
+                                      bool for_broadcast) {
   const bool several_inside = std::any_of(view.subnets.begin(), view.subnets.end(),
                                           [](const net::SubnetView& s) { return s.ranks.size() > 2; });
   std::vector<std::vector<int>> orders = {{}};
-  if (any_order && view.n_subnets() > 2) {
+  if (for_broadcast && view.n_subnets() > 2) {
     orders = subnet_orders(view, view.subnet_of_rank[static_cast<std::size_t>(problem.root)]);
   }
   std::vector<Shape> between = {Shape::chain};
@@ -59,11 +70,15 @@ std::vector<Params> subnet_candidates(const coll::CommonProblem& problem, const 
     for (const Shape b : between) {
       for (const auto& order : orders) {
         for (const Shape i : inside) {
-          Params params = base;
-          params.between = b;
-          params.inside = i;
-          params.order = order;
-          all.push_back(std::move(params));
+          for (const int head :
+               for_broadcast ? heads(b, view.n_subnets(), segments.count()) : std::vector{0}) {
+            Params params = base;
+            params.head = head;
+            params.between = b;
+            params.inside = i;
+            params.order = order;
+            all.push_back(std::move(params));
+          }
         }
       }
     }

@@ -12,8 +12,9 @@ namespace eco::algo {
 // For one tree in rank order: segments, and send windows where the message is large.
 std::vector<Params> tree_candidates(const coll::CommonProblem& problem, Shape shape);
 
-// For ECO's trees: the same times shapes inside and between subnets and the orders of the subnets.
+// For ECO's trees: the same times shapes inside and between subnets; for a broadcast also times the orders of the
+// subnets below the root's, and heads.
 std::vector<Params> subnet_candidates(const coll::CommonProblem& problem, const net::GroupView& view,
-                                      bool any_order);
+                                      bool for_broadcast);
 
 }  // namespace eco::algo

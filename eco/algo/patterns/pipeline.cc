@@ -22,10 +22,12 @@ void set_window(Schedule& schedule, const Params& params) {
 struct Place {
   int parent;
   std::vector<int> children;
+  std::size_t n_far;  // leading children that are in other subnets
 };
 
 Place place_in(const Tree& tree, int rank) {
-  return {tree.parent[static_cast<std::size_t>(rank)], tree.children[static_cast<std::size_t>(rank)]};
+  const auto at = static_cast<std::size_t>(rank);
+  return {tree.parent[at], tree.children[at], static_cast<std::size_t>(tree.n_far[at])};
 }
 
 struct OwnerPlace {
@@ -37,13 +39,34 @@ struct OwnerPlace {
 
 Schedule pipelined_broadcast(const coll::CommonProblem& problem, const Tree& tree, const Params& params,
                              int rank) {
+  return pipelined_broadcast(problem, tree, tree, params, rank);
+}
+
+Schedule pipelined_broadcast(const coll::CommonProblem& problem, const Tree& tree, const Tree& head_tree,
+                             const Params& params, int rank) {
   const Segments segments(problem, params.segment_bytes);
+  const std::size_t n = segments.count();
+  const std::size_t head = std::min(n, static_cast<std::size_t>(params.head));
+  const std::size_t lag = rank == tree.root ? head : 0;
   Schedule schedule(rank, problem.n_ranks);
   set_window(schedule, params);
-  schedule.repeat(segments.count(), [segments, place = place_in(tree, rank)](std::size_t j, Emitter& e) {
-    const Region segment = segments.region(Buffer::output, j);
-    if (place.parent >= 0) e.recv(place.parent, segment);
-    for (const int child : place.children) e.send(child, segment);
+  schedule.n_channels = head > 0 ? 2 : 1;
+  schedule.repeat(n + lag, [=, main = place_in(tree, rank), first = place_in(head_tree, rank)](std::size_t i,
+                                                                                               Emitter& e) {
+    if (i < n) {
+      const Place& place = i < head ? first : main;
+      const int channel = i < head ? 1 : 0;
+      const Region segment = segments.region(Buffer::output, i);
+      if (place.parent >= 0) e.recv(place.parent, segment, channel);
+      for (std::size_t c = 0; c < place.n_far; ++c) e.send(place.children[c], segment, channel);
+    }
+    if (i >= lag) {
+      const std::size_t j = i - lag;
+      const Place& place = j < head ? first : main;
+      const Region segment = segments.region(Buffer::output, j);
+      for (std::size_t c = place.n_far; c < place.children.size(); ++c)
+        e.send(place.children[c], segment, j < head ? 1 : 0);
+    }
   });
   return schedule;
 }

@@ -15,6 +15,12 @@ namespace eco::algo {
 sched::Schedule pipelined_broadcast(const coll::CommonProblem& problem, const Tree& tree,
                                     const Params& params, int rank);
 
+// The same, but the first params.head segments flow down `head_tree` (same root), on a channel of their own, and the
+// root serves the near children of a segment only after the far children of so many later ones: its own subnet is the
+// one that can wait while the others fill.
+sched::Schedule pipelined_broadcast(const coll::CommonProblem& problem, const Tree& tree,
+                                    const Tree& head_tree, const Params& params, int rank);
+
 // An owner of segments: they are combined up one tree and distributed down another, both rooted at the owner.
 struct Owner {
   Tree up;

@@ -1,5 +1,6 @@
 #include "eco/algo/patterns/segments.h"
 
+#include <algorithm>
 #include <array>
 
 namespace eco::algo {
@@ -10,6 +11,20 @@ namespace {
 constexpr std::array<std::size_t, 5> kSegments = {1392, 2832, 5728, 8624, 15872};
 
 }  // namespace
+
+Segments::Segments(const coll::CommonProblem& problem, std::size_t segment_bytes, std::size_t at_least)
+    : total_(coll::payload_bytes(problem)) {
+  const std::size_t element = problem.element_bytes;
+  const std::size_t elements = (total_ + element - 1) / element;
+  const std::size_t wanted = segment_bytes == 0 ? total_ : segment_bytes;
+  const std::size_t longest = std::min(wanted, (elements + at_least - 1) / at_least * element);
+  segment_ = std::min(std::max(longest / element * element, element), total_);
+}
+
+sched::Region Segments::region(sched::Buffer buffer, std::size_t j) const {
+  const std::size_t offset = j * segment_;
+  return {buffer, offset, std::min(segment_, total_ - offset)};
+}
 
 std::vector<std::size_t> segment_candidates(const coll::CommonProblem& problem) {
   const std::size_t bytes = coll::payload_bytes(problem);

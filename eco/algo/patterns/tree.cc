@@ -41,6 +41,7 @@ Tree bare_tree(int root, int n_ranks) {
   tree.root = root;
   tree.parent.assign(static_cast<std::size_t>(n_ranks), -1);
   tree.children.resize(static_cast<std::size_t>(n_ranks));
+  tree.n_far.assign(static_cast<std::size_t>(n_ranks), 0);
   return tree;
 }
 
@@ -90,6 +91,10 @@ Tree subnet_tree(const net::GroupView& view, int root, const Params& params, int
     leaders.push_back(s == root_subnet ? root : ranks[static_cast<std::size_t>(turn) % ranks.size()]);
   }
   append_shape(tree, params.between, leaders);
+  for (const int leader : leaders) {
+    const auto at = static_cast<std::size_t>(leader);
+    tree.n_far[at] = static_cast<int>(tree.children[at].size());
+  }
   for (const int leader : leaders) {
     const int s = view.subnet_of_rank[static_cast<std::size_t>(leader)];
     append_shape(tree, params.inside,

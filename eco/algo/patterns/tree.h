@@ -16,6 +16,7 @@ struct Tree {
   int root = 0;
   std::vector<int> parent;                 // by rank; -1 at the root
   std::vector<std::vector<int>> children;  // by rank, in the order in which they are served
+  std::vector<int> n_far;                  // by rank: so many of the first children are in other subnets
 };
 
 // One shape over all `members`, members[0] the root; `n_ranks` is the size of the group they are from.
