@@ -1,5 +1,4 @@
 # Options, compiler flags and where the MPI libraries are.
-include(CMakeDependentOption)
 
 # scikit-build-core defines SKBUILD: then the wheel is wanted, not the tests.
 if(SKBUILD)
@@ -13,17 +12,17 @@ option(ECO_BUILD_TESTS "Build the C++ tests (needs GoogleTest)" ${eco_tests_defa
 option(ECO_BUILD_PYTHON "Build the Python module eco._core (needs nanobind)" ${eco_python_default})
 set(ECO_SANITIZE "" CACHE STRING "Sanitizers for everything that is built, e.g. address,undefined or thread")
 
-# An MPI library is a prefix with include/mpi.h and lib/libmpi.so. `make setup` puts one of each kind under .venv/mpi.
+# An MPI library is a prefix with include/mpi.h and lib/libmpi.so. `make setup` puts one of each kind under .venv/mpi,
+# which "auto" finds, also when it appears after the first configuration.
 foreach(abi IN ITEMS openmpi mpich)
   string(TOUPPER ${abi} ABI)
-  set(default "${CMAKE_CURRENT_SOURCE_DIR}/.venv/mpi/${abi}")
-  if(NOT EXISTS "${default}/include/mpi.h")
-    set(default "")
-  endif()
-  set(ECO_${ABI}_PREFIX "${default}" CACHE PATH "Prefix of the ${abi} library (empty: its backend is left out)")
-  # A tree configured before the library was installed finds it the next time.
-  if(NOT ECO_${ABI}_PREFIX AND default)
-    set(ECO_${ABI}_PREFIX "${default}" CACHE PATH "" FORCE)
+  set(ECO_${ABI}_PREFIX auto CACHE STRING "Prefix of the ${abi} library; empty: its backend is left out")
+  set(eco_${abi}_prefix "${ECO_${ABI}_PREFIX}")
+  if(eco_${abi}_prefix STREQUAL "auto")
+    set(eco_${abi}_prefix "${CMAKE_CURRENT_SOURCE_DIR}/.venv/mpi/${abi}")
+    if(NOT EXISTS "${eco_${abi}_prefix}/include/mpi.h")
+      set(eco_${abi}_prefix "")
+    endif()
   endif()
 endforeach()
 
