@@ -1,0 +1,232 @@
+// eco-rank bench: times collectives one call at a time.
+//
+// Not barrier, then clock: a barrier lets ranks go at different times, and which one first depends on the library. On
+// one machine (one boot id, so one CLOCK_MONOTONIC; the lab is one) rank 0 names an instant a little ahead, all ranks
+// sleep to it, and the call's time is the latest rank's end less that instant. Between machines a barrier must do, and
+// the file says so. What is not the measured call goes through PMPI_, where ECO does not see it.
+#include <dlfcn.h>
+#include <mpi.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "eco/base/errors.h"
+#include "eco/base/json_file.h"
+#include "eco/runtime/options.h"
+#include "eco/runtime/this_host.h"
+#include "eco/transport/mpi/mpi_native.h"
+#include "preload/rank/arguments.h"
+#include "preload/rank/cases.h"
+#include "preload/rank/identities.h"
+
+namespace eco::rank {
+namespace {
+
+using transport::mpi::MpiNative;
+
+constexpr std::int64_t kNanoseconds = 1'000'000'000;
+constexpr std::int64_t kFirstLead_ns = 2'000'000;   // what telling all ranks an instant takes at first guess
+constexpr std::int64_t kMostLead_ns = kNanoseconds;
+
+std::int64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * kNanoseconds + now.tv_nsec;
+}
+
+void sleep_until(std::int64_t instant_ns) {
+  const timespec until{.tv_sec = static_cast<time_t>(instant_ns / kNanoseconds),
+                       .tv_nsec = static_cast<long>(instant_ns % kNanoseconds)};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) != 0) {
+  }
+}
+
+// The algorithm that served this rank's last collective, as the preload says; "native" without it.
+std::string last_algorithm() {
+  using Function = const char* (*)();
+  static const auto function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, "eco_last_algorithm"));
+  return function != nullptr ? function() : "native";
+}
+
+struct Limits {
+  int min_reps = 3;
+  int max_reps = 200;
+  double max_seconds = 1;  // for one operation at one size, once min_reps are done
+};
+
+struct Sample {
+  double seconds = 0;
+  bool right = false;
+};
+
+struct Cell {
+  std::string collective;
+  std::size_t bytes = 0;
+  std::vector<double> seconds;
+  std::string algorithm;
+  bool correct = true;
+  int late = 0;  // repetitions taken again because a rank heard of the instant too late
+};
+
+class Stopwatch {
+ public:
+  Stopwatch(MpiNative& native, MPI_Comm comm, bool one_clock) : native_(native), comm_(comm), one_clock_(one_clock) {
+    PMPI_Comm_rank(comm, &rank_);
+  }
+
+  // Collective. The same sample on all ranks.
+  Sample time(Case& work, Cell& cell) {
+    for (;;) {
+      work.reset();
+      const std::int64_t instant = start();
+      const bool late = one_clock_ && now_ns() > instant;
+      if (one_clock_) sleep_until(instant);
+      const std::int64_t begin = one_clock_ ? instant : now_ns();
+      work.call();
+      const double seconds = static_cast<double>(now_ns() - begin) * 1e-9;
+      const bool right = work.is_right();
+      std::array<double, 3> worst = {seconds, late ? 1.0 : 0.0, right ? 0.0 : 1.0};
+      native_.allreduce_max(worst);
+      if (worst[1] == 0 || lead_ns_ >= kMostLead_ns) return {worst[0], worst[2] == 0};
+      lead_ns_ = std::min(2 * lead_ns_, kMostLead_ns);
+      ++cell.late;
+      if (worst[2] != 0) return {worst[0], false};
+    }
+  }
+
+ private:
+  // Collective: the instant at which all ranks begin.
+  std::int64_t start() {
+    native_.barrier();
+    if (!one_clock_) return 0;
+    std::int64_t instant = now_ns() + lead_ns_;
+    native_.broadcast(std::as_writable_bytes(std::span(&instant, 1)), 0);
+    return instant;
+  }
+
+  MpiNative& native_;
+  MPI_Comm comm_;
+  bool one_clock_;
+  int rank_ = 0;
+  std::int64_t lead_ns_ = kFirstLead_ns;  // grows alike on all ranks
+};
+
+// Collective. The first call is not kept: it connects, allocates, and with ECO may arm.
+Cell measure(MpiNative& native, Stopwatch& stopwatch, Cell cell, int rank, int n_ranks, const Limits& limits) {
+  const std::unique_ptr<Case> work = make_case(cell.collective, cell.bytes, rank, n_ranks);
+  cell.correct = stopwatch.time(*work, cell).right;
+  const std::int64_t began = now_ns();
+  for (int i = 0; cell.correct; ++i) {
+    // Rank 0's clock decides for all.
+    const double spent_s = static_cast<double>(now_ns() - began) * 1e-9;
+    std::int64_t go_on = i < limits.min_reps || (i < limits.max_reps && spent_s < limits.max_seconds) ? 1 : 0;
+    native.broadcast(std::as_writable_bytes(std::span(&go_on, 1)), 0);
+    if (go_on == 0) break;
+    const Sample sample = stopwatch.time(*work, cell);
+    cell.correct = sample.right;
+    cell.seconds.push_back(sample.seconds);
+  }
+  cell.algorithm = last_algorithm();
+  return cell;
+}
+
+std::string boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
+
+std::vector<Cell> cells_of(const Arguments& arguments) {
+  std::vector<Cell> cells;
+  const std::vector<std::size_t> sizes = arguments.sizes("--sizes");
+  for (const std::string& name : arguments.list("--ops")) {
+    make_case(name, 8, 0, 1);  // throws for a name that does not exist, before anything is measured
+    if (name == "barrier") {
+      cells.push_back({.collective = name, .bytes = 0, .seconds = {}, .algorithm = {}});
+      continue;
+    }
+    for (const std::size_t bytes : sizes) {
+      cells.push_back({.collective = name, .bytes = bytes, .seconds = {}, .algorithm = {}});
+    }
+  }
+  if (cells.empty()) throw InvalidArgument("eco-rank bench: --ops and --sizes name nothing to measure");
+  return cells;
+}
+
+nlohmann::json to_json(const std::vector<Cell>& cells) {
+  nlohmann::json json = nlohmann::json::array();
+  for (const Cell& cell : cells) {
+    json.push_back({{"collective", cell.collective},
+                    {"bytes", cell.bytes},
+                    {"seconds", cell.seconds},
+                    {"algorithm", cell.algorithm},
+                    {"correct", cell.correct},
+                    {"late", cell.late}});
+  }
+  return json;
+}
+
+}  // namespace
+
+int bench(int argc, char** argv) {
+  const Arguments arguments(argc, argv, {"--ops", "--sizes", "--reps", "--min-reps", "--max-seconds", "--out"}, {});
+  const std::string out = arguments.text("--out");
+  Limits limits;
+  limits.max_reps = static_cast<int>(arguments.number("--reps", limits.max_reps, 1, 1e6));
+  limits.min_reps = static_cast<int>(arguments.number("--min-reps", limits.min_reps, 1, 1e6));
+  limits.max_seconds = arguments.number("--max-seconds", limits.max_seconds, 0, 86400);
+  std::vector<Cell> cells = cells_of(arguments);
+
+  int rank = 0;
+  int n_ranks = 1;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
+  MPI_Comm comm = MPI_COMM_NULL;
+  PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MpiNative native(comm);
+  const std::vector<std::string> boots = gather_texts(native, n_ranks, boot_id());
+  const bool one_clock = std::all_of(boots.begin(), boots.end(), [&](const auto& id) { return id == boots.front(); });
+  const std::vector<std::string> hosts = gather_texts(native, n_ranks, runtime::this_host({}).name);
+  Stopwatch stopwatch(native, comm, one_clock);
+
+  // ECO arms in the first broadcast or allreduce of a communicator; barriers alone would never let it.
+  std::uint64_t token = 0;
+  MPI_Bcast(&token, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+
+  bool correct = true;
+  for (Cell& cell : cells) {
+    cell = measure(native, stopwatch, cell, rank, n_ranks, limits);
+    if (!cell.correct && rank == 0) {
+      std::fprintf(stderr, "eco-rank: %s of %zu bytes on %d ranks, served by %s, gave a wrong result\n",
+                   cell.collective.c_str(), cell.bytes, n_ranks, cell.algorithm.c_str());
+    }
+    correct = correct && cell.correct;
+  }
+  PMPI_Comm_free(&comm);
+  if (rank == 0) {
+    const nlohmann::json file = {{"schema", "eco.rank.bench"},
+                                 {"version", 1},
+                                 {"ranks", n_ranks},
+                                 {"hosts", hosts},
+                                 {"library", transport::mpi::library_name()},
+                                 {"clock", one_clock ? "one CLOCK_MONOTONIC: the latest end after a common instant"
+                                                     : "clocks of several machines: the longest call after a barrier"},
+                                 {"preloaded", dlsym(RTLD_DEFAULT, "eco_last_algorithm") != nullptr},
+                                 {"cells", to_json(cells)}};
+    if (const auto reason = base::write_text_atomically(out, file.dump(1) + "\n")) throw Error(*reason);
+  }
+  return correct ? 0 : kWrongResult;
+}
+
+}  // namespace eco::rank

@@ -1,0 +1,135 @@
+// eco-rank characterize and eco-rank tune: what a job would do on its first call, offline and as long as it takes.
+#include <mpi.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "eco/base/errors.h"
+#include "eco/base/json_file.h"
+#include "eco/coll/problem.h"
+#include "eco/measure/characterize.h"
+#include "eco/net/io.h"
+#include "eco/net/store.h"
+#include "eco/runtime/agreement.h"
+#include "eco/runtime/communicator.h"
+#include "eco/runtime/this_host.h"
+#include "eco/transport/mpi/mpi_native.h"
+#include "eco/transport/mpi/mpi_transport.h"
+#include "preload/rank/arguments.h"
+#include "preload/rank/identities.h"
+
+namespace eco::rank {
+namespace {
+
+// One line a step: "eco-rank: 42 % pairs of hosts". Nothing is printed twice.
+class Progress {
+ public:
+  void operator()(const std::string& what, double fraction) {
+    const int percent = static_cast<int>(std::floor(fraction * 100));
+    if (percent == percent_ && what == what_) return;
+    percent_ = percent;
+    what_ = what;
+    std::fprintf(stderr, "eco-rank: %d %% %s\n", percent, what.c_str());
+    std::fflush(stderr);
+  }
+
+ private:
+  int percent_ = -1;
+  std::string what_;
+};
+
+runtime::Options options_of_environment() {
+  return runtime::parse_options([](std::string_view variable) -> std::optional<std::string> {
+    const char* value = std::getenv(std::string(variable).c_str());
+    return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+  });
+}
+
+std::string now_iso8601() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+void write(const std::string& path, const std::string& text) {
+  if (const auto reason = base::write_text_atomically(path, text)) throw Error(*reason);
+}
+
+// The group as ECO sees it, on a communicator of its own.
+struct Stage {
+  Stage() {
+    PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    transport = std::make_unique<transport::mpi::MpiTransport>(comm);
+    native = std::make_unique<transport::mpi::MpiNative>(comm);
+  }
+  ~Stage() { PMPI_Comm_free(&comm); }
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::unique_ptr<transport::mpi::MpiTransport> transport;
+  std::unique_ptr<transport::mpi::MpiNative> native;
+};
+
+}  // namespace
+
+int characterize(int argc, char** argv) {
+  const Arguments arguments(argc, argv, {"--out", "--budget"}, {"--progress"});
+  const std::string out = arguments.text("--out");
+  const runtime::Options options = options_of_environment();
+  Stage stage;
+  measure::CharacterizeOptions how;
+  how.host_of_rank = gather_identities(*stage.native, stage.transport->n_ranks(), runtime::this_host(options));
+  how.transport = runtime::transport_name(*stage.native);
+  how.measured_at = now_iso8601();
+  how.budget_s = arguments.number("--budget", 0, 0, 86400);
+  if (arguments.has("--progress")) how.progress = Progress();
+  const net::Network network = measure::characterize(*stage.transport, *stage.native, how);
+  if (stage.transport->rank() != 0) return 0;
+  write(out, net::to_json(network));
+  if (const auto reason = net::Store(options.cache_dir).remember_network(network)) {
+    std::fprintf(stderr, "eco-rank: not remembered: %s\n", reason->c_str());
+  }
+  return 0;
+}
+
+int tune(int argc, char** argv) {
+  const Arguments arguments(argc, argv, {"--out", "--network", "--ops", "--sizes"}, {"--progress"});
+  const std::string out = arguments.text("--out");
+  runtime::Options options = options_of_environment();
+  options.mode = runtime::Mode::on;  // it tunes ECO, whatever the job that starts it wants for itself
+  options.measure = runtime::MeasurePolicy::automatic;
+  options.budget_s = 0;
+  options.plan_file.clear();
+  if (arguments.has("--network")) options.network_file = arguments.text("--network");
+  runtime::ArmRequest request{.plan_anew = true, .sizes = arguments.sizes("--sizes"), .progress = {}};
+  if (arguments.has("--progress")) request.progress = Progress();
+
+  Stage stage;
+  const runtime::Identity identity{.host = runtime::this_host(options), .version = ECO_VERSION};
+  const runtime::ArmResult result =
+      runtime::Communicator::arm(*stage.transport, *stage.native, options, identity, request);
+  if (stage.transport->rank() != 0) return 0;
+  if (!result.communicator) {
+    // Not an error: the library may be as good everywhere. The reason is the answer.
+    std::fprintf(stderr, "eco-rank: no plan: %s\n", result.reason.c_str());
+    plan::PlanTable native;
+    native.library = stage.native->library();
+    native.host_of_rank.assign(static_cast<std::size_t>(stage.transport->n_ranks()), 0);
+    write(out, native.to_json());
+    return 0;
+  }
+  write(out, result.communicator->table().to_json());
+  return 0;
+}
+
+}  // namespace eco::rank
