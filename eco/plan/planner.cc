@@ -26,6 +26,9 @@ constexpr double kEqual = 1.02;
 // queues that overflow, is not in the predictor.
 constexpr double kWindowPrice = 1.10;
 
+// How the reason of a row begins that stands for sizes between two measured ones.
+constexpr std::string_view kBetween = "between: ";
+
 bool is_reduction(Collective collective) { return collective == Collective::allreduce; }
 
 CommonProblem problem_of(Collective collective, int root, std::size_t bytes, const GroupView& view) {
@@ -201,9 +204,13 @@ class Planning {
       const auto& ranks = view_.subnets[static_cast<std::size_t>(root_subnet)].ranks;
       root = *std::min_element(ranks.begin(), ranks.end());
     }
-    for (const std::size_t bytes : options_.sizes) {
+    std::size_t previous = 0;
+    for (std::size_t bytes : options_.sizes) {
       Cell cell;
       const bool is_barrier = collective == Collective::barrier;
+      if (is_reduction(collective)) bytes -= bytes % sizeof(double);
+      if (!is_barrier && bytes <= previous) continue;
+      previous = bytes;
       cell.problem = problem_of(collective, root, is_barrier ? 0 : bytes, view_);
       cell.entry = entry;
       cells_.push_back(std::move(cell));
@@ -222,6 +229,17 @@ class Planning {
     if (options_.progress) options_.progress(what, fraction);
   }
 
+  // True if an earlier table has measured this cell.
+  bool take_known(Cell& cell) const {
+    if (options_.known == nullptr) return false;
+    const Entry& entry = table_.entries[cell.entry];
+    const Row* row = options_.known->find_row(entry.collective, entry.root_subnet, cell.problem.bytes);
+    if (row == nullptr || row->up_to_bytes != cell.problem.bytes || row->native_s <= 0) return false;
+    cell.row = *row;
+    cell.winner = row->recipe;
+    return true;
+  }
+
   void plan(Cell& cell) {
     predict(cell);
     decide(cell);
@@ -229,6 +247,7 @@ class Planning {
 
   // Fills the candidates, or the reason why there are none.
   void predict(Cell& cell) {
+    if (take_known(cell)) return;
     cell.row.up_to_bytes = cell.problem.bytes;
     if (time_is_up()) {
       cell.row.reason = "no time left to plan it";
@@ -334,7 +353,7 @@ class Planning {
     if (below.problem.bytes + 1 >= above.problem.bytes) return;
     Row row;
     row.up_to_bytes = above.problem.bytes - 1;
-    row.reason = "between: ECO did not win at both measured ends";
+    row.reason = std::string(kBetween) + "ECO did not win at both measured ends";
     if (below.winner && above.winner) {
       CommonProblem middle = above.problem;
       middle.bytes = static_cast<std::size_t>(
@@ -348,8 +367,8 @@ class Planning {
         best_s = seconds;
         row.recipe = *recipe;
       }
-      row.reason =
-          row.recipe ? "between: ECO won at both measured ends" : "between: neither end's recipe fits";
+      row.reason = std::string(kBetween) +
+                   (row.recipe ? "ECO won at both measured ends" : "neither end's recipe fits");
     }
     add_row(entry, std::move(row));
   }
@@ -358,7 +377,7 @@ class Planning {
   static void add_row(Entry& entry, Row row) {
     if (!entry.rows.empty()) {
       const Row& last = entry.rows.back();
-      if (last.native_s == 0 && last.predicted_s == 0 && last.recipe == row.recipe) entry.rows.pop_back();
+      if (last.reason.starts_with(kBetween) && last.recipe == row.recipe) entry.rows.pop_back();
     }
     entry.rows.push_back(std::move(row));
   }

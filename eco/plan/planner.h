@@ -64,6 +64,8 @@ struct PlannerOptions {
   double most_native_s = std::numeric_limits<double>::infinity();
   // Of schedules that are predicted; fewer for a plan made in a job, where all ranks wait for it.
   ForecastOptions forecast{.most_operations = 50'000};
+  // A table for the same group made earlier: what it has measured is not measured again.
+  const PlanTable* known = nullptr;
   std::function<bool()> time_is_up;  // asked between steps; what is not planned by then stays native
   std::function<void(const std::string& what, double fraction)> progress;
 };

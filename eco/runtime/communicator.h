@@ -6,7 +6,10 @@
 // One thread at a time per object (MPI forbids concurrent collectives on one communicator anyway).
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,38 +30,69 @@ struct Identity {
   std::string version;  // ECO's; all ranks must agree
 };
 
+// What only the tools ask for; a job arms with the defaults. The same on all ranks.
+struct ArmRequest {
+  bool plan_anew = false;          // make a plan even if one is remembered
+  std::vector<std::size_t> sizes;  // at which a plan is made; empty: plan::default_sizes()
+  // Called on rank 0: what is being measured, and the fraction done of this step.
+  std::function<void(const std::string& what, double fraction)> progress;
+};
+
 struct ArmResult;
 
 class Communicator {
  public:
   // Collective over the transport's group: agrees on version and options, finds the remembered network of these hosts
   // or measures it within the budget, then finds or makes the plan table. Every rank gets the same outcome. Never
-  // throws: on any disagreement, bad file or missing permission the group stays native and `reason` says why.
+  // throws: on any disagreement, bad file or missing permission the group stays native and `reason` says why. Transport
+  // and native must outlive the result.
   static ArmResult arm(transport::Transport& transport, transport::Native& native, const Options& options,
-                       const Identity& identity);
+                       const Identity& identity, const ArmRequest& request = {});
 
   // Local, integers only: the recipe for this problem, or nullptr for the native collective.
   const algo::Recipe* serves(const coll::CommonProblem& problem) const;
 
-  // Collective. After a failure every later call fails too (DESIGN, rule 8).
+  // Collective. `buffers` are ignored for a barrier. After a failure every later call fails too (DESIGN, rule 8).
   [[nodiscard]] transport::Status run(const coll::CommonProblem& problem, const algo::Recipe& recipe,
                                       const exec::Buffers& buffers);
 
   const net::GroupView& view() const { return view_; }
   const plan::PlanTable& table() const { return table_; }
-  const exec::FlightRecorder& recorder() const { return executor_.recorder(); }
+  const exec::FlightRecorder& recorder() const { return running_->executor.recorder(); }
   // "network of 8 hosts measured 2026-11-21T02:00:00Z, remembered": for the line at exit.
   const std::string& provenance() const { return provenance_; }
 
  private:
-  friend struct ArmingSession;
-  Communicator(transport::Transport& transport, net::GroupView view);
+  friend class Arming;
+  Communicator(transport::Transport& transport, net::GroupView view, plan::PlanTable table);
+
+  // A schedule as it was last built, so that repeated calls build nothing.
+  struct Built {
+    coll::CommonProblem problem;
+    algo::Recipe recipe;
+    sched::Schedule schedule;
+    std::uint64_t digest = 0;  // of the recipe, for the flight recorder
+    std::uint64_t last_use = 0;
+  };
+  // What messages under way point into; outlives a failed run (abandoned.h).
+  struct Running {
+    explicit Running(transport::Transport& transport) : executor(transport) {}
+    exec::Executor executor;
+    std::array<std::byte, coll::kBarrierTokenBytes> token{};
+    std::array<std::byte, coll::kBarrierTokenBytes> all_tokens{};
+  };
+  const Built& built(const coll::CommonProblem& problem, const algo::Recipe& recipe);
+  // Local: memory for every recipe of the table at the largest size it serves. Throws Unsupported if there is not
+  // enough of memory or tags. `channels` is what all recipes need.
+  void reserve(int& channels);
 
   transport::Transport& transport_;
   net::GroupView view_;
   plan::PlanTable table_;
-  exec::Executor executor_;
+  std::shared_ptr<Running> running_;
   std::string provenance_;
+  std::vector<Built> built_;
+  int channels_ = 1;  // of one call: tags go round in steps of this
   std::uint64_t calls_ = 0;
   bool poisoned_ = false;
 };
@@ -68,5 +102,13 @@ struct ArmResult {
   std::string reason;                          // why, on every rank the same
   double seconds_measuring = 0;                // taken from the job's budget, on every rank the same
 };
+
+// What networks measured through this library are remembered under: "Open MPI 5.0.11 point-to-point".
+std::string transport_name(const transport::Native& native);
+
+// Host of each rank in this network; by all four parts of the identity, or, for a file given by hand (`by_name`), by
+// the name where the rest has changed since. Throws InvalidArgument naming the rank and host that is not in it.
+std::vector<int> hosts_of_ranks(const net::Network& network, const std::vector<net::HostId>& identities,
+                                bool by_name);
 
 }  // namespace eco::runtime

@@ -1,0 +1,57 @@
+#include "eco/runtime/agreement.h"
+
+#include <array>
+#include <exception>
+#include <span>
+
+namespace eco::runtime {
+
+std::optional<std::string> Agreement::failed(const std::function<void()>& work) {
+  std::string reason;
+  std::array<std::int64_t, 1> first_failed = {n_ranks_};
+  try {
+    work();
+  } catch (const std::exception& error) {
+    reason = error.what();
+    first_failed[0] = rank_;
+  } catch (...) {
+    reason = "an exception of unknown type";
+    first_failed[0] = rank_;
+  }
+  native_.allreduce_min(first_failed);
+  if (first_failed[0] == n_ranks_) return std::nullopt;
+  return share(reason, static_cast<int>(first_failed[0]));
+}
+
+bool Agreement::equal(std::uint64_t number) {
+  // The least of x and of -x: equal everywhere if the least is also the largest. In halves, so that -x exists.
+  const auto low = static_cast<std::int64_t>(number & 0xffffffffu);
+  const auto high = static_cast<std::int64_t>(number >> 32);
+  std::array<std::int64_t, 4> least = {low, -low, high, -high};
+  native_.allreduce_min(least);
+  return least[0] == -least[1] && least[2] == -least[3];
+}
+
+bool Agreement::all(bool mine) {
+  std::array<std::int64_t, 1> least = {mine ? 1 : 0};
+  native_.allreduce_min(least);
+  return least[0] == 1;
+}
+
+std::int64_t Agreement::share_number(std::int64_t number, int root) {
+  native_.broadcast(std::as_writable_bytes(std::span(&number, 1)), root);
+  return number;
+}
+
+std::string Agreement::share(std::string text, int root) {
+  text.resize(static_cast<std::size_t>(share_number(static_cast<std::int64_t>(text.size()), root)));
+  if (!text.empty()) native_.broadcast(std::as_writable_bytes(std::span(text)), root);
+  return text;
+}
+
+double Agreement::largest(double mine) {
+  native_.allreduce_max(std::span(&mine, 1));
+  return mine;
+}
+
+}  // namespace eco::runtime

@@ -1,0 +1,44 @@
+// Agreement of a group through the native collectives: what every arming step ends with.
+//
+//   Agreement all(native, rank, n_ranks);
+//   if (auto reason = all.failed([&] { parse(text); })) stay_native(*reason);      // the same answer on every rank
+//
+// All functions are collective. They throw TransportError only where the native library itself fails.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "eco/transport/native.h"
+
+namespace eco::runtime {
+
+class Agreement {
+ public:
+  Agreement(transport::Native& native, int rank, int n_ranks)
+      : native_(native), rank_(rank), n_ranks_(n_ranks) {}
+
+  // Runs `work`, which must not communicate, and then learns whether it threw on any rank: the reason of the lowest
+  // such rank, on every rank the same; nothing if all succeeded.
+  std::optional<std::string> failed(const std::function<void()>& work);
+  // True if all ranks passed the same number.
+  bool equal(std::uint64_t number);
+  // True if it is true on all ranks.
+  bool all(bool mine);
+  // `root`'s text, on every rank.
+  std::string share(std::string text, int root = 0);
+  // `root`'s number, on every rank.
+  std::int64_t share_number(std::int64_t number, int root = 0);
+  // The largest of all ranks' numbers.
+  double largest(double mine);
+
+ private:
+  transport::Native& native_;
+  int rank_;
+  int n_ranks_;
+};
+
+}  // namespace eco::runtime

@@ -1,0 +1,147 @@
+#include "eco/runtime/communicator.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "eco/algo/algorithm.h"
+#include "eco/base/assert.h"
+#include "eco/base/errors.h"
+#include "eco/base/json_file.h"
+#include "eco/runtime/abandoned.h"
+
+namespace eco::runtime {
+namespace {
+
+using coll::Collective;
+using coll::CommonProblem;
+using transport::Status;
+
+// A program alternates between few sizes; beyond that building costs less than looking.
+constexpr std::size_t kBuiltKept = 8;
+// Tags of calls this far apart may be the same. Any number would do, since messages of one tag match in order; several
+// make a message of the wrong call show as a mismatch instead of as wrong bytes.
+constexpr std::uint64_t kTagTurns = 64;
+
+bool same(const CommonProblem& a, const CommonProblem& b) {
+  const auto all = [](const CommonProblem& p) {
+    return std::tuple(p.collective, p.n_ranks, p.root, p.bytes, p.element_bytes, p.commutative);
+  };
+  return all(a) == all(b);
+}
+
+void combine_tokens(void*, const void* in, void* inout, std::size_t bytes) {
+  const auto* left = static_cast<const unsigned char*>(in);
+  auto* right = static_cast<unsigned char*>(inout);
+  for (std::size_t i = 0; i < bytes; ++i) right[i] = static_cast<unsigned char>(left[i] | right[i]);
+}
+
+}  // namespace
+
+Communicator::Communicator(transport::Transport& transport, net::GroupView view, plan::PlanTable table)
+    : transport_(transport),
+      view_(std::move(view)),
+      table_(std::move(table)),
+      running_(std::make_shared<Running>(transport)) {
+  built_.reserve(kBuiltKept);
+}
+
+const algo::Recipe* Communicator::serves(const CommonProblem& problem) const {
+  if (!problem.commutative || problem.n_ranks != view_.n_ranks()) return nullptr;
+  if (problem.bytes == 0 && problem.collective != Collective::barrier) return nullptr;
+  const bool rooted = problem.collective == Collective::broadcast;
+  const int root_subnet = rooted ? view_.subnet_of_rank[static_cast<std::size_t>(problem.root)] : 0;
+  return table_.lookup(problem.collective, root_subnet, problem.bytes);
+}
+
+const Communicator::Built& Communicator::built(const CommonProblem& problem, const algo::Recipe& recipe) {
+  for (Built& known : built_) {
+    if (same(known.problem, problem) && known.recipe == recipe) {
+      known.last_use = calls_;
+      return known;
+    }
+  }
+  const algo::Algorithm* algorithm = algo::find(recipe.algorithm);
+  ECO_ASSERT(light, algorithm != nullptr, "a table holds known recipes only");
+  if (built_.size() == kBuiltKept) {
+    built_.erase(std::min_element(built_.begin(), built_.end(),
+                                  [](const Built& a, const Built& b) { return a.last_use < b.last_use; }));
+  }
+  built_.push_back({problem, recipe, algorithm->build(problem, view_, recipe.params, transport_.rank()),
+                    std::stoull(base::digest(recipe.text()), nullptr, 16), calls_});
+  return built_.back();
+}
+
+void Communicator::reserve(int& channels) {
+  for (const plan::Entry& entry : table_.entries) {
+    for (const plan::Row& row : entry.rows) {
+      if (!row.recipe) continue;
+      CommonProblem problem;
+      problem.collective = entry.collective;
+      problem.n_ranks = view_.n_ranks();
+      problem.bytes = row.up_to_bytes;
+      if (entry.collective == Collective::broadcast) {
+        if (entry.root_subnet >= view_.n_subnets()) {
+          throw InvalidArgument("plan: there is no subnet " + std::to_string(entry.root_subnet) +
+                                " in this group");
+        }
+        problem.root = view_.subnets[static_cast<std::size_t>(entry.root_subnet)].ranks.front();
+      }
+      if (const auto reason = algo::why_not(*row.recipe, problem, view_)) {
+        throw InvalidArgument("plan: '" + row.recipe->text() + "' does not fit this group: " + *reason);
+      }
+      const sched::Schedule& schedule = built(problem, *row.recipe).schedule;
+      channels = std::max(channels, schedule.n_channels);
+      if (!running_->executor.reserve(schedule.scratch_bytes)) {
+        throw Unsupported("rank " + std::to_string(transport_.rank()) + " has no memory for " +
+                          std::to_string(schedule.scratch_bytes) + " bytes of scratch");
+      }
+    }
+  }
+  if (channels - 1 > transport_.max_tag()) {
+    throw Unsupported("the plan needs " + std::to_string(channels) + " tags, the library has " +
+                      std::to_string(transport_.max_tag() + 1));
+  }
+}
+
+Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recipe,
+                         const exec::Buffers& buffers) {
+  if (poisoned_) return Status::failed;
+  const Built& call = built(problem, recipe);
+  const auto turns = std::min(kTagTurns, (static_cast<std::uint64_t>(transport_.max_tag()) + 1) /
+                                             static_cast<std::uint64_t>(channels_));
+  const int tag_base = static_cast<int>(calls_ % turns) * channels_;
+  ++calls_;
+  Status status = Status::ok;
+  if (problem.collective == Collective::barrier) {
+    const exec::Buffers token{.input = running_->token,
+                              .output = running_->all_tokens,
+                              .input_is_output = false,
+                              .combine = {combine_tokens, nullptr}};
+    status = running_->executor.run(call.schedule, token, tag_base, call.digest);
+  } else {
+    status = running_->executor.run(call.schedule, buffers, tag_base, call.digest);
+  }
+  if (status != Status::ok) {
+    poisoned_ = true;
+    keep_until_exit(running_);
+  }
+  return status;
+}
+
+std::vector<int> hosts_of_ranks(const net::Network& network, const std::vector<net::HostId>& identities,
+                                bool by_name) {
+  if (!by_name) return net::locate_hosts(network, identities);
+  std::vector<net::HostId> known = identities;
+  for (net::HostId& identity : known) {
+    if (std::find(network.hosts.begin(), network.hosts.end(), identity) != network.hosts.end()) continue;
+    const auto of_that_name = [&](const net::HostId& host) { return host.name == identity.name; };
+    // A name that stands for two hosts (network namespaces of one machine) recognises neither.
+    if (std::count_if(network.hosts.begin(), network.hosts.end(), of_that_name) != 1) continue;
+    identity = *std::find_if(network.hosts.begin(), network.hosts.end(), of_that_name);
+  }
+  return net::locate_hosts(network, known);
+}
+
+std::string transport_name(const transport::Native& native) { return native.library() + " point-to-point"; }
+
+}  // namespace eco::runtime

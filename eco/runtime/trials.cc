@@ -1,0 +1,277 @@
+#include "eco/runtime/trials.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <sstream>
+
+#include "eco/algo/algorithm.h"
+#include "eco/base/errors.h"
+#include "eco/runtime/abandoned.h"
+
+namespace eco::runtime {
+namespace {
+
+using coll::Collective;
+using sched::Schedule;
+using transport::Status;
+
+constexpr std::string_view kEnd = "end";
+constexpr std::string_view kNative = "native";
+
+void sum_doubles(void*, const void* in, void* inout, std::size_t bytes) {
+  const auto* left = static_cast<const double*>(in);
+  auto* right = static_cast<double*>(inout);
+  for (std::size_t i = 0; i < bytes / sizeof(double); ++i) right[i] = left[i] + right[i];
+}
+
+void combine_tokens(void*, const void* in, void* inout, std::size_t bytes) {
+  const auto* left = static_cast<const unsigned char*>(in);
+  auto* right = static_cast<unsigned char*>(inout);
+  for (std::size_t i = 0; i < bytes; ++i) right[i] = static_cast<unsigned char>(left[i] | right[i]);
+}
+
+// Different at every place and for every rank, and exact in sums: whole numbers far below 2^53.
+double value_at(int rank, std::size_t i) {
+  return static_cast<double>((static_cast<std::size_t>(rank) + i) % 1021);
+}
+std::byte byte_at(std::size_t i) { return static_cast<std::byte>((i * 37 + 11) % 251); }
+
+double quantile(const std::vector<double>& sorted, double q) {
+  const double place = q * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+}  // namespace
+
+std::string Trial::text() const {
+  std::ostringstream out;
+  out << coll::name(problem.collective) << ' ' << problem.n_ranks << ' ' << problem.root << ' '
+      << problem.bytes << ' ' << problem.element_bytes << '\n';
+  for (const auto& candidate : candidates)
+    out << (candidate ? candidate->text() : std::string(kNative)) << '\n';
+  return out.str();
+}
+
+Trial Trial::parse(std::string_view text) {
+  std::istringstream lines{std::string(text)};
+  std::string line;
+  std::getline(lines, line);
+  std::istringstream first{line};
+  Trial trial;
+  std::string collective;
+  first >> collective >> trial.problem.n_ranks >> trial.problem.root >> trial.problem.bytes >>
+      trial.problem.element_bytes;
+  const auto known = coll::collective_from_name(collective);
+  if (!first || !known) throw InvalidArgument("trial: '" + line + "' is not an order");
+  trial.problem.collective = *known;
+  while (std::getline(lines, line)) {
+    if (line == kNative)
+      trial.candidates.emplace_back();
+    else
+      trial.candidates.emplace_back(algo::parse_recipe(line));
+  }
+  return trial;
+}
+
+// This rank's part of a trial.
+struct Trials::Prepared {
+  std::vector<std::optional<Schedule>> schedules;  // nothing: native, or can't be run
+  std::vector<bool> able;                          // on all ranks
+  std::vector<double> values;                      // allreduce: this rank's
+  std::vector<std::byte> output;
+  exec::Buffers buffers;
+  std::optional<std::string> lost;  // what failed in the transport
+};
+
+Trials::Trials(transport::Transport& transport, transport::Native& native, const net::GroupView& view,
+               Clock clock)
+    : transport_(transport),
+      native_(native),
+      view_(view),
+      clock_(std::move(clock)),
+      agreement_(native, transport.rank(), transport.n_ranks()),
+      executor_(std::make_shared<exec::Executor>(transport)) {}
+
+Trials::Prepared Trials::prepare(const Trial& trial) {
+  const coll::CommonProblem& problem = trial.problem;
+  const std::size_t bytes = coll::payload_bytes(problem);
+  Prepared prepared;
+  prepared.output.resize(bytes);
+  if (problem.collective == Collective::allreduce) {
+    for (std::size_t i = 0; i < bytes / sizeof(double); ++i)
+      prepared.values.push_back(value_at(transport_.rank(), i));
+    prepared.buffers.combine.function = sum_doubles;
+  } else if (problem.collective == Collective::barrier) {
+    prepared.values.resize(1);  // the token is its first byte
+    prepared.buffers.combine.function = combine_tokens;
+  }
+  prepared.buffers.input =
+      std::as_bytes(std::span(prepared.values)).first(prepared.values.empty() ? 0 : bytes);
+  prepared.buffers.output = prepared.output;
+  for (const auto& candidate : trial.candidates) {
+    prepared.schedules.emplace_back();
+    prepared.able.push_back(true);
+    if (!candidate) continue;
+    const algo::Algorithm* algorithm = algo::find(candidate->algorithm);
+    if (algo::why_not(*candidate, problem, view_)) {
+      prepared.able.back() = false;
+      continue;
+    }
+    prepared.schedules.back() = algorithm->build(problem, view_, candidate->params, transport_.rank());
+    if (!executor_->reserve(prepared.schedules.back()->scratch_bytes)) prepared.able.back() = false;
+  }
+  return prepared;
+}
+
+double Trials::run_once(const Trial& trial, Prepared& prepared, std::size_t candidate) {
+  const coll::CommonProblem& problem = trial.problem;
+  auto& output = prepared.output;
+  if (problem.collective == Collective::broadcast && problem.root == transport_.rank()) {
+    for (std::size_t i = 0; i < output.size(); ++i) output[i] = byte_at(i);
+  } else {
+    std::fill(output.begin(), output.end(), std::byte{0xff});
+  }
+  native_.barrier();
+  const double start_s = clock_();
+  if (prepared.schedules[candidate]) {
+    // After a failure this rank still meets the others in the native calls, but runs nothing of its own.
+    if (prepared.lost) return 0;
+    // Tags may be the same every time: messages of one tag match in order.
+    if (executor_->run(*prepared.schedules[candidate], prepared.buffers, 0) != Status::ok) {
+      prepared.lost = "a trial of " + trial.candidates[candidate]->text() + " failed on rank " +
+                      std::to_string(transport_.rank());
+      return 0;
+    }
+  } else if (problem.collective == Collective::broadcast) {
+    native_.broadcast(output, problem.root);
+  } else if (problem.collective == Collective::allreduce) {
+    // operator new aligns for doubles.
+    native_.allreduce_sum(prepared.values,
+                          {reinterpret_cast<double*>(output.data()), prepared.values.size()});
+  } else {
+    native_.barrier();
+  }
+  return clock_() - start_s;
+}
+
+void Trials::agree_that_nothing_is_lost(Prepared& prepared) {
+  const auto reason = agreement_.failed([&] {
+    if (prepared.lost) throw TransportError(*prepared.lost);
+  });
+  if (!reason) return;
+  if (prepared.lost) {
+    keep_until_exit(executor_);
+    keep_until_exit(std::make_shared<Prepared>(std::move(prepared)));
+  }
+  throw TransportError(*reason);
+}
+
+bool Trials::result_is_right(const Trial& trial, const Prepared& prepared) const {
+  const auto& output = prepared.output;
+  if (trial.problem.collective == Collective::broadcast) {
+    for (std::size_t i = 0; i < output.size(); ++i) {
+      if (output[i] != byte_at(i)) return false;
+    }
+  } else if (trial.problem.collective == Collective::allreduce) {
+    for (std::size_t i = 0; i < prepared.values.size(); ++i) {
+      double expected = 0;
+      for (int rank = 0; rank < trial.problem.n_ranks; ++rank) expected += value_at(rank, i);
+      double actual = 0;
+      std::memcpy(&actual, output.data() + i * sizeof(double), sizeof(double));
+      if (actual != expected) return false;
+    }
+  }
+  return true;
+}
+
+TrialResult Trials::run(const Trial& trial, const Repetitions& repetitions) {
+  Prepared prepared;
+  const std::size_t n = trial.candidates.size();
+  TrialResult result;
+  result.seconds.resize(n);
+  if (agreement_.failed([&] { prepared = prepare(trial); })) return result;  // not enough memory on some rank
+
+  double round_s = 0;
+  std::vector<std::int64_t> able(n);
+  for (std::size_t c = 0; c < n; ++c) able[c] = prepared.able[c] ? 1 : 0;
+  native_.allreduce_min(able);
+  for (std::size_t c = 0; c < n; ++c) {
+    if (able[c] == 0) continue;
+    round_s += run_once(trial, prepared, c);
+    if (!result_is_right(trial, prepared)) able[c] = 0;
+  }
+  agree_that_nothing_is_lost(prepared);
+  native_.allreduce_min(able);
+
+  round_s = agreement_.largest(round_s);
+  const bool conducts = transport_.rank() == 0;
+  const auto n_rounds =
+      static_cast<std::size_t>(agreement_.share_number(conducts ? repetitions(round_s) : 0));
+  std::vector<double> times(n * n_rounds, 0.0);
+  for (std::size_t round = 0; round < n_rounds; ++round) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t c = (i + round) % n;
+      if (able[c] != 0) times[c * n_rounds + round] = run_once(trial, prepared, c);
+    }
+  }
+  agree_that_nothing_is_lost(prepared);
+  if (!times.empty()) native_.allreduce_max(times);
+  for (std::size_t c = 0; c < n; ++c) {
+    if (able[c] == 0) continue;
+    const auto begin = times.begin() + static_cast<std::ptrdiff_t>(c * n_rounds);
+    result.seconds[c].assign(begin, begin + static_cast<std::ptrdiff_t>(n_rounds));
+  }
+  return result;
+}
+
+TrialResult Trials::order(const Trial& trial, const Repetitions& repetitions) {
+  agreement_.share(trial.text());
+  return run(trial, repetitions);
+}
+
+void Trials::end() { agreement_.share(std::string(kEnd)); }
+
+void Trials::follow() {
+  for (;;) {
+    const std::string order = agreement_.share({});
+    if (order == kEnd) return;
+    run(Trial::parse(order), {});
+  }
+}
+
+plan::Measurement summarize(std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  return {quantile(seconds, 0.5), (quantile(seconds, 0.75) - quantile(seconds, 0.25)) / 2};
+}
+
+plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialLimits& limits) {
+  return [&trials, clock, limits](const coll::CommonProblem& problem,
+                                  const std::vector<const algo::Recipe*>& candidates, double expected_s) {
+    std::vector<std::optional<plan::Measurement>> measured(candidates.size());
+    const auto rounds_left = [&](double round_s) { return (limits.until_s - clock()) / round_s; };
+    // One round is spent before it is known what a round takes.
+    if (rounds_left(std::max(expected_s, 1e-9)) < limits.fewest + 1) return measured;
+    Trial trial{problem, {}};
+    for (const algo::Recipe* candidate : candidates) {
+      trial.candidates.push_back(candidate ? std::optional(*candidate) : std::nullopt);
+    }
+    const TrialResult result = trials.order(trial, [&](double round_s) {
+      const double round = std::max(round_s, 1e-9);
+      if (rounds_left(round) < limits.fewest) return 0;
+      const double wanted = std::clamp(limits.cell_s / round, static_cast<double>(limits.fewest),
+                                       static_cast<double>(limits.most));
+      return static_cast<int>(std::min(wanted, rounds_left(round)));
+    });
+    for (std::size_t c = 0; c < candidates.size(); ++c) {
+      if (!result.seconds[c].empty()) measured[c] = summarize(result.seconds[c]);
+    }
+    return measured;
+  };
+}
+
+}  // namespace eco::runtime

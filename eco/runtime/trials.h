@@ -1,0 +1,94 @@
+// Timing candidates beside the native collective, on the ranks and hosts that will use them.
+//
+// Rank 0 plans and conducts; the others follow its orders until it ends the trials:
+//
+//   if (rank == 0) { TrialConductor conductor(trials, ...); make_plan(..., conductor.measure()); conductor.end(); }
+//   else trials.follow();
+//
+// A trial is one problem and several candidates. Each candidate runs once untimed, with its result checked; then all of
+// them in turn, as often as rank 0's clock allows. Every run begins after a native barrier; its time is the latest
+// rank's. Interleaving lets ambient traffic hit all candidates alike; the median is reported because single delays
+// (a retransmission, a preempted rank) are many times the quantity measured.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "eco/algo/recipe.h"
+#include "eco/coll/problem.h"
+#include "eco/exec/executor.h"
+#include "eco/net/group_view.h"
+#include "eco/plan/planner.h"
+#include "eco/runtime/agreement.h"
+#include "eco/transport/native.h"
+#include "eco/transport/transport.h"
+
+namespace eco::runtime {
+
+using Clock = std::function<double()>;  // seconds, never going back
+
+struct Trial {
+  coll::CommonProblem problem;
+  std::vector<std::optional<algo::Recipe>> candidates;  // nothing: the native collective
+
+  std::string text() const;
+  static Trial parse(std::string_view text);
+};
+
+// Seconds of each candidate's runs; empty where it could not be built, or gave a wrong result.
+struct TrialResult {
+  std::vector<std::vector<double>> seconds;
+};
+
+// How often to repeat, given the seconds that one round of all candidates took untimed; 0: not at all.
+using Repetitions = std::function<int(double round_s)>;
+
+class Trials {
+ public:
+  Trials(transport::Transport& transport, transport::Native& native, const net::GroupView& view, Clock clock);
+
+  // Collective; every rank passes the same trial, `repetitions` counts on rank 0 only. The result is the same on all
+  // ranks. Throws TransportError on every rank that can still be reached if a run failed.
+  TrialResult run(const Trial& trial, const Repetitions& repetitions);
+  // Collective, ranks other than 0: runs what rank 0 orders until it ends.
+  void follow();
+
+  // Collective with follow(): rank 0's side of one order, and the last one.
+  TrialResult order(const Trial& trial, const Repetitions& repetitions);
+  void end();
+
+ private:
+  struct Prepared;
+
+  Prepared prepare(const Trial& trial);
+  // Collective. Seconds on this rank.
+  double run_once(const Trial& trial, Prepared& prepared, std::size_t candidate);
+  void agree_that_nothing_is_lost(Prepared& prepared);
+  bool result_is_right(const Trial& trial, const Prepared& prepared) const;
+
+  transport::Transport& transport_;
+  transport::Native& native_;
+  const net::GroupView& view_;
+  Clock clock_;
+  Agreement agreement_;
+  std::shared_ptr<exec::Executor> executor_;
+};
+
+struct TrialLimits {
+  double until_s = 0;  // by the clock: no new round is begun that would end later; infinity: no limit
+  double cell_s = 0;   // aimed at for one trial
+  int fewest = 3;      // repetitions below which nothing is said
+  int most = 15;
+};
+
+// The planner's Measure, on rank 0.
+plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialLimits& limits);
+
+plan::Measurement summarize(std::vector<double> seconds);
+
+}  // namespace eco::runtime
