@@ -26,17 +26,6 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-std::size_t nearest_size(const std::vector<std::size_t>& sizes, std::size_t wanted) {
-  std::size_t best = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const auto distance = [&](std::size_t k) {
-      return sizes[k] > wanted ? sizes[k] - wanted : wanted - sizes[k];
-    };
-    if (distance(i) < distance(best)) best = i;
-  }
-  return best;
-}
-
 using Chosen = std::function<bool(const net::PairTimes&)>;
 
 // Median over the chosen pairs of the slope between the two largest sizes.
@@ -94,16 +83,55 @@ double latency_of(const net::Network& network, const Chosen& chosen) {
 
 }  // namespace
 
+std::size_t nearest_size(const std::vector<std::size_t>& sizes, std::size_t wanted) {
+  std::size_t best = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto distance = [&](std::size_t k) {
+      return sizes[k] > wanted ? sizes[k] - wanted : wanted - sizes[k];
+    };
+    if (distance(i) < distance(best)) best = i;
+  }
+  return best;
+}
+
+namespace {
+
+net::Partition partition_at(int n_hosts, const std::vector<net::PairTimes>& pairs, std::size_t size) {
+  net::CostMatrix costs(n_hosts);
+  for (const net::PairTimes& pair : pairs) costs.set(pair.a, pair.b, pair.seconds[size]);
+  return net::partition_figure2(costs);
+}
+
+}  // namespace
+
 net::Partition find_subnets(int n_hosts, const std::vector<std::size_t>& sizes,
                             const std::vector<net::PairTimes>& pairs) {
-  const auto costs_at = [&](std::size_t size) {
-    net::CostMatrix costs(n_hosts);
-    for (const net::PairTimes& pair : pairs) costs.set(pair.a, pair.b, pair.seconds[size]);
-    return costs;
-  };
   if (sizes.empty()) return net::partition_figure2(net::CostMatrix(n_hosts));
-  return net::common_refinement({net::partition_figure2(costs_at(nearest_size(sizes, kSmallReference))),
-                                 net::partition_figure2(costs_at(sizes.size() - 1))});
+  return net::common_refinement({partition_at(n_hosts, pairs, nearest_size(sizes, kSmallReference)),
+                                 partition_at(n_hosts, pairs, sizes.size() - 1)});
+}
+
+std::vector<std::size_t> contested_pairs(int n_hosts, const std::vector<std::size_t>& sizes,
+                                         const std::vector<net::PairTimes>& pairs, std::size_t size) {
+  const std::size_t small = nearest_size(sizes, kSmallReference);
+  const std::size_t other = size == small ? sizes.size() - 1 : small;
+  const auto labels = [&](std::size_t at) {
+    std::vector<std::size_t> part_of_host(static_cast<std::size_t>(n_hosts));
+    const net::Partition parts = partition_at(n_hosts, pairs, at);
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      for (const int host : parts[part]) part_of_host[static_cast<std::size_t>(host)] = part;
+    }
+    return part_of_host;
+  };
+  const auto here = labels(size);
+  const auto there = labels(other);
+  std::vector<std::size_t> contested;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const auto a = static_cast<std::size_t>(pairs[i].a);
+    const auto b = static_cast<std::size_t>(pairs[i].b);
+    if (here[a] != here[b] && there[a] == there[b]) contested.push_back(i);
+  }
+  return contested;
 }
 
 void derive_classes(net::Network& network, const net::Partition& subnets) {

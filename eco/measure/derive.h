@@ -24,6 +24,13 @@ namespace eco::measure {
 net::Partition find_subnets(int n_hosts, const std::vector<std::size_t>& sizes,
                             const std::vector<net::PairTimes>& pairs);
 
+// The index of the measured size that is nearest to `wanted`; 0 if there are none.
+std::size_t nearest_size(const std::vector<std::size_t>& sizes, std::size_t wanted);
+
+// Indices of the pairs that Figure 2 parts at this reference size but not at the other one.
+std::vector<std::size_t> contested_pairs(int n_hosts, const std::vector<std::size_t>& sizes,
+                                         const std::vector<net::PairTimes>& pairs, std::size_t size);
+
 // Fills subnets and between of a network that has hosts, sizes and pairs: rates by the pair times' slope, no latency
 // yet, kinds unknown.
 void derive_classes(net::Network& network, const net::Partition& subnets);

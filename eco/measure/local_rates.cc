@@ -9,7 +9,8 @@
 namespace eco::measure {
 namespace {
 
-constexpr std::size_t kElements = 32768;  // 256 KiB of doubles: beyond the first caches, as real messages are
+constexpr std::size_t kElements =
+    262144;  // 2 MiB of doubles: beyond a core's own caches, as large messages are
 constexpr double kBytes = kElements * sizeof(double);
 constexpr int kRepeats = 5;
 

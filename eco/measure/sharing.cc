@@ -58,11 +58,11 @@ std::string SharingTest::what() const {
 }
 
 double slowdown(const net::ConcurrentTest& test) {
-  double worst = 0;
-  for (std::size_t i = 0; i < test.alone_s.size(); ++i) {
-    if (test.alone_s[i] > 0) worst = std::max(worst, test.together_s[i] / test.alone_s[i]);
-  }
-  return worst;
+  const auto longest = [](const std::vector<double>& seconds) {
+    return seconds.empty() ? 0.0 : *std::max_element(seconds.begin(), seconds.end());
+  };
+  const double alone = longest(test.alone_s);
+  return alone > 0 ? longest(test.together_s) / alone : 0;
 }
 
 std::vector<SharingTest> tests_inside(const net::Partition& subnets) {

@@ -35,8 +35,8 @@ struct SharingTest {
   std::string what() const;  // "bus 0"
 };
 
-// How much longer the slowest flow took than alone. A perfect share of n equal flows gives n: whoever came last saw all
-// the others' bytes pass, however unfairly they were served.
+// How much longer all flows together took than the slowest of them alone. A perfect share of n equal flows gives n:
+// whoever came last saw all the others' bytes pass, however unfairly they were served.
 double slowdown(const net::ConcurrentTest& test);
 
 // The tests inside subnets, and those across their borders. `rates` are payload rates between subnets; those across

@@ -5,32 +5,44 @@
 #include <cmath>
 
 #include "eco/base/errors.h"
+#include "eco/measure/derive.h"
 
 namespace eco::measure {
 namespace {
 
 constexpr double kConfirmed = 0.8;
-constexpr int kMostRepeats = 3;
+constexpr int kMostRepeats = 10;
 
 // 8 B shows the latency; 1 KiB and the largest are the partition's reference sizes; 16 KiB lies below the eager limit
 // of every library we know, so that a change of protocol at 64 KiB does not pass for a rate.
 constexpr std::array<std::size_t, 4> kSizes = {8, 1024, 16384, 65536};
 constexpr std::array<std::size_t, 5> kLargeSizes = {65536, 32768, 16384, 8192, 4096};
 
-// At most three trips a visit: one trip at a tenth of its time then pulls the average below 0.8 and is noticed.
-constexpr int kMostTrips = 3;
+// Two trips a visit, if they fit: more would only give a disturbance more chances to raise the average, and one trip at
+// a tenth of its time would pull an average of many less than 20 % down, where nobody notices.
+constexpr int kMostTrips = 2;
 constexpr double kVisitOffline_s = 0.06;
 
-// A size has settled when a whole sweep lowered no label by more than 3 %. Sweeps of small messages are cheap.
-constexpr double kSettled = 0.97;
-constexpr int kMostExtraSweeps = 16;
+// Small messages settle late: a hundred microseconds are easily doubled by whatever else a host does. They are swept
+// until six sweeps in a row lowered no label by more than 2 %. Such sweeps are cheap.
+constexpr double kLowered = 0.98;
+constexpr int kQuietSweeps = 6;
+constexpr int kMostExtraSweeps = 40;
 constexpr std::size_t kSmall = 1024;
+
+// Shares of a budget: what the sweeps may take in all, and the large size within that.
+constexpr double kDeadline = 0.9;
+constexpr double kLargeDeadline = 0.65;
 
 class Sweeper {
  public:
-  Sweeper(int n_hosts, const Ping& ping, const SweepOptions& options) : ping_(ping), options_(options) {
+  Sweeper(int n_hosts, const Ping& ping, const SweepOptions& options)
+      : n_hosts_(n_hosts), ping_(ping), options_(options) {
     for (int a = 0; a < n_hosts; ++a) {
-      for (int b = a + 1; b < n_hosts; ++b) pairs_.push_back({a, b, {}, {}});
+      for (int b = a + 1; b < n_hosts; ++b) {
+        all_.push_back(pairs_.size());
+        pairs_.push_back({a, b, {}, {}});
+      }
     }
     start_s_ = options.clock();
   }
@@ -86,7 +98,6 @@ class Sweeper {
   }
 
   void sweep_offline() {
-    constexpr double kNever = 1e300;
     visit_s_ = kVisitOffline_s;
     for (const std::size_t bytes : kSizes) add_size(bytes);
     const int sweeps = std::max(2, options_.sweeps);
@@ -101,32 +112,55 @@ class Sweeper {
         done += static_cast<double>(sizes_[size]) + 4096;
       }
     }
-    for (std::size_t size = 0; size < sizes_.size() && sizes_[size] <= kSmall; ++size) settle(size);
+    settle_all(kNever);
   }
 
-  void settle(std::size_t size) {
-    bool settled = pairs_.empty();
-    for (int extra = 0; extra < kMostExtraSweeps && !settled; ++extra) {
-      say("pairs, until small messages settle", 1.0);
-      settled = true;
-      for (net::PairTimes& pair : pairs_) {
-        const double before = confirmed_minimum(pair.samples[size]);
-        visit(pair, size);
-        settled = settled && confirmed_minimum(pair.samples[size]) >= kSettled * before;
+  void settle_all(double deadline_s) {
+    if (options_.budget_s <= 0) say("pairs, until small messages settle", 1.0);
+    for (std::size_t size = 0; size < sizes_.size(); ++size) {
+      if (sizes_[size] <= kSmall) {
+        settle(size, deadline_s, [&] { return all_; });
+      }
+    }
+    // Where only one of the reference sizes parts hosts, either the network is like that (a bridge, a slow uplink) or
+    // these very pairs were disturbed: they get more visits.
+    for (const std::size_t size : {nearest_size(sizes_, kSmall), sizes_.size() - 1}) {
+      settle(size, deadline_s, [&] { return parted_only_at(size); });
+    }
+  }
+
+  // Visits the chosen pairs until nothing changes any more.
+  template <class Choose>
+  void settle(std::size_t size, double deadline_s, const Choose& choose) {
+    int quiet = 0;
+    for (int extra = 0; extra < kMostExtraSweeps && quiet < kQuietSweeps; ++extra, ++quiet) {
+      const std::vector<std::size_t> chosen = choose();
+      if (chosen.empty()) return;
+      for (const std::size_t i : chosen) {
+        if (elapsed() > deadline_s) return;
+        const double before = confirmed_minimum(pairs_[i].samples[size]);
+        visit(pairs_[i], size);
+        if (confirmed_minimum(pairs_[i].samples[size]) < kLowered * before) quiet = -1;
       }
     }
   }
 
+  std::vector<std::size_t> parted_only_at(std::size_t size) {
+    std::vector<net::PairTimes> labelled = pairs_;
+    for (net::PairTimes& pair : labelled) {
+      for (const auto& samples : pair.samples) pair.seconds.push_back(confirmed_minimum(samples));
+    }
+    return contested_pairs(n_hosts_, sizes_, labelled, size);
+  }
+
   void sweep_within_budget() {
     const double budget = options_.budget_s;
-    // The large size may take what two sweeps of the small ones leave; a tenth is kept for repeating suspects.
-    const double deadline = 0.9 * budget;
-    visit_s_ = pairs_.empty() ? budget : 0.25 * budget / static_cast<double>(4 * pairs_.size());
+    visit_s_ = pairs_.empty() ? budget : 0.2 * budget / static_cast<double>(4 * pairs_.size());
     for (const std::size_t bytes : {kSizes[0], kSizes[1]}) {
       const std::size_t size = add_size(bytes);
       for (int i = 0; i < 2; ++i) {
         say("pairs, " + std::to_string(bytes) + " B", elapsed() / budget);
-        if (!sweep(size, deadline)) {
+        if (!sweep(size, kDeadline * budget)) {
           throw Unsupported("characterize: two sweeps over " + std::to_string(pairs_.size()) +
                             " pairs of hosts do not" + " fit into " + std::to_string(budget) +
                             " s; measure once with eco characterize, or raise" + " ECO_BUDGET");
@@ -134,17 +168,24 @@ class Sweeper {
       }
     }
     if (pairs_.empty()) return;
+    sweep_largest_that_fits(kLargeDeadline * budget);
+    settle_all(kDeadline * budget);
+  }
+
+  void sweep_largest_that_fits(double deadline_s) {
+    const double small_visit_s = visit_s_;
+    visit_s_ = 0;  // one trip
     for (const std::size_t bytes : kLargeSizes) {
-      if (bytes > kLargeSizes.back() && 2 * sweep_estimate(bytes) > deadline - elapsed()) continue;
+      if (bytes > kLargeSizes.back() && 2 * sweep_estimate(bytes) > deadline_s - elapsed()) continue;
       const std::size_t size = add_size(bytes);
-      say("pairs, " + std::to_string(bytes) + " B", elapsed() / budget);
-      visit_s_ = 0;  // one trip
-      if (sweep(size, deadline) && sweep(size, 1.2 * deadline)) return;
+      say("pairs, " + std::to_string(bytes) + " B", elapsed() / options_.budget_s);
+      if (sweep(size, deadline_s) && sweep(size, kDeadline * options_.budget_s)) break;
       // The estimate was wrong: what came of this size is dropped, a smaller one may still fit.
       sizes_.pop_back();
       for (net::PairTimes& pair : pairs_) pair.samples.pop_back();
-      if (elapsed() > deadline) return;
+      if (elapsed() > deadline_s) break;
     }
+    visit_s_ = small_visit_s;
   }
 
   // Seconds of one sweep of single trips, extrapolated from up to eight pairs spread over all of them. 8 KiB are more
@@ -170,10 +211,14 @@ class Sweeper {
     }
   }
 
+  static constexpr double kNever = 1e300;
+
+  const int n_hosts_;
   const Ping& ping_;
   const SweepOptions& options_;
   std::vector<std::size_t> sizes_;
   std::vector<net::PairTimes> pairs_;
+  std::vector<std::size_t> all_;  // indices into pairs_
   double start_s_ = 0;
   double visit_s_ = 0;
   double probe_s_ = 0;
