@@ -1,9 +1,9 @@
 """`eco lab`: emulated networks.
 
-    eco lab list                                        the shipped networks
-    eco lab show three-subnets                          hosts, segments, rates, bounds
-    eco lab run three-subnets --library mpich -- mpirun -n 8 ./app
-    eco lab check three-subnets                         does this machine carry it?
+eco lab list                                        the shipped networks
+eco lab show three-subnets                          hosts, segments, rates, bounds
+eco lab run three-subnets --library mpich -- mpirun -n 8 ./app
+eco lab check three-subnets                         does this machine carry it?
 """
 
 from __future__ import annotations
@@ -30,15 +30,21 @@ app = typer.Typer(
     help="Emulated heterogeneous networks on this machine: no root needed, nothing left behind.",
 )
 
-NetworkArgument = Annotated[str, typer.Argument(help="a TOML file, or the name of a shipped network", metavar="F.toml")]
+NetworkArgument = Annotated[
+    str, typer.Argument(help="a TOML file, or the name of a shipped network", metavar="F.toml")
+]
 
 
 @app.command("run", context_settings={"ignore_unknown_options": False})
 def run_command(
     network: NetworkArgument,
-    command: Annotated[list[str], typer.Argument(help="what to run on the first rank's host", metavar="-- CMD...")],
+    command: Annotated[
+        list[str], typer.Argument(help="what to run on the first rank's host", metavar="-- CMD...")
+    ],
     library: Annotated[str, typer.Option(help="whose mpirun is first on PATH: openmpi or mpich")] = "openmpi",
-    placement: Annotated[str, typer.Option(help="block, round-robin, shuffled:SEED, or a file of host names")] = "block",
+    placement: Annotated[
+        str, typer.Option(help="block, round-robin, shuffled:SEED, or a file of host names")
+    ] = "block",
     ranks: Annotated[int | None, typer.Option(help="how many ranks there are places for")] = None,
     timeout: Annotated[float | None, typer.Option(help="seconds after which all is killed")] = None,
 ) -> None:
@@ -67,7 +73,9 @@ def run(
 @app.command("check")
 def check_command(
     network: NetworkArgument,
-    json_file: Annotated[Path | None, typer.Option("--json", help="write the measurements here", metavar="F")] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="write the measurements here", metavar="F")
+    ] = None,
     seconds: Annotated[float, typer.Option(help="how long each flow runs")] = 1.0,
 ) -> None:
     """Measure rates, delays and load against the description; exit status 1 if this machine cannot keep up."""
@@ -86,8 +94,8 @@ def check_command(
     console.print(table)
     if not report.passed:
         console.print(
-            "[red]This machine does not carry the network as described:[/] times measured here are partly the machine's. "
-            "Try it when nothing else runs, or lower the rates."
+            "[red]This machine does not carry the network as described:[/] times measured here are partly "
+            "the machine's. Try it when nothing else runs, or lower the rates."
         )
         raise typer.Exit(1)
     console.print(f"Carried. Up in {report.seconds_to_build:.2f} s.")

@@ -226,7 +226,9 @@ class _Bounds:
         nodes += [(j.name, self._rail_of_joint(j.name)) for j in self.description.joints]
         for node, rail in nodes:
             branches = self._branches(node, rail)
-            groups = {b: g for b in branches if (g := [r for r, h in enumerate(self.hosts) if h in branches[b]])}
+            groups = {
+                b: g for b in branches if (g := [r for r, h in enumerate(self.hosts) if h in branches[b]])
+            }
             stranded = [r for r, h in enumerate(self.hosts) if all(h not in b for b in branches.values())]
             if stranded or len(groups) < 2:  # hosts without a NIC on this rail: its cuts do not separate them
                 continue
@@ -318,7 +320,8 @@ class _Bounds:
         return Bound(
             seconds,
             what,
-            f"{n:.0f} bytes ({wire:.0f} on the wire) through {what} at {capacity / 1e6:g} Mbit/s: {_ms(sending)}{around}",
+            f"{n:.0f} bytes ({wire:.0f} on the wire) through {what} at {capacity / 1e6:g} Mbit/s: "
+            f"{_ms(sending)}{around}",
         )
 
     def _around(
@@ -347,14 +350,20 @@ class _Bounds:
         total = 0.0
         for other in range(self.description.n_rails):
             if other != rail:
-                sides = [sum(self.fabric.nic_rate_bit(h, other) for h in {self.hosts[r] for r in x}) for x in (s, t)]
+                sides = [
+                    sum(self.fabric.nic_rate_bit(h, other) for h in {self.hosts[r] for r in x})
+                    for x in (s, t)
+                ]
                 total += min(sides)
         return total
 
     def _other_rails_in_all(self, rail: int) -> float:
         hosts = set(self.hosts)
         return sum(
-            self.fabric.nic_rate_bit(h, other) for other in range(self.description.n_rails) if other != rail for h in hosts
+            self.fabric.nic_rate_bit(h, other)
+            for other in range(self.description.n_rails)
+            if other != rail
+            for h in hosts
         )
 
 

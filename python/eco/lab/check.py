@@ -165,9 +165,17 @@ def _trips(lab: Lab, pair: Pair) -> list[Row]:
         measured = lab.traffic({"do": "trips", "pairs": [ends], "payload_bytes": n, "trips": 30})[0]
         # The first packet of an idle link must take its full time: nothing is free. One microsecond of rounding.
         early, late = measured < expected - 1e-6, measured > expected * 1.02 + TRIP_SLACK_S
-        remark = "too early: not the network described" if early else "too late: the machine cannot keep up" if late else ""
+        remark = (
+            "too early: not the network described"
+            if early
+            else "too late: the machine cannot keep up"
+            if late
+            else ""
+        )
         passed = not remark
-        rows.append(Row(f"one way, {n} bytes, {_name(pair)}", expected * 1e3, measured * 1e3, "ms", passed, remark))
+        rows.append(
+            Row(f"one way, {n} bytes, {_name(pair)}", expected * 1e3, measured * 1e3, "ms", passed, remark)
+        )
     return rows
 
 
@@ -191,25 +199,32 @@ def fair_rates(fabric: Fabric, pairs: list[tuple[str, str]], in_all_bit_per_s: f
 
 
 def _load(lab: Lab, seconds: float) -> tuple[list[Row], dict[str, Any]]:
-    """A ring through all hosts, both ways at once: every link in use, like the pipelines of a large collective."""
+    """A ring through all hosts: every port and uplink in use at once, like the pipelines of a large collective."""
     hosts = [h for h in lab.description.hosts if lab.description.segment_of(h) is not None]
     ring = [(a, hosts[(i + 1) % len(hosts)]) for i, a in enumerate(hosts)]
     wire = fair_rates(lab.fabric, ring, AGGREGATE_BIT_PER_S)
     # A little under the share, acknowledgements paid: what is offered must then arrive.
     share = 0.95 * PAYLOAD_BYTES / (PAYLOAD_BYTES + OVERHEAD_BYTES + ACK_BYTES)
+    offered = [rate * share for rate in wire]
     flows = [
-        {"source": a, "target": b, "target_ip": _ip(lab, b, 0), "payload_bit_per_s": rate * share}
-        for (a, b), rate in zip(ring, wire, strict=True)
+        {"source": a, "target": b, "target_ip": _ip(lab, b, 0), "payload_bit_per_s": rate}
+        for (a, b), rate in zip(ring, offered, strict=True)
     ]
     before = lab.stats()
     measured = lab.traffic({"do": "flows", "flows": flows, "seconds": seconds})
     relay = lab.stats()
-    offered = [f["payload_bit_per_s"] for f in flows]
     passed, remark = _verdict(sum(measured), 0.98 * sum(offered), 1.02 * sum(offered))
     worst = min(m / o for m, o in zip(measured, offered, strict=True))
     rows = [
         Row("load, ring of all hosts", sum(offered) / 1e6, sum(measured) / 1e6, "Mbit/s", passed, remark),
-        Row("load, worst flow of it", 100, worst * 100, "%", worst > 0.95, "" if worst > 0.95 else "falls behind"),
+        Row(
+            "load, worst flow of it",
+            100,
+            worst * 100,
+            "%",
+            worst > 0.95,
+            "" if worst > 0.95 else "falls behind",
+        ),
     ]
     late, late_before = relay["late_us"], before["late_us"]
     frames = max(1, relay["delivered"] - before["delivered"])
@@ -219,6 +234,13 @@ def _load(lab: Lab, seconds: float) -> tuple[list[Row], dict[str, Any]]:
     rows += [
         Row("relay, lateness under load", LATE_AVERAGE_US, average, "us", average < LATE_AVERAGE_US),
         Row("relay, frames over 1 ms late", LATE_SHARE * 100, share_late * 100, "%", share_late < LATE_SHARE),
-        Row("relay, frames lost", 0, lost, "", lost == 0, "" if lost == 0 else "the relay was too late to take them"),
+        Row(
+            "relay, frames lost",
+            0,
+            lost,
+            "",
+            lost == 0,
+            "" if lost == 0 else "the relay was too late to take them",
+        ),
     ]
     return rows, {k: v for k, v in relay.items() if k != "servers"}

@@ -158,7 +158,17 @@ class _Reader:
         return InvalidArgument(f"{self.source}: {where}: {why}; {remedy}")
 
     def description(self, data: dict[str, Any]) -> Description:
-        known = {"name", "about", "ranks_per_host", "queue_bytes", "segment", "joint", "traffic", "expect", "nics"}
+        known = {
+            "name",
+            "about",
+            "ranks_per_host",
+            "queue_bytes",
+            "segment",
+            "joint",
+            "traffic",
+            "expect",
+            "nics",
+        }
         self.only(data, known, "top level")
         name = self.name(data.get("name"), "name")
         segments = self.segments(data.get("segment"))
@@ -167,9 +177,13 @@ class _Reader:
             segments=segments,
             joints=self.joints(data.get("joint", []), {s.name for s in segments}),
             about=self.text(data.get("about", ""), "about"),
-            ranks_per_host=int(self.number(data.get("ranks_per_host", 1), "ranks_per_host", 1, 256, whole=True)),
+            ranks_per_host=int(
+                self.number(data.get("ranks_per_host", 1), "ranks_per_host", 1, 256, whole=True)
+            ),
             queue_bytes=int(
-                self.number(data.get("queue_bytes", DEFAULT_QUEUE_BYTES), "queue_bytes", 1538, 1e9, whole=True)
+                self.number(
+                    data.get("queue_bytes", DEFAULT_QUEUE_BYTES), "queue_bytes", 1538, 1e9, whole=True
+                )
             ),
         )
         if len(d.hosts) > MAX_HOSTS:
@@ -182,15 +196,23 @@ class _Reader:
         nics = data.get("nics", len(rails))
         if nics != len(rails):
             raise self.fail(
-                "nics", f"{nics} NICs, but segments with rails {rails}", "give each segment its rail = 0, 1, ..."
+                "nics",
+                f"{nics} NICs, but segments with rails {rails}",
+                "give each segment its rail = 0, 1, ...",
             )
-        traffic = tuple(self.flow(t, i, d) for i, t in enumerate(self.tables(data.get("traffic", []), "traffic")))
-        return dataclasses.replace(d, traffic=traffic, expected_subnets=self.expected(data.get("expect", {}), d))
+        traffic = tuple(
+            self.flow(t, i, d) for i, t in enumerate(self.tables(data.get("traffic", []), "traffic"))
+        )
+        return dataclasses.replace(
+            d, traffic=traffic, expected_subnets=self.expected(data.get("expect", {}), d)
+        )
 
     def segments(self, raw: Any) -> tuple[Segment, ...]:
         tables = self.tables(raw if raw is not None else [], "segment")
         if not tables:
-            raise self.fail("top level", "no [[segment]]", "describe at least one, with name, kind, rate_mbit, hosts")
+            raise self.fail(
+                "top level", "no [[segment]]", "describe at least one, with name, kind, rate_mbit, hosts"
+            )
         segments: list[Segment] = []
         next_number: dict[int, int] = {}
         for i, t in enumerate(tables):
@@ -206,7 +228,9 @@ class _Reader:
                 twice = sorted(set(hosts) & set(s.hosts))
                 if s.rail == rail and twice:
                     raise self.fail(
-                        where, f"hosts {', '.join(twice)} are on segment {s.name} already", "one NIC is on one segment"
+                        where,
+                        f"hosts {', '.join(twice)} are on segment {s.name} already",
+                        "one NIC is on one segment",
                     )
             segments.append(
                 Segment(
@@ -232,7 +256,9 @@ class _Reader:
         if len(set(names)) != len(names):
             raise self.fail(f"{where}, hosts", f"{list(names)} has a name twice", "name every host once")
         if "localhost" in names:
-            raise self.fail(f"{where}, hosts", "localhost", "every host has that name already; choose another")
+            raise self.fail(
+                f"{where}, hosts", "localhost", "every host has that name already; choose another"
+            )
         return names
 
     def joints(self, raw: Any, segment_names: set[str]) -> tuple[Joint, ...]:
@@ -240,7 +266,9 @@ class _Reader:
         names = [self.name(t.get("name"), f"joint {i + 1}, name") for i, t in enumerate(tables)]
         for name in names:
             if names.count(name) > 1 or name in segment_names:
-                raise self.fail(f"joint {name}", "this name is taken", "segments and joints share their names")
+                raise self.fail(
+                    f"joint {name}", "this name is taken", "segments and joints share their names"
+                )
         joints = []
         for name, t in zip(names, tables, strict=True):
             where = f"joint {name}"
@@ -249,7 +277,9 @@ class _Reader:
             for k, p in enumerate(self.tables(t.get("ports"), f"{where}, ports")):
                 ports.append(self.port(p, f"{where}, port {k + 1}", name, segment_names, set(names)))
             if not ports:
-                raise self.fail(where, "no ports", "list them: ports = [{ segment = ..., rate_mbit = ... }, ...]")
+                raise self.fail(
+                    where, "no ports", "list them: ports = [{ segment = ..., rate_mbit = ... }, ...]"
+                )
             joints.append(
                 Joint(
                     name=name,
@@ -260,15 +290,21 @@ class _Reader:
             )
         return tuple(joints)
 
-    def port(self, p: dict[str, Any], where: str, own: str, segments: set[str], joints: set[str]) -> JointPort:
+    def port(
+        self, p: dict[str, Any], where: str, own: str, segments: set[str], joints: set[str]
+    ) -> JointPort:
         self.only(p, {"segment", "joint", "rate_mbit", "delay_ms"}, where)
         if ("segment" in p) == ("joint" in p):
-            raise self.fail(where, "needs either segment or joint", 'for example { segment = "a", rate_mbit = 40 }')
+            raise self.fail(
+                where, "needs either segment or joint", 'for example { segment = "a", rate_mbit = 40 }'
+            )
         what = "segment" if "segment" in p else "joint"
         to = p[what]
         among = segments if what == "segment" else joints - {own}
         if to not in among:
-            raise self.fail(where, f"no other {what} {to!r}", f"there are: {', '.join(sorted(among)) or 'none'}")
+            raise self.fail(
+                where, f"no other {what} {to!r}", f"there are: {', '.join(sorted(among)) or 'none'}"
+            )
         rate = p.get("rate_mbit")
         if rate is None and what == "joint":
             raise self.fail(where, "no rate_mbit", "a link between joints needs its own rate")
@@ -280,13 +316,19 @@ class _Reader:
 
     def flow(self, t: dict[str, Any], i: int, d: Description) -> Traffic:
         where = f"traffic {i + 1}"
-        self.only(t, {"from", "to", "rate_mbit", "packet_bytes", "kind", "on_ms", "off_ms", "seed", "rail"}, where)
+        self.only(
+            t, {"from", "to", "rate_mbit", "packet_bytes", "kind", "on_ms", "off_ms", "seed", "rail"}, where
+        )
         rail = int(self.number(t.get("rail", 0), f"{where}, rail", 0, 15, whole=True))
         for end in ("from", "to"):
             if t.get(end) not in d.hosts:
-                raise self.fail(f"{where}, {end}", f"no host {t.get(end)!r}", f"there are: {', '.join(d.hosts)}")
+                raise self.fail(
+                    f"{where}, {end}", f"no host {t.get(end)!r}", f"there are: {', '.join(d.hosts)}"
+                )
             if d.segment_of(t[end], rail) is None:
-                raise self.fail(f"{where}, {end}", f"{t[end]} has no NIC on rail {rail}", "choose another rail")
+                raise self.fail(
+                    f"{where}, {end}", f"{t[end]} has no NIC on rail {rail}", "choose another rail"
+                )
         if t["from"] == t["to"]:
             raise self.fail(where, f"from and to are both {t['to']}", "a flow needs two hosts")
         kind = self.choice(t.get("kind", "poisson"), TRAFFIC_KINDS, f"{where}, kind")
@@ -295,7 +337,9 @@ class _Reader:
             source=t["from"],
             target=t["to"],
             rate_mbit=self.number(t.get("rate_mbit"), f"{where}, rate_mbit", 0.001, 100_000),
-            packet_bytes=int(self.number(t.get("packet_bytes", 1514), f"{where}, packet_bytes", 60, 1514, whole=True)),
+            packet_bytes=int(
+                self.number(t.get("packet_bytes", 1514), f"{where}, packet_bytes", 60, 1514, whole=True)
+            ),
             kind=kind,
             on_ms=self.number(t.get("on_ms", 0), f"{where}, on_ms", *on_off),
             off_ms=self.number(t.get("off_ms", 0), f"{where}, off_ms", *on_off),
@@ -321,7 +365,9 @@ class _Reader:
 
     def tables(self, raw: Any, where: str) -> list[dict[str, Any]]:
         if not isinstance(raw, list) or not all(isinstance(t, dict) for t in raw):
-            raise self.fail(where, f"{raw!r} is no list of tables", f"write [[{where}]] or a list of {{ ... }}")
+            raise self.fail(
+                where, f"{raw!r} is no list of tables", f"write [[{where}]] or a list of {{ ... }}"
+            )
         return raw
 
     def only(self, table: dict[str, Any], known: set[str], where: str) -> None:
@@ -331,7 +377,9 @@ class _Reader:
 
     def name(self, raw: Any, where: str) -> str:
         if not isinstance(raw, str) or not _NAME.match(raw):
-            raise self.fail(where, f"{raw!r} is no name", "a letter, then letters, digits, '-', at most 32 in all")
+            raise self.fail(
+                where, f"{raw!r} is no name", "a letter, then letters, digits, '-', at most 32 in all"
+            )
         return raw
 
     def text(self, raw: Any, where: str) -> str:
@@ -351,4 +399,4 @@ class _Reader:
             raise self.fail(where, what, f"give one from {low:g} to {high:g}")
         if not low <= raw <= high:
             raise self.fail(where, f"{raw} is out of range", f"give one from {low:g} to {high:g}")
-        return raw
+        return float(raw)

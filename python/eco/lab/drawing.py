@@ -25,13 +25,17 @@ def tree(description: Description) -> Tree:
         else:
             _add_joint(description, branch, first, "", seen)
     for t in description.traffic:
-        root.add(f"background: {t.source} to {t.target}, {t.rate_mbit:g} Mbit/s, {t.kind}, {t.packet_bytes} B packets")
+        root.add(
+            f"background: {t.source} to {t.target}, {t.rate_mbit:g} Mbit/s, {t.kind}, {t.packet_bytes} B packets"
+        )
     root.add(
         f"{len(description.hosts)} hosts, {description.ranks_per_host} rank(s) each; "
         f"queues of {description.queue_bytes / 1e6:g} MB"
     )
     if description.expected_subnets:
-        root.add("expected subnets: " + "  ".join("{" + ", ".join(s) + "}" for s in description.expected_subnets))
+        root.add(
+            "expected subnets: " + "  ".join("{" + ", ".join(s) + "}" for s in description.expected_subnets)
+        )
     return root
 
 

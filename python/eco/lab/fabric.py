@@ -174,7 +174,10 @@ class Fabric:
                 inward = port.delay_ms + joint.delay_ms
                 far_joint = next((j for j in self.description.joints if j.name == port.to), None)
                 outward = port.delay_ms + (far_joint.delay_ms if far_joint is not None else 0.0)
-                for name, delay_ms in ((f"{port.to}>{joint.name}", inward), (f"{joint.name}>{port.to}", outward)):
+                for name, delay_ms in (
+                    (f"{port.to}>{joint.name}", inward),
+                    (f"{joint.name}>{port.to}", outward),
+                ):
                     if rate_mbit > 0 or delay_ms > 0:
                         self._add(Server(name, rate_mbit * 1e6, delay_ms * 1e-3))
 
@@ -203,10 +206,14 @@ class Fabric:
                 if n == parent:
                     continue
                 if n in seen:
-                    raise self._fail(f"joint {n}", f"a loop through {node}", "there must be one way between two hosts")
+                    raise self._fail(
+                        f"joint {n}", f"a loop through {node}", "there must be one way between two hosts"
+                    )
                 segment = self._segments.get(n)
                 if rail is not None and segment is not None and segment.rail != rail:
-                    raise self._fail(f"segment {n}", f"rail {segment.rail} is joined to rail {rail}", "keep rails apart")
+                    raise self._fail(
+                        f"segment {n}", f"rail {segment.rail} is joined to rail {rail}", "keep rails apart"
+                    )
                 seen.add(n)
                 stack.append((n, node))
         return seen
@@ -246,11 +253,16 @@ class Fabric:
             for k, b in enumerate(self.nics):
                 hops = self.path(a.host, b.host, a.rail) if a.rail == b.rail else None
                 if hops:
-                    words = (f"{h.server}.{h.station}" if self.servers[h.server].is_bus else str(h.server) for h in hops)
+                    words = (
+                        f"{h.server}.{h.station}" if self.servers[h.server].is_bus else str(h.server)
+                        for h in hops
+                    )
                     lines.append(f"path {i} {k} {' '.join(words)}")
         port = {(n.host, n.rail): i for i, n in enumerate(self.nics)}
         for t in self.description.traffic:
             ends = f"{port[t.source, t.rail]} {port[t.target, t.rail]}"
             on_off = f"{round(t.on_ms * 1e6)} {round(t.off_ms * 1e6)}"
-            lines.append(f"traffic {ends} {t.rate_mbit * 1e6:.0f} {t.packet_bytes} {t.kind} {on_off} {t.seed}")
+            lines.append(
+                f"traffic {ends} {t.rate_mbit * 1e6:.0f} {t.packet_bytes} {t.kind} {on_off} {t.seed}"
+            )
         return "\n".join(lines) + "\n"

@@ -20,13 +20,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-
 from eco.errors import EcoError, InvalidArgument, Timeout, Unsupported
 from eco.lab import launch
 from eco.lab.description import Description, load
 from eco.lab.fabric import Fabric
 from eco.lab.placement import place
-from eco.paths import cache_dir, native_dir, native_file
+from eco.paths import cache_dir, library_dir, native_dir, native_file
+
+# A full ethernet frame, and what surrounds it on the wire.
+FRAME_BYTES, FRAME_OVERHEAD_BYTES = 1514, 24
 
 MEDIUM = "eco-relay (user-space store-and-forward; every packet serialised on every link it crosses)"
 
@@ -90,7 +92,9 @@ class Lab:
             self._process.wait()
         self._process = None
 
-    def use(self, library: str | None = None, placement: str | None = None, n_ranks: int | None = None) -> None:
+    def use(
+        self, library: str | None = None, placement: str | None = None, n_ranks: int | None = None
+    ) -> None:
         """Change library or placement of the commands that follow; the network stays up."""
         self.library = library or self.library
         self.placement = placement or self.placement
@@ -176,7 +180,7 @@ class Lab:
             self.description,
             self.hosts_of_ranks,
             self.library,
-            launch.library_dir(self.library),
+            library_dir(self.library),
             native_dir(),
             cache_dir(),
             os.environ.get("PATH", os.defpath),
@@ -185,7 +189,9 @@ class Lab:
     def _network(self) -> dict[str, Any]:
         relay = native_file("eco-relay")
         lines = ["127.0.0.1 localhost", *(f"{n.ip} {n.host}" for n in self.fabric.nics if n.rail == 0)]
-        nics = [{**dataclasses.asdict(n), "back_pressure": self._tbf(n.host, n.rail)} for n in self.fabric.nics]
+        nics = [
+            {**dataclasses.asdict(n), "back_pressure": self._tbf(n.host, n.rail)} for n in self.fabric.nics
+        ]
         return {
             "hosts": self.description.hosts,
             "nics": nics,
@@ -195,14 +201,15 @@ class Lab:
         }
 
     def _tbf(self, host: str, rail: int) -> dict[str, Any] | None:
-        """A token bucket at the NIC's rate, so that TCP feels its own NIC's queue.
+        """A token bucket at the NIC's rate, so that TCP feels its own NIC's queue and does not flood it.
 
         It shapes nothing that is measured: the relay serialises behind it, and its burst only lets it catch
-        up when the kernel's timer is late.
+        up when the kernel's timer is late. It counts frames without what surrounds them on a wire, so its rate
+        is less by that share; otherwise the queue that it should prevent would grow in the relay.
         """
-        if not self._back_pressure:
+        rate_bytes = self.fabric.nic_rate_bit(host, rail) / 8 * FRAME_BYTES / (FRAME_BYTES + FRAME_OVERHEAD_BYTES)
+        if not self._back_pressure or rate_bytes >= 2**32:  # the kernel's field; no relay carries that anyway
             return None
-        rate_bytes = self.fabric.nic_rate_bit(host, rail) / 8
         return {"rate": int(rate_bytes), "burst": max(16_000, int(rate_bytes * 0.001)), "limit": 4_000_000}
 
     def _send_files(self) -> None:
@@ -216,7 +223,7 @@ class Lab:
                 f"lab {self.description.name} has no host {host!r}; its hosts are {', '.join(self.description.hosts)}"
             )
         # Changing the mount namespace forgets the working directory, hence env -C.
-        return [*self._into_lab(), *launch.enter_host(host), "env", "-C", os.getcwd()]
+        return [*self._into_lab(), *launch.enter_host(host), "env", "-C", str(Path.cwd())]
 
     def _into_lab(self) -> list[str]:
         user = [] if os.geteuid() == 0 else ["-U", "--preserve-credentials"]
@@ -225,7 +232,8 @@ class Lab:
     def _ask(self, order: dict[str, Any]) -> dict[str, Any]:
         if self._process is None:
             raise InvalidArgument(f"lab {self.description.name} is not up; use it in a with statement")
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         try:
             self._process.stdin.write(json.dumps(order).encode() + b"\n")
             self._process.stdin.flush()
@@ -243,7 +251,8 @@ class Lab:
         return answer
 
     def _last_words(self) -> str:
-        assert self._process is not None and self._process.stderr is not None
+        assert self._process is not None
+        assert self._process.stderr is not None
         self._process.kill()
         return self._process.stderr.read().decode(errors="replace").strip()[-500:] or "no message"
 

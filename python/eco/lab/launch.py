@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-import sys
 from pathlib import Path
 
 from eco.errors import InvalidArgument
@@ -32,11 +31,6 @@ class Launch:
     environment: dict[str, str]
     files: dict[str, str]  # below STATE_DIR
     programs: tuple[str, ...]  # those of them that are executable
-
-
-def library_dir(library: str) -> Path:
-    """The virtual environment that holds an MPI library: beside the one that this Python runs in."""
-    return Path(sys.prefix) / "mpi" / library
 
 
 def enter_host(host: str) -> list[str]:
@@ -89,7 +83,10 @@ def prepare(
     }
     return Launch(
         environment=environment,
-        files={AGENT.name: _agent({**everywhere, "PATH": environment["PATH"]}, digest), HOST_LIST.name: host_list + "\n"},
+        files={
+            AGENT.name: _agent({**everywhere, "PATH": environment["PATH"]}, digest),
+            HOST_LIST.name: host_list + "\n",
+        },
         programs=(AGENT.name,),
     )
 

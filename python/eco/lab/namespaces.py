@@ -30,12 +30,18 @@ def _check(result: int, what: str) -> None:
 
 def bind_mount(source: str | Path, target: str | Path) -> None:
     """Make `source` visible at `target` too."""
-    _check(_libc.mount(str(source).encode(), str(target).encode(), None, _MS_BIND, None), f"bind mount on {target}")
+    _check(
+        _libc.mount(str(source).encode(), str(target).encode(), None, _MS_BIND, None),
+        f"bind mount on {target}",
+    )
 
 
 def mount_tmpfs(target: str | Path, size: str) -> None:
     """Mount an empty memory file system."""
-    _check(_libc.mount(b"tmpfs", str(target).encode(), b"tmpfs", 0, f"size={size}".encode()), f"tmpfs on {target}")
+    _check(
+        _libc.mount(b"tmpfs", str(target).encode(), b"tmpfs", 0, f"size={size}".encode()),
+        f"tmpfs on {target}",
+    )
 
 
 def make_host(name: str) -> int:

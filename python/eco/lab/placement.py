@@ -29,7 +29,9 @@ def place(description: Description, placement: str = "block", n_ranks: int | Non
         try:
             seed = int(rest or "1")
         except ValueError:
-            raise InvalidArgument(f"placement {placement!r}: the seed is no whole number; write shuffled:1") from None
+            raise InvalidArgument(
+                f"placement {placement!r}: the seed is no whole number; write shuffled:1"
+            ) from None
         random.Random(seed).shuffle(slots)
     elif placement != "block":
         return _from_file(description, placement, n_ranks)

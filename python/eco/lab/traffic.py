@@ -81,7 +81,9 @@ class Flow:
 
 def run_flows(order: dict[str, Any]) -> list[float]:
     """The payload rate of each flow, all at once, leaving out how they start."""
-    flows = [Flow(f["source"], f["target"], f["target_ip"], f.get("payload_bit_per_s")) for f in order["flows"]]
+    flows = [
+        Flow(f["source"], f["target"], f["target_ip"], f.get("payload_bit_per_s")) for f in order["flows"]
+    ]
     start = time.monotonic() + 0.05
     end = start + order["seconds"]
     threads = [threading.Thread(target=f.receive) for f in flows]

@@ -1,0 +1,88 @@
+"""Plain mpirun inside a lab: every rank on the host that the placement says, under both libraries."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from eco.errors import InvalidArgument
+from eco.lab import Lab, load
+
+pytestmark = [pytest.mark.lab, pytest.mark.mpi]
+
+HELLO = """
+import json, os, socket
+from mpi4py import MPI
+facts = [socket.gethostname(), os.environ["ECO_HOST_ID"], os.environ["ECO_CACHE_DIR"], os.environ.get("LD_PRELOAD", "")]
+everybody = MPI.COMM_WORLD.gather(facts, 0)
+if MPI.COMM_WORLD.rank == 0:
+    print(json.dumps(everybody))
+"""
+
+
+def hello(lab: Lab, tmp_path: Path, n: int) -> list[list[str]]:
+    program = tmp_path / "hello.py"
+    program.write_text(HELLO)
+    done = lab.run(["mpirun", "-n", str(n), "python", str(program)], timeout=60, capture=True)
+    assert done.returncode == 0, done.stderr
+    assert "setpgid" not in done.stderr
+    answer: list[list[str]] = json.loads(done.stdout)
+    return answer
+
+
+@pytest.mark.parametrize("library", ["openmpi", "mpich"])
+def test_ranks_are_where_the_placement_says(library: str, tmp_path: Path) -> None:
+    with Lab(load("three-subnets"), library=library) as lab:
+        for placement in ("block", "round-robin", "shuffled:1"):
+            lab.use(placement=placement)
+            facts = hello(lab, tmp_path, 8)
+            assert [f[0] for f in facts] == [lab.host_of_rank(r) for r in range(8)]
+            digest = lab.description.digest()
+            for host, host_id, cache, preload in facts:
+                assert host_id == f"{digest}/{host}"
+                assert cache.endswith(f"lab/{digest}")
+                assert "libeco-idle.so" in preload
+
+
+@pytest.mark.parametrize("library", ["openmpi", "mpich"])
+def test_several_ranks_a_host_and_fewer_than_there_is_room_for(library: str, tmp_path: Path) -> None:
+    with Lab(load("tiny"), library=library, n_ranks=8) as lab:
+        assert [f[0] for f in hello(lab, tmp_path, 8)] == ["h1", "h2", "h3", "h4"] * 2
+        lab.use(n_ranks=4)
+        assert [f[0] for f in hello(lab, tmp_path, 3)] == ["h1", "h2", "h3"]
+
+
+@pytest.mark.parametrize("library", ["openmpi", "mpich"])
+def test_nothing_goes_by_shared_memory(library: str, tmp_path: Path) -> None:
+    # 64 KiB to another host and back must pass the 10 Mbit/s bus: in memory it would take a thousandth of that.
+    program = tmp_path / "p.py"
+    program.write_text(
+        "import time\nfrom mpi4py import MPI\nc = MPI.COMM_WORLD\nb = bytearray(65536)\n"
+        "best = 9\n"
+        "for _ in range(5):\n"
+        "    c.Barrier(); t = time.monotonic()\n"
+        "    if c.rank == 2: c.Send(b, 3); c.Recv(b, 3); best = min(best, time.monotonic() - t)\n"
+        "    if c.rank == 3: c.Recv(b, 2); c.Send(b, 2)\n"
+        "if c.rank == 2: print(best)\n"
+    )
+    with Lab(load("tiny"), library=library) as lab:
+        done = lab.run(["mpirun", "-n", "4", "python", str(program)], timeout=60, capture=True)
+    assert done.returncode == 0, done.stderr
+    floor = 2 * (65536 + 46 * 90) * 8 / 10e6
+    assert floor <= float(done.stdout) < 1.5 * floor
+
+
+@pytest.mark.parametrize("library", ["openmpi", "mpich"])
+def test_the_exit_status_of_a_failing_job(library: str) -> None:
+    with Lab(load("tiny"), library=library) as lab:
+        program = "from mpi4py import MPI; MPI.COMM_WORLD.Barrier(); raise SystemExit(3)"
+        assert (
+            lab.run(["mpirun", "-n", "4", "python", "-c", program], timeout=60, capture=True).returncode != 0
+        )
+
+
+def test_an_unknown_library_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match="openmpi, mpich"):
+        Lab(load("tiny"), library="lam")

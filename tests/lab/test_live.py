@@ -1,0 +1,278 @@
+"""The emulated network as it really runs: built, timed, gone again."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from eco.errors import InvalidArgument, Timeout
+from eco.lab import Lab, load, parse
+from eco.lab.check import Pair, check, fair_rates, pair_classes
+from eco.lab.fabric import Fabric
+from eco.paths import native_file
+
+pytestmark = pytest.mark.lab
+
+# Waking a process on a busy machine; the shortest of many trips is compared.
+SLACK_S = 400e-6
+
+
+def trip_s(lab: Lab, source: str, target: str, payload: int, trips: int = 30) -> float:
+    ip = {n.host: n.ip for n in lab.fabric.nics}
+    pair = {"source": source, "target": target, "source_ip": ip[source], "target_ip": ip[target]}
+    return lab.traffic({"do": "trips", "pairs": [pair], "payload_bytes": payload, "trips": trips})[0]
+
+
+def rates_mbit(lab: Lab, pairs: list[tuple[str, str]], seconds: float = 0.6) -> list[float]:
+    ip = {n.host: n.ip for n in lab.fabric.nics}
+    flows = [{"source": a, "target": b, "target_ip": ip[b]} for a, b in pairs]
+    return [r / 1e6 for r in lab.traffic({"do": "flows", "flows": flows, "seconds": seconds})]
+
+
+def test_comes_up_fast_and_names_its_hosts() -> None:
+    with Lab(load("tiny")) as lab:
+        assert lab.seconds_to_build < 1.0
+        done = lab.run(["sh", "-c", "hostname; cat /etc/hosts; echo $ECO_LAB $ECO_HOST_ID"], capture=True)
+        words = done.stdout.split()
+        assert words[0] == "h1"
+        assert {"h1", "h2", "h3", "h4", "tiny"} <= set(words)
+        assert words[-1] == f"{lab.description.digest()}/h1"
+        assert lab.run(["hostname"], capture=True, host="h3").stdout == "h3\n"
+
+
+def test_the_identity_survives_a_new_bring_up_and_differs_between_networks() -> None:
+    ids = []
+    for name in ("tiny", "tiny", "one-switch"):
+        with Lab(load(name)) as lab:
+            ids.append(lab.run(["sh", "-c", "echo $ECO_HOST_ID $ECO_CACHE_DIR"], capture=True).stdout)
+    assert ids[0] == ids[1] != ids[2]
+
+
+def test_keeps_directory_and_exit_status_and_passes_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Lab(load("tiny")) as lab:
+        done = lab.run(["sh", "-c", "pwd; echo $MINE; exit 7"], capture=True, env={"MINE": "yes"})
+    assert (done.returncode, done.stdout) == (7, f"{tmp_path}\nyes\n")
+
+
+def test_vanishes_with_everything_in_it() -> None:
+    with Lab(load("tiny")) as lab:
+        left = lab.start(["sleep", "1000"], "h2")
+        inside = lab._inside_pid
+        relay = int(Path(f"/proc/{inside}/task/{inside}/children").read_text().split()[0])
+        assert Path(f"/proc/{relay}/comm").read_text() == "eco-relay\n"
+    assert left.wait(timeout=10) != 0
+    assert not Path(f"/proc/{relay}").exists()
+    assert not Path("/run/netns/h1").exists()
+    with pytest.raises(InvalidArgument, match="not up"):
+        lab.run(["true"])
+
+
+def test_a_timeout_kills_what_was_started_on_any_host() -> None:
+    with Lab(load("tiny")) as lab:
+        left = lab.start(["sleep", "1000"], "h2")
+        begin = time.monotonic()
+        with pytest.raises(Timeout, match=r"no end after 0\.5 s"):
+            lab.run(["sh", "-c", "echo started; sleep 1000"], timeout=0.5, capture=True)
+        assert time.monotonic() - begin < 10
+        assert left.wait(timeout=10) != 0
+        assert lab.run(["true"]).returncode == 0  # the network is still there
+
+
+def test_times_are_those_of_store_and_forward() -> None:
+    # 32 and 1472 bytes of UDP are 98 and 1538 on the wire.
+    # h1 to h3: a port at 100, a link at 20 with the bridge's 0.1 ms, a bus at 10 Mbit/s.
+    with Lab(load("tiny")) as lab:
+        for payload, wire in ((32, 98), (1472, 1538)):
+            bits = wire * 8
+            for target, expected in (
+                ("h2", bits / 100e6 * 2),
+                ("h3", bits / 100e6 + bits / 20e6 + 100e-6 + bits / 10e6),
+            ):
+                measured = trip_s(lab, "h1", target, payload)
+                assert expected - 1e-6 <= measured <= expected + SLACK_S
+
+
+def test_no_packet_of_a_bus_is_free() -> None:
+    # Two full packets back to back on an idle bus at 10 Mbit/s, 1.2304 ms each: the first takes its time too.
+    program = """
+import socket, sys, time
+from eco.lab.traffic import _in_host
+def udp(ip):
+    def make():
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind((ip, 0)); s.settimeout(5); return s
+    return make
+out, into = _in_host("h3", udp("10.77.0.3")), _in_host("h4", udp("10.77.0.4"))
+best = [9.0, 9.0]
+for _ in range(20):
+    time.sleep(0.01)
+    begin = time.monotonic()
+    for _ in range(2): out.sendto(bytes(1472), into.getsockname())
+    for i in range(2):
+        into.recv(2048); best[i] = min(best[i], time.monotonic() - begin)
+print(*best)
+"""
+    with Lab(load("tiny")) as lab:
+        done = subprocess.run(
+            [*lab._into_lab(), sys.executable, "-c", program], capture_output=True, text=True, check=True
+        )
+    first, second = map(float, done.stdout.split())
+    one = 1538 * 8 / 10e6
+    assert one - 1e-6 <= first <= one + SLACK_S
+    assert 2 * one - 1e-6 <= second <= 2 * one + SLACK_S
+
+
+def test_rates_and_how_a_bus_is_shared() -> None:
+    with Lab(load("tiny")) as lab:
+        assert rates_mbit(lab, [("h1", "h2")])[0] == pytest.approx(100 * 1448 / 1538, rel=0.06)
+        assert rates_mbit(lab, [("h3", "h4")])[0] == pytest.approx(10 * 1448 / 1583, rel=0.06)
+        # Half duplex: both directions together get what one got, and a fair half each.
+        both = rates_mbit(lab, [("h3", "h4"), ("h4", "h3")], 1.5)
+        assert sum(both) == pytest.approx(10 * 1448 / 1583, rel=0.08)
+        assert min(both) > 0.35 * sum(both)
+
+
+def test_full_duplex_ports_do_not_share() -> None:
+    with Lab(load("tiny")) as lab:
+        for rate in rates_mbit(lab, [("h1", "h2"), ("h2", "h1")], 1.0):
+            assert rate > 0.85 * 100 * 1448 / 1583
+
+
+def test_renamed_hosts_and_other_rates_take_effect() -> None:
+    text = """
+name = "other"
+[[segment]]
+name = "a"
+rate_mbit = 40
+delay_us = 3000
+hosts = ["anna", "bert"]
+"""
+    with Lab(parse(text)) as lab:
+        assert lab.run(["hostname"], capture=True).stdout == "anna\n"
+        assert 3e-3 <= trip_s(lab, "anna", "bert", 32) <= 3e-3 + SLACK_S
+        assert rates_mbit(lab, [("anna", "bert")], 1.0)[0] == pytest.approx(40 * 1448 / 1538, rel=0.06)
+
+
+def test_rails_are_separate_networks() -> None:
+    text = """
+name = "rails"
+nics = 2
+[[segment]]
+name = "a"
+rate_mbit = 40
+hosts = 2
+[[segment]]
+name = "b"
+rate_mbit = 20
+hosts = 2
+rail = 1
+"""
+    with Lab(parse(text)) as lab:
+        names = lab.run(["ls", "/sys/class/net"], capture=True, host="h2")
+        assert names.returncode == 0
+        ip = {(n.host, n.rail): n.ip for n in lab.fabric.nics}
+        flows = [{"source": "h1", "target": "h2", "target_ip": ip["h2", rail]} for rail in (0, 1)]
+        rates = lab.traffic({"do": "flows", "flows": flows, "seconds": 0.8})
+    assert rates[0] == pytest.approx(40e6 * 1448 / 1538, rel=0.06)
+    assert rates[1] == pytest.approx(20e6 * 1448 / 1538, rel=0.06)
+
+
+def test_background_traffic_takes_its_share() -> None:
+    # A bus serves its stations in turn, so a station that asks for 4 of 10 Mbit/s gets them, and TCP the rest.
+    busy = parse(
+        'name="x"\n[[segment]]\nname="a"\nkind="bus"\nrate_mbit=10\nhosts=4\n'
+        '[[traffic]]\nfrom="h3"\nto="h4"\nrate_mbit=4\nkind="cbr"\n'
+    )
+    with Lab(busy) as lab:
+        before = lab.stats()
+        rate = rates_mbit(lab, [("h1", "h2")], 1.5)[0]
+        after = lab.stats()
+    assert rate == pytest.approx(6 * 1448 / 1583, rel=0.06)
+    seconds = after["wall_s"] - before["wall_s"]
+    assert after["servers"][0]["wire_bytes"] - before["servers"][0]["wire_bytes"] > 0.4 * 10e6 / 8 * seconds
+
+
+def test_a_short_queue_loses_packets_and_says_so() -> None:
+    text = 'name="x"\nqueue_bytes=8000\n[[segment]]\nname="a"\nrate_mbit=20\nhosts=2\n[[segment]]\nname="b"\n'
+    text += 'rate_mbit=20\nhosts=2\n[[joint]]\nname="r"\nports=[{segment="a",rate_mbit=2},{segment="b"}]\n'
+    with Lab(parse(text)) as lab:
+        rate = rates_mbit(lab, [("h1", "h3")], 1.5)[0]
+        drops = {s["name"]: s["drops"] for s in lab.stats()["servers"]}
+    assert drops["a>r"] > 0
+    assert drops["r>b"] == 0
+    assert rate <= 2 * 1448 / 1538 * 1.02
+
+
+def test_check_passes_or_names_what_is_too_slow() -> None:
+    report = check(load("tiny"), seconds=0.5)
+    kinds = {r.what.split(",")[0] for r in report.rows}
+    assert kinds == {"rate", "one way", "load", "relay"}
+    assert all(r.remark for r in report.rows if not r.passed and r.unit != "us" and r.unit != "%")
+    json.dumps(report.to_dict())
+    # Rates far below what any machine carries must be met.
+    assert all(r.passed for r in report.rows if r.what.startswith("rate"))
+
+
+def test_check_notices_a_machine_that_cannot_keep_up() -> None:
+    fast = parse('name="x"\n[[segment]]\nname="a"\nrate_mbit=50000\nhosts=2\n')
+    report = check(fast, seconds=0.3)
+    assert not report.passed
+    assert any("cannot keep up" in r.remark for r in report.rows)
+
+
+def test_pairs_alike_are_measured_once() -> None:
+    classes = pair_classes(Fabric(load("three-subnets")))
+    assert classes == [Pair("h1", "h2", 0, 14), Pair("h1", "h4", 0, 42)]
+
+
+def test_fair_rates_fill_the_worst_link_first() -> None:
+    fabric = Fabric(load("three-subnets"))
+    # Two flows out of one subnet share its uplink; a third inside gets what is left of the port.
+    rates = fair_rates(fabric, [("h1", "h4"), ("h2", "h7"), ("h1", "h3")], 1e12)
+    assert rates == pytest.approx([20e6, 20e6, 180e6])
+    assert sum(fair_rates(fabric, [("h1", "h3"), ("h4", "h5")], 100e6)) == pytest.approx(100e6)
+
+
+def test_an_ordinary_user_can_do_it() -> None:
+    if os.geteuid() == 0:
+        # Without rights of its own, but still able to read this checkout: another user in a namespace.
+        prefix = ["unshare", "-U", "--map-user=1000", "--map-group=1000"]
+        if subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode != 0:
+            pytest.skip("this kernel makes no user namespaces")
+    else:
+        prefix = []
+    program = (
+        "import os; from eco.lab import Lab, load\n"
+        "assert os.geteuid() != 0\n"
+        "with Lab(load('tiny')) as lab: print(lab.run(['hostname'], capture=True, host='h3').stdout)"
+    )
+    done = subprocess.run(
+        [*prefix, sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.strip() == "h3", done.stderr
+
+
+def test_an_unknown_host_is_refused() -> None:
+    with Lab(load("tiny")) as lab, pytest.raises(InvalidArgument, match="no host 'h9'"):
+        lab.run(["true"], host="h9")
+
+
+def test_the_relay_refuses_bad_orders(tmp_path: Path) -> None:
+    config = tmp_path / "c"
+    config.write_text("eco-relay 1\nserver a fifo 1 0 9 1\n")
+    done = subprocess.run(
+        [native_file("eco-relay"), str(config), str(tmp_path / "s")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "line 2" in done.stderr
