@@ -124,8 +124,8 @@ class LabPlace(Place):
             return Ended(ended.returncode, ended.stdout, ended.stderr)
         # The lab hands over output at the end only; a file in between lets it be watched.
         with (
-            tempfile.TemporaryDirectory(prefix="eco-") as name,
-            _followed(Path(name) / "stderr", watch) as errors,
+            scratch("stderr") as folder,
+            _followed(folder / "stderr", watch) as errors,
         ):
             script = 'exec "$@" 2>"$0"'
             ended = self.lab.run(["sh", "-c", script, str(errors), *command], timeout=timeout_s, capture=True)

@@ -141,6 +141,11 @@ def is_launcher(word: str) -> bool:
     return any(re.fullmatch(re.escape(c) + r"([.-].*)?", Path(word).name) for c in known_commands())
 
 
+def of_library(library: str) -> Launcher:
+    """The newest family that starts this library's programs, for launchers that need not be asked (the lab's)."""
+    return [found for found in launchers() if found.library == library][-1]
+
+
 def recognise(version_text: str) -> Launcher | None:
     """The family of a launcher by what it prints for --version."""
     for launcher in launchers():

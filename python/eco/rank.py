@@ -14,6 +14,8 @@ from eco.errors import CorruptFile
 from eco.report.records import read_json
 
 BENCH_SCHEMA = ("eco.rank.bench", 1)
+#: eco-rank ends with this where a collective gave a wrong result; its file says which.
+WRONG_RESULT = 3
 REPORT_SCHEMA = ("eco.report", 1)
 
 
@@ -36,6 +38,7 @@ class TimedLaunch:
     hosts: tuple[str, ...]  # of every rank
     library: str
     clock: str
+    preloaded: bool  # ECO's preload was in the process
     cells: tuple[TimedCell, ...]
 
 
@@ -54,7 +57,12 @@ def read_bench(path: Path) -> TimedLaunch:
             for cell in document["cells"]
         )
         return TimedLaunch(
-            int(document["ranks"]), tuple(document["hosts"]), document["library"], document["clock"], cells
+            int(document["ranks"]),
+            tuple(document["hosts"]),
+            document["library"],
+            document["clock"],
+            bool(document["preloaded"]),
+            cells,
         )
     except (KeyError, TypeError, ValueError) as error:
         raise CorruptFile(f"{path}: {error!r} in a file of eco-rank of another version") from error

@@ -57,7 +57,8 @@ elif words[0] == "bench":
               "algorithm": "native" if stock else op + "/subnets", "correct": mode != "wrong"}}
              for op in value("--ops").split(",") for size in value("--sizes").split(",")]
     text = json.dumps({{"schema": "eco.rank.bench", "version": 1, "ranks": 8, "hosts": ["h"] * 8,
-                       "library": "Open MPI 5.0.11", "clock": "CLOCK_MONOTONIC", "cells": cells}})
+                       "library": "Open MPI 5.0.11", "clock": "CLOCK_MONOTONIC",
+                       "preloaded": not stock and mode != "naked", "cells": cells}})
 else:
     text = "{{}}"
 with open(value("--out"), "w") as file:

@@ -72,6 +72,12 @@ def test_wrong_results_are_an_error(fakes: Any, monkeypatch: pytest.MonkeyPatch)
         bench_launcher(["mpirun"], None, options(tune=False), False, quiet())
 
 
+def test_a_launch_without_the_preload_is_no_eco_launch(fakes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_RANK", "naked")
+    with pytest.raises(EcoError, match="preload was not there"):
+        bench_launcher(["mpirun"], None, options(tune=False), False, quiet())
+
+
 def test_a_time_below_the_bound_fails_the_run(fakes: Any) -> None:
     place = jobs.LauncherPlace(launch.parse_prefix(["mpirun"]))
 

@@ -18,6 +18,7 @@ from eco.bench import BenchOptions, Outcome, bench_lab, bench_launcher
 from eco.errors import EcoError, InvalidArgument
 from eco.lab import load
 from eco.report import picture, table
+from eco.report.progress import make_console
 from eco.report.records import DEFAULT_SIZES, parse_ops, parse_sizes
 
 
@@ -63,7 +64,7 @@ def bench(
     min_reps: Annotated[int, typer.Option(help="timed calls of a cell in a launch, at least")] = 5,
     max_seconds: Annotated[
         float, typer.Option(help="seconds for a cell in a launch, beyond --min-reps")
-    ] = 4.0,
+    ] = 1.0,
     json: Annotated[Path | None, typer.Option(help="write records and samples")] = None,
     picture: Annotated[Path | None, typer.Option(help="write F.html or F.svg")] = None,
     no_tune: Annotated[
@@ -80,7 +81,7 @@ def bench(
     Exits with 1 where a time is below the bound of the emulated network, or, with --suspects, where ECO is
     slower.
     """
-    console = Console(soft_wrap=False)
+    console = make_console()
     options = BenchOptions(
         parse_ops(ops),
         parse_sizes(sizes),

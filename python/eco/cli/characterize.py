@@ -17,7 +17,7 @@ from rich.console import Console
 
 from eco import jobs, launch
 from eco.errors import EcoError, InvalidArgument
-from eco.report.progress import rank_progress
+from eco.report.progress import make_console, rank_progress
 from eco.report.records import read_json
 
 NETWORK_SCHEMA = ("eco.network", 1)
@@ -95,7 +95,7 @@ def characterize(
     """
     if budget is not None and budget <= 0:
         raise InvalidArgument(f"--budget {budget:g}: expected seconds above 0")
-    console = Console()
+    console = make_console()
     network = characterize_words(command, output, library, budget, timeout, console)
     where = f"written to {output} and remembered" if output else "remembered"
     shown = f"; see it with: eco show {output}" if output else ""

@@ -23,6 +23,7 @@ from rich.table import Table
 from eco import jobs, launch, rank, stats
 from eco.cli.run import NETWORK_SCHEMA, PLAN_SCHEMA, RunOptions, parse_settings, settings_of, why_unusable
 from eco.errors import CorruptFile, EcoError, InvalidArgument
+from eco.report.progress import make_console
 from eco.report.records import seconds_text, write_json
 
 SCHEMA, VERSION = "eco.compare", 1
@@ -162,6 +163,11 @@ def _launch(
         return ProgramLaunch(mode, order, wall_s, told.collective_s, told.arming_s)
 
 
+def write(comparison: Comparison, path: Path) -> None:
+    """Every launch and what they say, as JSON."""
+    write_json(path, comparison.to_dict())
+
+
 def show(comparison: Comparison, console: Console) -> None:
     """The table and the verdict."""
     pairs = len(comparison.launches) // 2
@@ -223,9 +229,9 @@ def compare(
         if bad:
             raise CorruptFile(f"{bad}; without it there is nothing to compare")
     line = launch.parse(command)
-    console = Console()
+    console = make_console()
     with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-                  console=console, transient=True) as progress:  # fmt: skip
+                  console=console, transient=True, disable=not console.is_terminal) as progress:  # fmt: skip
         task = progress.add_task("", total=2 * n + 1)
         seen = [0]
 
@@ -235,6 +241,6 @@ def compare(
 
         comparison = compare_line(line, n, options, jobs.run_to_end, timeout, step)
     if json:
-        write_json(json, comparison.to_dict())
+        write(comparison, json)
     show(comparison, console)
     sys.stdout.flush()

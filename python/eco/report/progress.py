@@ -11,11 +11,18 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from eco import rank
 
 
+def make_console() -> Console:
+    """For a terminal as wide as it is; where output goes to a file or pipe, wide enough for the tables."""
+    console = Console()
+    return console if console.is_terminal else Console(width=120)
+
+
 @contextlib.contextmanager
 def rank_progress(console: Console) -> Iterator[Callable[[str], Callable[[str], None]]]:
     """A bar that follows the progress lines of eco-rank."""
     with Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"),
-                  TimeElapsedColumn(), console=console, transient=True) as progress:  # fmt: skip
+                  TimeElapsedColumn(), console=console, transient=True,
+                  disable=not console.is_terminal) as progress:  # fmt: skip
 
         def begin(title: str) -> Callable[[str], None]:
             task = progress.add_task(title, total=1.0)
@@ -33,7 +40,7 @@ def rank_progress(console: Console) -> Iterator[Callable[[str], Callable[[str], 
 @contextlib.contextmanager
 def launch_progress(console: Console, total: int) -> Iterator[Callable[[str], None]]:
     with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-                  console=console, transient=True) as progress:  # fmt: skip
+                  console=console, transient=True, disable=not console.is_terminal) as progress:  # fmt: skip
         task = progress.add_task("launches", total=total)
         started = False
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -22,11 +23,13 @@ class Summary:
     won: int
     lost: int
     equal: int
+    proven: bool  # enough launches for won and lost to mean something
 
     def lines(self) -> list[str]:
+        few = "" if self.proven else f"; fewer than {stats.MIN_LAUNCHES} launches show scatter, not proof"
         return [
             f"{self.cells} cells, geometric mean of stock / ECO {self.geometric_mean:.2f}",
-            f"won {self.won}, lost {self.lost}, equal {self.equal} (by the whole 95 % interval)",
+            f"won {self.won}, lost {self.lost}, equal {self.equal} (by the whole 95 % interval{few})",
             f"best  {self.best}",
             f"worst {self.worst}",
         ]
@@ -47,6 +50,7 @@ def summary(results: Results) -> Summary:
         won=won,
         lost=lost,
         equal=len(ordered) - won - lost,
+        proven=min(record.launches for record in ordered) >= stats.MIN_LAUNCHES,
     )
 
 
@@ -74,8 +78,10 @@ def tables(results: Results) -> list[Table]:
             title=f"{network}, {library}, {placement}: {records[0].ranks} ranks, "
             f"{'/'.join(map(str, launches))} paired launches, medians",
             title_justify="left",
+            box=box.SIMPLE_HEAD,
+            padding=(0, 1, 0, 0),
         )
-        for name in ("operation", "size", "stock", "ECO", "stock / ECO", "bound", "ECO / bound"):
+        for name in ("operation", "size", "stock", "ECO", "stock / ECO", "bound", "/ bound"):
             table.add_column(name, justify="left" if name == "operation" else "right", no_wrap=True)
         table.add_column("algorithm", overflow="fold")
         for record in records:
