@@ -9,7 +9,10 @@
 
 #include <climits>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "preload/backend/datatypes.h"
 #include "preload/backend/session.h"
@@ -216,4 +219,6 @@ ECO_ENTRY int eco_wrap_MPI_Allreduce_c(const void* in, void* out, MPI_Count coun
 }
 #endif
 
-ECO_ENTRY const char* eco_backend_last_algorithm() noexcept { return eco::preload::last_algorithm; }
+ECO_ENTRY const char* eco_backend_last_algorithm() noexcept {
+  return std::exchange(eco::preload::last_algorithm, eco::preload::kNative);
+}

@@ -51,7 +51,8 @@ void sleep_until(std::int64_t instant_ns) {
   }
 }
 
-// The algorithm that served this rank's last collective, as the preload says; "native" without it.
+// The algorithm that served this rank's last collective since this was asked last, as the preload says; "native"
+// without it.
 std::string last_algorithm() {
   using Function = const char* (*)();
   static const auto function = reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, "eco_last_algorithm"));
@@ -125,6 +126,7 @@ class Stopwatch {
 Cell measure(MpiNative& native, Stopwatch& stopwatch, Cell cell, int rank, int n_ranks, const Limits& limits) {
   const std::unique_ptr<Case> work = make_case(cell.collective, cell.bytes, rank, n_ranks);
   cell.correct = stopwatch.time(*work, cell).right;
+  cell.algorithm = last_algorithm();
   const std::int64_t began = now_ns();
   for (int i = 0; cell.correct; ++i) {
     // Rank 0's clock decides for all.
@@ -135,8 +137,8 @@ Cell measure(MpiNative& native, Stopwatch& stopwatch, Cell cell, int rank, int n
     const Sample sample = stopwatch.time(*work, cell);
     cell.correct = sample.right;
     cell.seconds.push_back(sample.seconds);
+    cell.algorithm = last_algorithm();
   }
-  cell.algorithm = last_algorithm();
   return cell;
 }
 
@@ -203,6 +205,7 @@ int bench(int argc, char** argv) {
   // ECO arms in the first broadcast or allreduce of a communicator; barriers alone would never let it.
   std::uint64_t token = 0;
   MPI_Bcast(&token, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  last_algorithm();
 
   bool correct = true;
   for (Cell& cell : cells) {

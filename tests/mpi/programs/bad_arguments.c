@@ -1,0 +1,32 @@
+/* Prints the error class of each wrong call, made alike on all ranks. The library's answers must not change. */
+#include "check.h"
+
+static void say(const char* what, int code) {
+  int class = MPI_SUCCESS;
+  MPI_Error_class(code, &class);
+  if (rank == 0) printf("%s: %d\n", what, class);
+}
+
+int main(int argc, char** argv) {
+  int data[4] = {0}, out[4];
+  begin(&argc, &argv);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  for (int turn = 0; turn < 2; ++turn) {
+    say("bcast root -1", MPI_Bcast(data, 1, MPI_INT, -1, MPI_COMM_WORLD));
+    say("bcast root n", MPI_Bcast(data, 1, MPI_INT, n_ranks, MPI_COMM_WORLD));
+    say("bcast count -1", MPI_Bcast(data, -1, MPI_INT, 0, MPI_COMM_WORLD));
+    say("bcast type null", MPI_Bcast(data, 1, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD));
+    say("bcast comm null", MPI_Bcast(data, 1, MPI_INT, 0, MPI_COMM_NULL));
+    say("allreduce count -1", MPI_Allreduce(data, out, -1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    say("allreduce type null", MPI_Allreduce(data, out, 1, MPI_DATATYPE_NULL, MPI_SUM, MPI_COMM_WORLD));
+    say("allreduce op null", MPI_Allreduce(data, out, 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD));
+    say("allreduce comm null", MPI_Allreduce(data, out, 1, MPI_INT, MPI_SUM, MPI_COMM_NULL));
+#if defined(OPEN_MPI) /* MPICH 5 aborts inside */
+    say("allreduce sum of bytes", MPI_Allreduce(data, out, 1, MPI_BYTE, MPI_SUM, MPI_COMM_WORLD));
+#endif
+    say("barrier comm null", MPI_Barrier(MPI_COMM_NULL));
+    /* The second turn is on an armed communicator. */
+    say("allreduce", MPI_Allreduce(data, out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+  }
+  return end();
+}

@@ -1,0 +1,113 @@
+"""Results of served collectives, and that they were served."""
+
+from pathlib import Path
+
+import pytest
+
+from .conftest import Library
+
+pytestmark = pytest.mark.mpi
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, pytest.param(4, marks=pytest.mark.slow),
+                                   pytest.param(5, marks=pytest.mark.slow), pytest.param(8, marks=pytest.mark.slow)])  # fmt: skip
+def test_right_and_served(library: Library, ranks: int) -> None:
+    ended = library.run_served(ranks, [library.compile("collectives")], timeout_s=400)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == "right\n"
+    served, passed = ended.served()
+    if ranks == 1:
+        assert served == 0
+    else:
+        # World and its copy are served but for zero counts, a type with gaps and the program's own operation. The plan
+        # is for so many ranks, so it does not fit the split communicator.
+        assert served >= 2 * 12 * (ranks + 14) and served > passed, ended.stderr
+
+
+def test_program_is_right_without_eco(library: Library) -> None:
+    ended = library.run(3, [library.compile("collectives")])
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+
+
+PYTHON_PROGRAM = """
+import numpy
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+for n in (1, 10, 1000, 100000):
+    data = numpy.full(n, world.rank + 1.0)
+    world.Bcast(data, root=world.size - 1)
+    assert (data == world.size).all()
+    total = numpy.empty(n)
+    world.Allreduce(numpy.full(n, 1.0), total)
+    assert (total == world.size).all()
+    world.Allreduce(MPI.IN_PLACE, total)
+    assert (total == world.size ** 2).all()
+assert world.allreduce(world.rank) == world.size * (world.size - 1) // 2
+world.Barrier()
+print("right", flush=True) if world.rank == 0 else None
+"""
+
+
+def test_mpi4py(library: Library, tmp_path: Path) -> None:
+    """mpi4py loads its library locally, asks for MPI_THREAD_MULTIPLE, and calls the large-count entries it finds."""
+    script = tmp_path / "program.py"
+    script.write_text(PYTHON_PROGRAM)
+    ended = library.run_served(3, [library.python, str(script)])
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    served, passed = ended.served()
+    assert served >= 13 and passed <= 1, ended.stderr
+
+
+def test_mpi4py_with_eco_off_but_preloaded(library: Library, tmp_path: Path) -> None:
+    from eco import paths
+
+    script = tmp_path / "program.py"
+    script.write_text(PYTHON_PROGRAM)
+    preload = {"ECO": "off", "LD_PRELOAD": str(paths.native_file("libeco-preload.so"))}
+    ended = library.run(2, [library.python, str(script)], preload)
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert "eco:" not in ended.stderr
+
+
+def test_report(library: Library, tmp_path: Path) -> None:
+    program = library.compile("segments")
+    ended = library.run_served(2, [program], {"ECO_REPORT": str(tmp_path / "report.json"), "ECO_QUIET": "1"})
+    assert ended.returncode == 0, ended.stderr
+    assert "eco:" not in ended.stderr
+    report = ended.report
+    assert (report["schema"], report["version"], report["ranks"], report["mode"]) == ("eco.report", 1, 2, "on")
+    assert report["communicators_armed"] == 1
+    mine, totals = report["collectives"], report["totals"]
+    assert isinstance(mine, dict) and isinstance(totals, dict)
+    assert mine["broadcast"]["calls_served"] == 40 and totals["broadcast"]["calls_served"] == 80
+    assert mine["allreduce"]["calls_served"] == 40 and mine["allreduce"]["seconds"] > 0
+    assert totals["allreduce"]["bytes"] == 2 * mine["allreduce"]["bytes"]
+
+
+def test_observe_serves_nothing_and_counts(library: Library, tmp_path: Path) -> None:
+    settings = {"ECO": "observe", "ECO_REPORT": str(tmp_path / "report.json")}
+    ended = library.run_served(2, [library.compile("segments")], settings)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.served() == (0, 80)
+    assert ended.report["mode"] == "observe"
+
+
+def test_bench_measures_every_operation(library: Library, tmp_path: Path) -> None:
+    import json
+
+    from eco import paths
+
+    names = ["broadcast", "barrier", "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scatter", "gather",
+             "allgather", "alltoall", "scan", "exscan"]  # fmt: skip
+    out = tmp_path / "bench.json"
+    words = [str(paths.native_file(f"eco-rank-{library.name}")), "bench", "--ops", ",".join(names), "--sizes",
+             "8,1000,16KiB", "--max-seconds", "0.05", "--out", str(out)]  # fmt: skip
+    ended = library.run_served(3, words)
+    assert ended.returncode == 0, ended.stderr
+    cells = {(cell["collective"], cell["bytes"]): cell for cell in json.loads(out.read_text())["cells"]}
+    assert len(cells) == 11 * 3 + 1
+    assert all(cell["correct"] and len(cell["seconds"]) >= 3 for cell in cells.values())
+    assert cells["broadcast", 8]["algorithm"] == "broadcast/binomial"
+    assert cells["allreduce", 16384]["algorithm"] == "allreduce/subnets"
+    assert cells["barrier", 0]["algorithm"] == "barrier/binomial"
+    assert cells["gather", 8]["algorithm"] == "native"
