@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kElements =
     262144;  // 2 MiB of doubles: beyond a core's own caches, as large messages are
 constexpr double kBytes = kElements * sizeof(double);
-constexpr int kRepeats = 5;
+constexpr int kRepeats = 9;
 
 // If the clock shows nothing (it is coarse or virtual), the figure of an ordinary machine.
 constexpr double kOrdinary_bytes_per_s = 4e9;

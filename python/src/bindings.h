@@ -9,6 +9,7 @@ namespace eco::python {
 namespace nb = nanobind;
 
 void bind_errors(nb::module_& m);
+void bind_net(nb::module_& m);
 void bind_options(nb::module_& m);
 
 }  // namespace eco::python

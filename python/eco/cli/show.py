@@ -1,0 +1,75 @@
+"""`eco show`: a network as a tree of subnets and a matrix of pair times.
+
+    eco show network.json
+    eco show --remembered                       # what is remembered on this machine
+    eco show network.json --html network.html   # the matrix at every size, in a browser
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from eco import network as networks
+from eco import paths
+from eco.errors import EcoError, InvalidArgument
+from eco.network import Network
+from eco.report import network_view
+
+
+def remembered(folder: Path) -> tuple[list[Path], list[str]]:
+    """Files of remembered networks, newest first, and why others there can't be used."""
+    good: list[Path] = []
+    bad: list[str] = []
+    files = list((folder / "networks").glob("*.json"))
+    for path in sorted(files, key=lambda file: file.stat().st_mtime, reverse=True):
+        try:
+            networks.load(path)
+            good.append(path)
+        except EcoError as error:
+            bad.append(str(error))
+    return good, bad
+
+
+def show_networks(loaded: list[Network], as_json: bool, html: Path | None, console: Console) -> None:
+    """What the command does with the networks it found."""
+    if html is not None:
+        if len(loaded) != 1:
+            raise InvalidArgument(f"--html shows one network, and {len(loaded)} were found; name its file")
+        network_view.write_html(loaded[0], html)
+        console.print(f"written: {html}")
+    elif as_json:
+        found = [network.to_dict() for network in loaded]
+        print(json.dumps(found[0] if len(found) == 1 else found, indent=1))
+    else:
+        for network in loaded:
+            console.print(network_view.picture(network))
+
+
+def show(
+    file: Annotated[Path | None, typer.Argument(help="a network file, as eco characterize writes it")] = None,
+    remembered_: Annotated[
+        bool, typer.Option("--remembered", help="the networks remembered on this machine")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="for a program to read")] = False,
+    html: Annotated[Path | None, typer.Option(help="write an interactive page", metavar="FILE")] = None,
+) -> None:
+    """Show a network: its subnets, what they share, and the time between every pair of hosts."""
+    if (file is None) != remembered_:
+        raise InvalidArgument("give either a network file or --remembered")
+    # Wide enough for a matrix also where the output is a file.
+    console = Console(width=None if Console().is_terminal else 140)
+    if file is not None:
+        show_networks([networks.load(file)], as_json, html, console)
+        return
+    folder = paths.cache_dir()
+    good, bad = remembered(folder)
+    for reason in bad:
+        Console(stderr=True).print(f"[yellow]not usable:[/] {reason}", soft_wrap=True)
+    if not good:
+        raise EcoError(f"no network is remembered in {folder}; measure one with: eco characterize -- mpirun -n N")
+    show_networks([networks.load(path) for path in good], as_json, html, console)

@@ -1,0 +1,169 @@
+"""A measured network, as Python sees it.
+
+    network = load("network.json")
+    network.subnets[0].kind                    # "switched"
+    network.matrix(65536)[0][5]                # seconds one way between hosts 0 and 5
+
+Files are read and checked by the C++ core, the very code that the ranks use; what it refuses is a CorruptFile here.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from eco import _core
+from eco.errors import CorruptFile, InvalidArgument
+
+
+@dataclass(frozen=True)
+class Host:
+    """How a host is recognised again."""
+
+    name: str
+    address: str
+    boot_id: str
+    net_namespace: str
+
+
+@dataclass(frozen=True)
+class Subnet:
+    """Hosts whose mutual cost is near-uniform."""
+
+    hosts: tuple[int, ...]
+    kind: str  # lone, switched, bus, unknown
+    latency_s: float
+    bytes_per_s: float
+
+
+@dataclass(frozen=True)
+class Between:
+    """What pairs of two subnets see."""
+
+    from_subnet: int
+    to_subnet: int
+    latency_s: float
+    bytes_per_s: float
+
+
+@dataclass(frozen=True)
+class Uplink:
+    """The link that joins a subnet to the others."""
+
+    subnet: int
+    bytes_per_s: float
+    shared: bool
+    half_duplex: bool
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Times of one pair of hosts: seconds[i] and samples[i] belong to sizes[i]."""
+
+    a: int
+    b: int
+    seconds: tuple[float, ...]
+    samples: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class ConcurrentTest:
+    """Several pairs at once, against each alone."""
+
+    what: str
+    pairs: tuple[tuple[int, int], ...]
+    bytes: int
+    alone_s: tuple[float, ...]
+    together_s: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Network:
+    """The network between some hosts, over one transport."""
+
+    hosts: tuple[Host, ...]
+    transport: str
+    measured_at: str
+    note: str
+    sizes: tuple[int, ...]
+    subnets: tuple[Subnet, ...]
+    between: tuple[Between, ...]
+    uplinks: tuple[Uplink, ...]
+    overheads: dict[str, float]
+    pairs: tuple[Pair, ...]
+    concurrent: tuple[ConcurrentTest, ...]
+    fingerprint: str
+
+    def uplink_of(self, subnet: int) -> Uplink | None:
+        return next((uplink for uplink in self.uplinks if uplink.subnet == subnet), None)
+
+    def subnet_of(self, host: int) -> int:
+        return next(i for i, subnet in enumerate(self.subnets) if host in subnet.hosts)
+
+    def host_order(self) -> list[int]:
+        """Hosts subnet by subnet: in this order the matrix shows its blocks."""
+        return [host for subnet in self.subnets for host in subnet.hosts]
+
+    def matrix(self, size: int) -> list[list[float]]:
+        """Seconds one way at a measured size, by host; NaN where nothing was measured (the diagonal)."""
+        if size not in self.sizes:
+            raise InvalidArgument(f"size {size} was not measured; measured: {', '.join(map(str, self.sizes))}")
+        index = self.sizes.index(size)
+        table = [[math.nan] * len(self.hosts) for _ in self.hosts]
+        for pair in self.pairs:
+            table[pair.a][pair.b] = table[pair.b][pair.a] = pair.seconds[index]
+        return table
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def parse(text: str, where: str) -> Network:
+    """Local. Throws CorruptFile, its message beginning with `where`."""
+    checked = _core.check_network(text, where)
+    data = json.loads(checked)
+    return Network(
+        hosts=tuple(Host(**host) for host in data["hosts"]),
+        transport=data["transport"],
+        measured_at=data["measured_at"],
+        note=data["note"],
+        sizes=tuple(data["sizes"]),
+        subnets=tuple(Subnet(**{**subnet, "hosts": tuple(subnet["hosts"])}) for subnet in data["subnets"]),
+        between=tuple(
+            Between(pair["from"], pair["to"], pair["latency_s"], pair["bytes_per_s"]) for pair in data["between"]
+        ),
+        uplinks=tuple(Uplink(**uplink) for uplink in data["uplinks"]),
+        overheads=data["overheads"],
+        pairs=tuple(
+            Pair(pair["a"], pair["b"], tuple(pair["seconds"]), tuple(map(tuple, pair["samples"])))
+            for pair in data["pairs"]
+        ),
+        concurrent=tuple(
+            ConcurrentTest(
+                test["what"],
+                tuple((a, b) for a, b in test["pairs"]),
+                test["bytes"],
+                tuple(test["alone_s"]),
+                tuple(test["together_s"]),
+            )
+            for test in data["concurrent"]
+        ),
+        fingerprint=_core.network_fingerprint(checked),
+    )
+
+
+def load(path: Path | str) -> Network:
+    """Local. Throws CorruptFile for a file that is missing, unreadable or not a network of this version."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CorruptFile(f"cannot read network file {path}: {error}") from error
+    return parse(text, f"network file {path}")
+
+
+def synthetic(description: str) -> Network:
+    """Local. A network from a line like "hosts=3+3+2 rate_mbit=200 uplink_mbit=40" (eco/net/synthetic.h)."""
+    return parse(_core.synthetic_network(description), "synthetic network")

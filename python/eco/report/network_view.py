@@ -1,0 +1,158 @@
+"""A network drawn: as a tree of subnets and a matrix of pair times on the terminal, as a page in a browser."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from eco.network import Network
+from eco.report.records import seconds_text, size_text
+
+#: Beyond this many hosts a matrix on a terminal helps nobody; the page still shows it.
+MOST_HOSTS_IN_TABLE = 16
+
+#: Colours of the cells from the cheapest pair to the dearest.
+_SHADES = ("green", "chartreuse3", "yellow", "dark_orange", "red")
+
+
+def rate_text(bytes_per_s: float) -> str:
+    """Payload a second, in the units of networks and of memories: 4.7 MB/s (38 Mbit/s)."""
+    if bytes_per_s <= 0:
+        return "unknown rate"
+    for unit, factor in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if bytes_per_s >= factor:
+            bits = 8 * bytes_per_s / factor
+            return f"{bytes_per_s / factor:.3g} {unit}B/s ({bits:.3g} {unit}bit/s)"
+    return f"{bytes_per_s:.3g} B/s"
+
+
+def tree(network: Network) -> Tree:
+    """Subnets with their kinds, rates and uplinks, hosts below."""
+    n_hosts, n_subnets = len(network.hosts), len(network.subnets)
+    title = f"[bold]{n_hosts} host{'s' * (n_hosts > 1)}, {n_subnets} subnet{'s' * (n_subnets > 1)}[/]"
+    root = Tree(f"{title}  {escape(network.transport)}  [dim]{escape(network.measured_at)}  {network.fingerprint}[/]")
+    if network.note:
+        root.add(f"[dim]{escape(network.note)}[/]")
+    for index, subnet in enumerate(network.subnets):
+        what = f"[bold]subnet {index}[/]  {subnet.kind}"
+        if len(subnet.hosts) > 1:
+            what += f", {rate_text(subnet.bytes_per_s)}, latency {seconds_text(subnet.latency_s)}"
+        elif subnet.bytes_per_s > 0:
+            what += f", at least {rate_text(subnet.bytes_per_s)}"
+        uplink = network.uplink_of(index)
+        if uplink is not None:
+            sharing = "shared by its hosts" if uplink.shared else "for each pair"
+            duplex = ", half duplex" if uplink.half_duplex else ""
+            what += f"\n[cyan]uplink {rate_text(uplink.bytes_per_s)} {sharing}{duplex}[/]"
+        branch = root.add(what)
+        for host in subnet.hosts:
+            entry = network.hosts[host]
+            branch.add(f"{host}  {escape(entry.name)}  [dim]{escape(entry.address)}[/]")
+    if network.between:
+        branch = root.add("[bold]between subnets[/]")
+        for pair in network.between:
+            branch.add(
+                f"{pair.from_subnet} - {pair.to_subnet}  {rate_text(pair.bytes_per_s)}, "
+                f"latency {seconds_text(pair.latency_s)}"
+            )
+    return root
+
+
+def matrix(network: Network, size: int) -> RenderableType:
+    """One-way times of all pairs at one size, hosts subnet by subnet, coloured from cheap to dear."""
+    if len(network.hosts) > MOST_HOSTS_IN_TABLE:
+        return Text(f"{len(network.hosts)} hosts: see the matrix with --html", style="dim")
+    times = network.matrix(size)
+    order = network.host_order()
+    known = [t for row in times for t in row if not math.isnan(t)]
+    table = Table(title=f"one way, {size_text(size)}", title_justify="left", box=None, pad_edge=False)
+    table.add_column("")
+    for host in order:
+        table.add_column(escape(network.hosts[host].name), justify="right")
+    previous = network.subnet_of(order[0]) if order else 0
+    for a in order:
+        if network.subnet_of(a) != previous:
+            table.add_section()
+            previous = network.subnet_of(a)
+        cells = [_cell(times[a][b], known) for b in order]
+        table.add_row(f"[bold]{escape(network.hosts[a].name)}[/]", *cells)
+    return table
+
+
+def _cell(seconds: float, known: list[float]) -> str:
+    if math.isnan(seconds):
+        return "[dim].[/]"
+    low, high = math.log(min(known)), math.log(max(known))
+    place = 0.0 if high <= low else (math.log(seconds) - low) / (high - low)
+    shade = _SHADES[min(len(_SHADES) - 1, int(place * len(_SHADES)))]
+    return f"[{shade}]{seconds_text(seconds)}[/]"
+
+
+def evidence(network: Network) -> Table:
+    """The tests with several pairs at once: what was found shared rests on these."""
+    table = Table(title="several pairs at once", title_justify="left", box=None, pad_edge=False)
+    for column in ("test", "pairs"):
+        table.add_column(column)
+    for column in ("alone", "together", "slower"):
+        table.add_column(column, justify="right")
+    for test in network.concurrent:
+        pairs = ", ".join(f"{a}->{b}" for a, b in test.pairs)
+        alone, together = max(test.alone_s), max(test.together_s)
+        table.add_row(test.what, pairs, seconds_text(alone), seconds_text(together), f"{together / alone:.2f}x")
+    return table
+
+
+def picture(network: Network) -> Group:
+    """Everything `eco show` prints."""
+    parts: list[RenderableType] = [tree(network)]
+    if network.pairs:
+        for size in dict.fromkeys((network.sizes[0], network.sizes[-1])):
+            parts += [Text(), matrix(network, size)]
+    if network.concurrent:
+        parts += [Text(), evidence(network)]
+    return Group(*parts)
+
+
+def write_html(network: Network, path: Path) -> None:
+    """A self-contained interactive page: the matrix at every size, with a menu of sizes."""
+    import plotly.graph_objects as go
+
+    order = network.host_order()
+    labels = [f"{network.hosts[host].name} ({network.subnet_of(host)})" for host in order]
+    figure = go.Figure()
+    for index, size in enumerate(network.sizes):
+        times = network.matrix(size)
+        rows = [[1e6 * times[a][b] for b in order] for a in order]
+        figure.add_heatmap(
+            z=rows,
+            x=labels,
+            y=labels,
+            visible=index == len(network.sizes) - 1,
+            colorscale="Viridis",
+            colorbar={"title": "us"},
+            hovertemplate="%{y} to %{x}: %{z:.4g} us<extra></extra>",
+            name=size_text(size),
+        )
+    buttons = [
+        {
+            "label": size_text(size),
+            "method": "update",
+            "args": [{"visible": [other == size for other in network.sizes]}],
+        }
+        for size in network.sizes
+    ]
+    kinds = "; ".join(
+        f"subnet {i}: {subnet.kind}, {rate_text(subnet.bytes_per_s)}" for i, subnet in enumerate(network.subnets)
+    )
+    figure.update_layout(
+        title={"text": f"One-way times between hosts ({network.transport})<br><sub>{kinds}</sub>"},
+        yaxis={"autorange": "reversed", "scaleanchor": "x"},
+        updatemenus=[{"buttons": buttons, "active": len(buttons) - 1, "x": 1.0, "y": 1.15}],
+    )
+    figure.write_html(path, include_plotlyjs=True)
