@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eco.errors import InvalidArgument
-from eco.lab import Lab, load
+from eco.lab import Lab, load, parse
 
 pytestmark = [pytest.mark.lab, pytest.mark.mpi]
 
@@ -72,6 +72,23 @@ def test_nothing_goes_by_shared_memory(library: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     floor = 2 * (65536 + 46 * 90) * 8 / 10e6
     assert floor <= float(done.stdout) < 1.5 * floor
+
+
+@pytest.mark.parametrize("library", ["openmpi", "mpich"])
+def test_every_rail_is_used(library: str, tmp_path: Path) -> None:
+    rails = 'name="rails"\n' + "".join(
+        f'[[segment]]\nname="s{r}"\nrate_mbit=40\nhosts=2\nrail={r}\n' for r in range(2)
+    )
+    program = tmp_path / "p.py"
+    program.write_text(
+        "from mpi4py import MPI\nc = MPI.COMM_WORLD\nb = bytearray(1 << 20)\n"
+        "c.Send(b, 1) if c.rank == 0 else c.Recv(b, 0)\n"
+    )
+    with Lab(parse(rails), library=library) as lab:
+        done = lab.run(["mpirun", "-n", "2", "python", str(program)], timeout=60, capture=True)
+        sent = {s["name"]: s["wire_bytes"] for s in lab.stats()["servers"]}
+    assert (done.returncode, done.stderr) == (0, "")
+    assert min(sent["h1.up"], sent["h1/1.up"]) > 200_000
 
 
 @pytest.mark.parametrize("library", ["openmpi", "mpich"])

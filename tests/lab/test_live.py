@@ -176,8 +176,8 @@ hosts = 2
 rail = 1
 """
     with Lab(parse(text)) as lab:
-        names = lab.run(["ls", "/sys/class/net"], capture=True, host="h2")
-        assert names.returncode == 0
+        names = lab.run(["ls", "/sys/class/net/", "/sys/class/net/eth1/"], capture=True, host="h2")
+        assert {"lo", "eth0", "eth1"} <= set(names.stdout.split()), names.stderr
         ip = {(n.host, n.rail): n.ip for n in lab.fabric.nics}
         flows = [{"source": "h1", "target": "h2", "target_ip": ip["h2", rail]} for rail in (0, 1)]
         rates = lab.traffic({"do": "flows", "flows": flows, "seconds": 0.8})

@@ -113,6 +113,9 @@ class Inside:
                 set_sysctls(NO_IPV6, required=False)
                 with IPRoute() as ip:
                     self._set_up_host(ip, nics, order["nics"])
+        best_equipped = max(nics_of, key=lambda host: len(nics_of[host]))
+        with namespaces.inside(netns[best_equipped]):
+            self._show_interfaces(nics_of[best_equipped])
         for host, nics in nics_of.items():
             with namespaces.inside(netns[host]):
                 self._wait_until_up([nic["interface"] for nic in nics])
@@ -133,6 +136,23 @@ class Inside:
                     ip.neigh("add", dst=other["ip"], lladdr=other["mac"], ifindex=index, state="permanent")
             if nic["back_pressure"] is not None:
                 ip.tc("add", "tbf", index, 0x10000, **nic["back_pressure"])
+
+    @staticmethod
+    def _show_interfaces(nics: list[dict[str, Any]]) -> None:
+        """Make /sys/class/net list a host's interfaces instead of the machine's; UCX looks there for names.
+
+        All hosts see the same list, that of the current namespace: their interfaces have the same names.
+        """
+        sysfs = STATE_DIR / "sysfs"
+        sysfs.mkdir()
+        try:
+            namespaces.mount_sysfs(sysfs)
+            namespaces.bind_mount(sysfs / "devices/virtual/net", "/sys/devices/virtual/net")
+            namespaces.bind_mount(sysfs / "class/net", "/sys/class/net")
+        except OSError:  # containers may hide parts of /sys, and then allow no new one: the names must do
+            namespaces.mount_tmpfs("/sys/class/net", "64k")
+            for name in ("lo", *(nic["interface"] for nic in nics)):
+                (Path("/sys/class/net") / name).mkdir()
 
     @staticmethod
     def _wait_until_up(interfaces: list[str]) -> None:

@@ -207,7 +207,9 @@ class Lab:
         up when the kernel's timer is late. It counts frames without what surrounds them on a wire, so its rate
         is less by that share; otherwise the queue that it should prevent would grow in the relay.
         """
-        rate_bytes = self.fabric.nic_rate_bit(host, rail) / 8 * FRAME_BYTES / (FRAME_BYTES + FRAME_OVERHEAD_BYTES)
+        rate_bytes = (
+            self.fabric.nic_rate_bit(host, rail) / 8 * FRAME_BYTES / (FRAME_BYTES + FRAME_OVERHEAD_BYTES)
+        )
         if not self._back_pressure or rate_bytes >= 2**32:  # the kernel's field; no relay carries that anyway
             return None
         return {"rate": int(rate_bytes), "burst": max(16_000, int(rate_bytes * 0.001)), "limit": 4_000_000}

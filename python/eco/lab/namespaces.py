@@ -44,6 +44,11 @@ def mount_tmpfs(target: str | Path, size: str) -> None:
     )
 
 
+def mount_sysfs(target: str | Path) -> None:
+    """Mount a sysfs that shows the interfaces of the current network namespace."""
+    _check(_libc.mount(b"sysfs", str(target).encode(), b"sysfs", 0, None), f"sysfs on {target}")
+
+
 def make_host(name: str) -> int:
     """Make a network and a UTS namespace called `name`; returns a descriptor of the network namespace."""
     NETNS_DIR.mkdir(parents=True, exist_ok=True)
