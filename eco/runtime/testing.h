@@ -71,11 +71,9 @@ struct Group {
   double native_delay_s = 0.005;
   transport::LoopbackOptions loopback;
   ArmRequest request;
-  // What differs between ranks, and the hub to break things with.
+  // What differs between ranks, and a transport to put over theirs.
   std::function<void(int rank, Options& options, Identity& identity)> change;
-  std::function<std::unique_ptr<transport::Transport>(int rank, transport::Transport& below,
-                                                      transport::Hub& hub)>
-      wrap;
+  std::function<std::unique_ptr<transport::Transport>(int rank, transport::Transport& below)> wrap;
 };
 
 // Arms a group of one thread per host and hands every rank's result to `body` (in its thread). Identities are those of
@@ -94,7 +92,7 @@ inline std::vector<std::string> arm_group(
     if (group.change) group.change(loopback.rank(), mine, identity);
     PacedNative paced(native, group.native_delay_s);
     std::unique_ptr<transport::Transport> wrapped;
-    if (group.wrap) wrapped = group.wrap(loopback.rank(), loopback, hub);
+    if (group.wrap) wrapped = group.wrap(loopback.rank(), loopback);
     transport::Transport& transport = wrapped ? *wrapped : static_cast<transport::Transport&>(loopback);
     ArmResult result = Communicator::arm(transport, paced, mine, identity, group.request);
     reasons[rank] = result.communicator ? "armed" : result.reason;

@@ -1,0 +1,446 @@
+#include "eco/runtime/communicator.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <numeric>
+#include <set>
+
+#include "eco/base/json_file.h"
+#include "eco/runtime/abandoned.h"
+#include "eco/runtime/agreement.h"
+#include "eco/runtime/testing.h"
+
+namespace eco::runtime {
+namespace {
+
+using coll::Collective;
+using coll::CommonProblem;
+using testing::arm_group;
+using testing::Directory;
+using testing::Group;
+using transport::Status;
+
+constexpr const char* kNetwork = "hosts=2+2 rate_mbit=200 uplink_mbit=40";
+
+// Options that find the network in a file and have time for a small plan.
+Options with_network(const Directory& directory) {
+  Options options;
+  options.network_file = directory.file("network.json");
+  net::save_network(net::synthetic_network(kNetwork), options.network_file);
+  options.cache_dir = directory.file("cache");
+  options.budget_s = 60;
+  return options;
+}
+
+Group small_group() {
+  Group group;
+  group.network = kNetwork;
+  group.request.sizes = {64, 4096};
+  return group;
+}
+
+void expect_all(const std::vector<std::string>& reasons, const std::string& part) {
+  for (const std::string& reason : reasons) {
+    EXPECT_EQ(reason, reasons[0]) << "ranks disagree";
+    EXPECT_NE(reason.find(part), std::string::npos) << reason;
+  }
+}
+
+void sum_doubles(void*, const void* in, void* inout, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes / sizeof(double); ++i) {
+    static_cast<double*>(inout)[i] += static_cast<const double*>(in)[i];
+  }
+}
+
+CommonProblem broadcast_of(std::size_t bytes, int root, int n_ranks = 4) {
+  return {.collective = Collective::broadcast, .n_ranks = n_ranks, .root = root, .bytes = bytes};
+}
+
+Status run_broadcast(Communicator& communicator, int rank, const CommonProblem& problem,
+                     const algo::Recipe& recipe, bool& right) {
+  // Shared, since a transport that failed may write to it later.
+  const auto memory = std::make_shared<std::vector<std::byte>>(problem.bytes);
+  std::vector<std::byte>& message = *memory;
+  const auto value = [](std::size_t i) { return static_cast<std::byte>(i * 7 + 1); };
+  if (rank == problem.root) {
+    for (std::size_t i = 0; i < message.size(); ++i) message[i] = value(i);
+  }
+  const Status status = communicator.run(problem, recipe, {.input = {}, .output = message});
+  if (status != Status::ok) keep_until_exit(memory);
+  right = true;
+  for (std::size_t i = 0; i < message.size(); ++i) right = right && message[i] == value(i);
+  return status;
+}
+
+TEST(Communicator, ArmsWhereTheLibraryLosesAndServesRightResults) {
+  const Directory directory;
+  std::mutex mutex;
+  std::set<std::string> tables;
+  const auto reasons = arm_group(
+      small_group(), with_network(directory), [&](transport::Transport& transport, ArmResult& armed) {
+        ASSERT_TRUE(armed.communicator) << armed.reason;
+        EXPECT_GT(armed.seconds_measuring, 0);
+        Communicator& communicator = *armed.communicator;
+        for (int root = 0; root < 4; ++root) {
+          for (const std::size_t bytes : {1u, 64u, 65u, 1000u, 4096u}) {
+            const CommonProblem problem = broadcast_of(bytes, root);
+            const algo::Recipe* recipe = communicator.serves(problem);
+            ASSERT_NE(recipe, nullptr) << bytes << " bytes from " << root;
+            bool right = false;
+            EXPECT_EQ(run_broadcast(communicator, transport.rank(), problem, *recipe, right), Status::ok);
+            EXPECT_TRUE(right) << bytes << " bytes from " << root;
+          }
+        }
+        const CommonProblem sum{
+            .collective = Collective::allreduce, .n_ranks = 4, .root = 0, .bytes = 800, .element_bytes = 8};
+        const algo::Recipe* recipe = communicator.serves(sum);
+        ASSERT_NE(recipe, nullptr);
+        std::vector<double> mine(100, transport.rank() + 1.0);
+        std::vector<double> all(100);
+        const exec::Buffers buffers{.input = std::as_bytes(std::span(mine)),
+                                    .output = std::as_writable_bytes(std::span(all)),
+                                    .input_is_output = false,
+                                    .combine = {sum_doubles, nullptr}};
+        EXPECT_EQ(communicator.run(sum, *recipe, buffers), Status::ok);
+        EXPECT_EQ(all, std::vector<double>(100, 10.0));
+        EXPECT_NE(communicator.provenance().find("plan made in this job"), std::string::npos);
+        const std::lock_guard lock(mutex);
+        tables.insert(communicator.table().to_json());
+      });
+  expect_all(reasons, "armed");
+  EXPECT_EQ(tables.size(), 1u) << "ranks hold different tables";
+}
+
+TEST(Communicator, ServesNothingThatItHasNotMeasured) {
+  const Directory directory;
+  arm_group(small_group(), with_network(directory), [&](transport::Transport&, ArmResult& armed) {
+    ASSERT_TRUE(armed.communicator) << armed.reason;
+    const Communicator& communicator = *armed.communicator;
+    EXPECT_EQ(communicator.serves(broadcast_of(4097, 0)), nullptr) << "beyond the last size";
+    EXPECT_EQ(communicator.serves(broadcast_of(0, 0)), nullptr) << "nothing to send";
+    CommonProblem problem{
+        .collective = Collective::allreduce, .n_ranks = 4, .root = 0, .bytes = 64, .element_bytes = 8};
+    EXPECT_NE(communicator.serves(problem), nullptr);
+    problem.commutative = false;
+    EXPECT_EQ(communicator.serves(problem), nullptr);
+    EXPECT_EQ(communicator.serves(broadcast_of(64, 0, 3)), nullptr) << "another group";
+  });
+}
+
+TEST(Communicator, RemembersItsPlan) {
+  const Directory directory;
+  const Options options = with_network(directory);
+  arm_group(small_group(), options);
+  const auto reasons = arm_group(small_group(), options, [](transport::Transport&, ArmResult& armed) {
+    ASSERT_TRUE(armed.communicator);
+    EXPECT_EQ(armed.seconds_measuring, 0);
+    EXPECT_NE(armed.communicator->provenance().find("plan remembered"), std::string::npos);
+  });
+  expect_all(reasons, "armed");
+
+  // A spoilt file is forgotten and made again.
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory.file("cache"))) {
+    if (entry.is_regular_file()) std::ofstream(entry.path()) << "{";
+  }
+  expect_all(
+      arm_group(small_group(), options,
+                [](transport::Transport&, ArmResult& armed) { EXPECT_GT(armed.seconds_measuring, 0); }),
+      "armed");
+}
+
+TEST(Communicator, FinishesAPlanThatLackedTime) {
+  const Directory directory;
+  const Options options = with_network(directory);
+  std::string path;
+  arm_group(small_group(), options);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory.file("cache"))) {
+    if (entry.is_regular_file()) path = entry.path();
+  }
+  plan::PlanTable table = plan::PlanTable::from_json(base::read_text(path));
+  for (plan::Entry& entry : table.entries) {
+    if (entry.collective != Collective::allreduce) continue;
+    for (plan::Row& row : entry.rows)
+      row = {row.up_to_bytes, std::nullopt, 0, 0, 0, "no time left to measure it"};
+  }
+  const double kept_s = table.entries[0].rows.back().native_s;
+  std::ofstream(path) << table.to_json();
+  arm_group(small_group(), options, [&](transport::Transport&, ArmResult& armed) {
+    ASSERT_TRUE(armed.communicator) << armed.reason;
+    EXPECT_GT(armed.seconds_measuring, 0);
+    EXPECT_NE(armed.communicator->table().lookup(Collective::allreduce, 0, 64), nullptr);
+    EXPECT_EQ(armed.communicator->table().entries[0].rows.back().native_s, kept_s) << "measured again";
+  });
+}
+
+TEST(Communicator, StaysNativeWhereTheLibraryIsAsGood) {
+  const Directory directory;
+  Group group = small_group();
+  group.native_delay_s = 0;
+  // Every message of ECO's takes a millisecond; the library's calls go around them.
+  struct Slow final : transport::Transport {
+    explicit Slow(transport::Transport& b) : below(b) {}
+    int rank() const override { return below.rank(); }
+    int n_ranks() const override { return below.n_ranks(); }
+    int max_tag() const override { return below.max_tag(); }
+    Status post_send(int peer, int tag, std::span<const std::byte> bytes, transport::SendMode mode,
+                     transport::Ticket ticket) override {
+      std::this_thread::sleep_for(std::chrono::milliseconds(3));
+      return below.post_send(peer, tag, bytes, mode, ticket);
+    }
+    Status post_recv(int peer, int tag, std::span<std::byte> bytes, transport::Ticket ticket) override {
+      return below.post_recv(peer, tag, bytes, ticket);
+    }
+    Status wait_some(std::span<transport::Ticket> done, std::size_t& n) override {
+      return below.wait_some(done, n);
+    }
+    Status test_some(std::span<transport::Ticket> done, std::size_t& n) override {
+      return below.test_some(done, n);
+    }
+    transport::Transport& below;
+  };
+  group.wrap = [](int, transport::Transport& below) { return std::make_unique<Slow>(below); };
+  expect_all(arm_group(group, with_network(directory)), "as good");
+}
+
+TEST(Communicator, DisagreementIsAReasonOnAllRanks) {
+  const Directory directory;
+  Group group = small_group();
+  group.change = [](int rank, Options& options, Identity&) {
+    if (rank == 2) options.disable = {"barrier"};
+  };
+  expect_all(arm_group(group, with_network(directory)), "different ECO_ options");
+  group.change = [](int rank, Options&, Identity& identity) {
+    if (rank == 3) identity.version = "1.1";
+  };
+  expect_all(arm_group(group, with_network(directory)), "different versions");
+}
+
+TEST(Communicator, ABadNetworkFileIsAReasonOnAllRanks) {
+  const Directory directory;
+  Options options = with_network(directory);
+  const std::string good = base::read_text(options.network_file);
+
+  options.network_file = directory.file("missing.json");
+  expect_all(arm_group(small_group(), options), "missing.json");
+  options.network_file = directory.write("cut.json", good.substr(0, good.size() / 2));
+  expect_all(arm_group(small_group(), options), "cut.json");
+  options.network_file = directory.write("plan.json", plan::PlanTable{}.to_json());
+  expect_all(arm_group(small_group(), options), "eco.plan");
+
+  options = with_network(directory);
+  Group group = small_group();
+  group.change = [](int rank, Options&, Identity& identity) {
+    if (rank == 1) identity.host = {"stranger", "10.9.9.9", "b", "n"};
+  };
+  expect_all(arm_group(group, options), "stranger");
+}
+
+TEST(Communicator, AFileGivenByHandFindsRebootedHostsByName) {
+  const Directory directory;
+  Group group = small_group();
+  group.change = [](int, Options&, Identity& identity) { identity.host.boot_id = "rebooted"; };
+  expect_all(arm_group(group, with_network(directory)), "armed");
+}
+
+TEST(Communicator, MeasuresNothingWhereItMayNot) {
+  const Directory directory;
+  Options options = with_network(directory);
+  options.measure = MeasurePolicy::never;
+  expect_all(arm_group(small_group(), options), "measuring is not allowed");
+  options.network_file.clear();
+  expect_all(arm_group(small_group(), options), "measuring is not allowed");
+}
+
+TEST(Communicator, KeepsTheBudget) {
+  const Directory directory;
+  Options options = with_network(directory);
+  options.budget_s = 1e-4;
+  const auto start = std::chrono::steady_clock::now();
+  expect_all(arm_group(small_group(), options), "as good wherever measured");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
+}
+
+TEST(Communicator, MeasuresTheNetworkItself) {
+  const Directory directory;
+  Options options;
+  options.cache_dir = directory.file("cache");
+  options.budget_s = 3;
+  const auto first = arm_group(small_group(), options, [](transport::Transport&, ArmResult& armed) {
+    EXPECT_GT(armed.seconds_measuring, 0);
+    EXPECT_LT(armed.seconds_measuring, 6);
+  });
+  expect_all(first, "");
+  options.measure = MeasurePolicy::never;
+  // Found again without measuring, whatever was decided.
+  arm_group(small_group(), options, [](transport::Transport&, ArmResult& armed) {
+    EXPECT_EQ(armed.seconds_measuring, 0);
+    if (armed.communicator) {
+      EXPECT_NE(armed.communicator->provenance().find("remembered"), std::string::npos);
+    }
+  });
+}
+
+TEST(Communicator, DisabledCollectivesStayNative) {
+  const Directory directory;
+  Options options = with_network(directory);
+  options.disable = {"allreduce"};
+  arm_group(small_group(), options, [](transport::Transport&, ArmResult& armed) {
+    ASSERT_TRUE(armed.communicator) << armed.reason;
+    EXPECT_NE(armed.communicator->serves(broadcast_of(64, 0)), nullptr);
+    const CommonProblem sum{
+        .collective = Collective::allreduce, .n_ranks = 4, .root = 0, .bytes = 64, .element_bytes = 8};
+    EXPECT_EQ(armed.communicator->serves(sum), nullptr);
+  });
+  expect_all(arm_group(small_group(),
+                       [&] {
+                         Options off = options;
+                         off.mode = Mode::observe;
+                         return off;
+                       }()),
+             "ECO=observe");
+}
+
+std::string plan_text(const std::string& recipe, int root_subnet, std::vector<int> hosts) {
+  plan::PlanTable table;
+  table.host_of_rank = std::move(hosts);
+  table.entries.push_back(
+      {Collective::broadcast, root_subnet, {{1000, algo::parse_recipe(recipe), 0, 0, 0, "by hand"}}});
+  return table.to_json();
+}
+
+TEST(Communicator, TakesAPlanGivenByHandAfterProvingIt) {
+  const Directory directory;
+  Options options = with_network(directory);
+  const std::string recipe =
+      algo::parse_recipe("broadcast/subnets segment=100 between=chain inside=flat order=1,0").text();
+  options.plan_file = directory.write("plan.json", plan_text(recipe, 0, {0, 1, 2, 3}));
+  const auto good = arm_group(small_group(), options, [&](transport::Transport& transport, ArmResult& armed) {
+    ASSERT_TRUE(armed.communicator) << armed.reason;
+    EXPECT_EQ(armed.seconds_measuring, 0);
+    const CommonProblem problem = broadcast_of(999, 1);
+    const algo::Recipe* served = armed.communicator->serves(problem);
+    ASSERT_NE(served, nullptr);
+    EXPECT_EQ(served->text(), recipe);
+    EXPECT_EQ(armed.communicator->serves(broadcast_of(999, 2)), nullptr) << "root in another subnet";
+    bool right = false;
+    EXPECT_EQ(run_broadcast(*armed.communicator, transport.rank(), problem, *served, right), Status::ok);
+    EXPECT_TRUE(right);
+  });
+  expect_all(good, "armed");
+
+  options.plan_file = directory.write("ranks.json", plan_text(recipe, 0, {0, 1}));
+  expect_all(arm_group(small_group(), options), "is for 2 ranks");
+  options.plan_file = directory.write("subnet.json", plan_text(recipe, 2, {0, 1, 2, 3}));
+  expect_all(arm_group(small_group(), options), "subnet 2");
+  options.plan_file = directory.write("order.json", plan_text(recipe + ",2", 0, {0, 1, 2, 3}));
+  expect_all(arm_group(small_group(), options), "order");
+  options.plan_file = directory.file("none.json");
+  expect_all(arm_group(small_group(), options), "none.json");
+}
+
+// Fails on one rank from its n-th message on; from then on whoever waits, on any rank, hears of a lost peer. The native
+// collectives go on, as they must for ranks to agree.
+class Breaking final : public transport::Transport {
+ public:
+  Breaking(transport::Transport& below, std::shared_ptr<std::atomic<bool>> broken, int messages)
+      : below_(below), broken_(std::move(broken)), left_(messages) {}
+  int rank() const override { return below_.rank(); }
+  int n_ranks() const override { return below_.n_ranks(); }
+  int max_tag() const override { return below_.max_tag(); }
+  Status post_send(int peer, int tag, std::span<const std::byte> bytes, transport::SendMode mode,
+                   transport::Ticket ticket) override {
+    return breaks() ? Status::failed : below_.post_send(peer, tag, bytes, mode, ticket);
+  }
+  Status post_recv(int peer, int tag, std::span<std::byte> bytes, transport::Ticket ticket) override {
+    return breaks() ? Status::failed : below_.post_recv(peer, tag, bytes, ticket);
+  }
+  Status wait_some(std::span<transport::Ticket> done, std::size_t& n) override {
+    for (;;) {
+      const Status status = below_.test_some(done, n);
+      if (status != Status::ok || n > 0) return status;
+      if (*broken_) return Status::lost_peer;
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+  }
+  Status test_some(std::span<transport::Ticket> done, std::size_t& n) override {
+    return below_.test_some(done, n);
+  }
+
+ private:
+  bool breaks() {
+    if (left_-- > 0) return false;
+    *broken_ = true;
+    return true;
+  }
+  transport::Transport& below_;
+  std::shared_ptr<std::atomic<bool>> broken_;
+  int left_;
+};
+
+// `rank` breaks; the others never do by themselves.
+auto breaking(int rank, int messages) {
+  const auto broken = std::make_shared<std::atomic<bool>>(false);
+  constexpr int kNever = 1 << 30;
+  return [=](int mine, transport::Transport& below) {
+    return std::make_unique<Breaking>(below, broken, mine == rank ? messages : kNever);
+  };
+}
+
+TEST(Communicator, ATransportThatFailsInATrialIsAReasonOnAllRanks) {
+  const Directory directory;
+  for (const int messages : {0, 7, 40}) {
+    Group group = small_group();
+    group.wrap = breaking(2, messages);
+    Options options = with_network(directory);
+    options.cache_dir.clear();
+    expect_all(arm_group(group, options), "making a plan: a trial of ");
+  }
+}
+
+TEST(Communicator, AFailureInTheMiddlePoisonsIt) {
+  const Directory directory;
+  Options options = with_network(directory);
+  options.plan_file = directory.write(
+      "plan.json", plan_text("broadcast/subnets segment=100 window=0 between=chain inside=flat order=0,1", 0,
+                             {0, 1, 2, 3}));
+  Group group = small_group();
+  group.wrap = breaking(0, 5);
+  arm_group(group, options, [](transport::Transport& transport, ArmResult& armed) {
+    ASSERT_TRUE(armed.communicator) << armed.reason;
+    const CommonProblem problem = broadcast_of(999, 0);
+    const algo::Recipe* recipe = armed.communicator->serves(problem);
+    ASSERT_NE(recipe, nullptr);
+    bool right = false;
+    EXPECT_NE(run_broadcast(*armed.communicator, transport.rank(), problem, *recipe, right), Status::ok);
+    EXPECT_EQ(run_broadcast(*armed.communicator, transport.rank(), problem, *recipe, right), Status::failed);
+  });
+}
+
+TEST(Agreement, OneRankThatThrowsIsAReasonOnAll) {
+  transport::Hub hub(3);
+  transport::run_ranks(hub, [](transport::LoopbackTransport& transport, transport::LoopbackNative& native) {
+    Agreement agreement(native, transport.rank(), 3);
+    for (int thrower = 0; thrower < 3; ++thrower) {
+      const auto reason = agreement.failed([&] {
+        if (transport.rank() >= thrower) throw std::runtime_error("rank " + std::to_string(transport.rank()));
+      });
+      ASSERT_TRUE(reason);
+      EXPECT_EQ(*reason, "rank " + std::to_string(thrower)) << "the lowest rank's";
+    }
+    EXPECT_FALSE(agreement.failed([] {}));
+    const auto unknown = agreement.failed([] { throw 7; });
+    ASSERT_TRUE(unknown);
+    EXPECT_FALSE(unknown->empty());
+    EXPECT_TRUE(agreement.equal(0xfedcba9876543210u));
+    EXPECT_FALSE(agreement.equal(transport.rank() == 1 ? 1u : 2u));
+    EXPECT_FALSE(agreement.equal(transport.rank() == 1 ? std::uint64_t{1} << 63 : 0u));
+    EXPECT_FALSE(agreement.all(transport.rank() != 2));
+    EXPECT_EQ(agreement.share("from " + std::to_string(transport.rank()), 2), "from 2");
+    EXPECT_EQ(agreement.share({}), "");
+    EXPECT_EQ(agreement.largest(transport.rank()), 2.0);
+  });
+}
+
+}  // namespace
+}  // namespace eco::runtime
