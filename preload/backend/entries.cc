@@ -46,7 +46,8 @@ int native_allreduce(const void* in, void* out, int count, MPI_Datatype type, MP
 int native_broadcast(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm) {
   return PMPI_Bcast_c(buffer, count, type, root, comm);
 }
-int native_allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+int native_allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op,
+                     MPI_Comm comm) {
   return PMPI_Allreduce_c(in, out, count, type, op, comm);
 }
 #endif
@@ -68,24 +69,29 @@ int refuse(MPI_Comm comm) {
 }
 
 template <class Run>
-int serve(Session& session, Group& group, const coll::CommonProblem& problem, const algo::Recipe& recipe, Run&& run) {
+int serve(Session& session, Group& group, const coll::CommonProblem& problem, const algo::Recipe& recipe,
+          Run&& run) {
   last_algorithm = recipe.algorithm.c_str();
   const std::uint64_t began = now_ns();
   if (!run()) {
     group.poison();
     return refuse(group.comm());
   }
-  session.counters().served(problem.collective, problem.bytes, now_ns() - began, group.planned_gain_s(problem));
+  session.counters().served(problem.collective, problem.bytes, now_ns() - began,
+                            group.planned_gain_s(problem));
   return MPI_SUCCESS;
 }
 
-std::span<std::byte> bytes_at(void* memory, std::size_t bytes) { return {static_cast<std::byte*>(memory), bytes}; }
+std::span<std::byte> bytes_at(void* memory, std::size_t bytes) {
+  return {static_cast<std::byte*>(memory), bytes};
+}
 
 // Ranks may differ in type and count; whether this one packs is its own business.
-bool run_broadcast(Group& group, const coll::CommonProblem& problem, const algo::Recipe& recipe, void* buffer, int count,
-                   MPI_Datatype type) {
+bool run_broadcast(Group& group, const coll::CommonProblem& problem, const algo::Recipe& recipe, void* buffer,
+                   int count, MPI_Datatype type) {
   if (is_dense(type)) {
-    return group.run(problem, recipe, {.input = {}, .output = bytes_at(buffer, problem.bytes), .combine = {}});
+    return group.run(problem, recipe,
+                     {.input = {}, .output = bytes_at(buffer, problem.bytes), .combine = {}});
   }
   std::vector<std::byte>& packed = group.packed(problem.bytes);
   const bool is_root = group.rank() == problem.root;
@@ -136,8 +142,8 @@ int allreduce(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op 
   const std::size_t bytes = total_bytes(count, type);
   if (!session.arms()) return pass(session, Collective::allreduce, bytes, native);
   Group* group = session.group(comm);
-  if (group == nullptr || op == MPI_OP_NULL || out == MPI_IN_PLACE || (kLibraryRefusesAliases && is_aliased(in, out)) ||
-      bytes == 0 || bytes > kMostBytes) {
+  if (group == nullptr || op == MPI_OP_NULL || out == MPI_IN_PLACE ||
+      (kLibraryRefusesAliases && is_aliased(in, out)) || bytes == 0 || bytes > kMostBytes) {
     return pass(session, Collective::allreduce, bytes, native);
   }
   if (group->poisoned()) return refuse(comm);
@@ -197,7 +203,8 @@ ECO_ENTRY int eco_wrap_MPI_Finalize() noexcept {
   return PMPI_Finalize();
 }
 
-ECO_ENTRY int eco_wrap_MPI_Bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) noexcept {
+ECO_ENTRY int eco_wrap_MPI_Bcast(void* buffer, int count, MPI_Datatype type, int root,
+                                 MPI_Comm comm) noexcept {
   return eco::preload::broadcast(buffer, count, type, root, comm);
 }
 
@@ -209,12 +216,13 @@ ECO_ENTRY int eco_wrap_MPI_Allreduce(const void* in, void* out, int count, MPI_D
 ECO_ENTRY int eco_wrap_MPI_Barrier(MPI_Comm comm) noexcept { return eco::preload::barrier(comm); }
 
 #if defined(ECO_HAS_LARGE_COUNTS)
-ECO_ENTRY int eco_wrap_MPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm) noexcept {
+ECO_ENTRY int eco_wrap_MPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype type, int root,
+                                   MPI_Comm comm) noexcept {
   return eco::preload::broadcast(buffer, count, type, root, comm);
 }
 
-ECO_ENTRY int eco_wrap_MPI_Allreduce_c(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op,
-                                       MPI_Comm comm) noexcept {
+ECO_ENTRY int eco_wrap_MPI_Allreduce_c(const void* in, void* out, MPI_Count count, MPI_Datatype type,
+                                       MPI_Op op, MPI_Comm comm) noexcept {
   return eco::preload::allreduce(in, out, count, type, op, comm);
 }
 #endif

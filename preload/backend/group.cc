@@ -46,8 +46,10 @@ void Group::arm() {
 
   runtime::Options options = session_.options();
   if (options.budget_s > 0) {
-    if (budget_s <= 0) options.measure = runtime::MeasurePolicy::never;
-    else options.budget_s = budget_s;
+    if (budget_s <= 0)
+      options.measure = runtime::MeasurePolicy::never;
+    else
+      options.budget_s = budget_s;
   }
   transport_ = std::make_unique<transport::mpi::MpiTransport>(private_);
   native_ = std::make_unique<transport::mpi::MpiNative>(private_);
@@ -90,7 +92,8 @@ void Group::stay_native(std::string why) {
   why_native_ = std::move(why);
 }
 
-bool Group::run(const coll::CommonProblem& problem, const algo::Recipe& recipe, const exec::Buffers& buffers) {
+bool Group::run(const coll::CommonProblem& problem, const algo::Recipe& recipe,
+                const exec::Buffers& buffers) {
   if (runtime_->run(problem, recipe, buffers) != transport::Status::ok) poisoned_ = true;
   return !poisoned_;
 }

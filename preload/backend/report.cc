@@ -31,7 +31,8 @@ World world() {
 // Collective: sums over all ranks, on rank 0.
 Tallies sum_over_ranks(const Tallies& mine) {
   Tallies sums{};
-  PMPI_Reduce(mine.data(), sums.data(), coll::kCollectives * kTallyNumbers, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+  PMPI_Reduce(mine.data(), sums.data(), coll::kCollectives * kTallyNumbers, MPI_UINT64_T, MPI_SUM, 0,
+              MPI_COMM_WORLD);
   return sums;
 }
 
@@ -92,13 +93,15 @@ void print_line(Session& session, const Session::Summary& summary, const Tallies
   if (!summary.provenance.empty()) end = "; " + summary.provenance;
   if (served > 0) {
     char gain[64];
-    std::snprintf(gain, sizeof gain, "; about %.3g s gained of %.3g s", session.counters().gain_s(), summary.wall_s);
+    std::snprintf(gain, sizeof gain, "; about %.3g s gained of %.3g s", session.counters().gain_s(),
+                  summary.wall_s);
     end += gain;
   }
   if (summary.armed == 0) {
-    end += "; " + (session.arms() ? (summary.native.empty() ? std::string("no broadcast or allreduce was called")
-                                                           : summary.native.begin()->first)
-                                  : session.why_native());
+    end +=
+        "; " + (session.arms() ? (summary.native.empty() ? std::string("no broadcast or allreduce was called")
+                                                         : summary.native.begin()->first)
+                               : session.why_native());
   }
   std::fprintf(stderr, "eco: served %llu of %llu calls%s%s\n", static_cast<unsigned long long>(served),
                static_cast<unsigned long long>(all), parts.c_str(), end.c_str());

@@ -55,8 +55,8 @@ class Session {
 
   // What the report says besides the counters. Local.
   struct Summary {
-    std::string provenance;                  // of the last armed communicator
-    std::uint64_t armed = 0;                 // communicators ever armed
+    std::string provenance;                       // of the last armed communicator
+    std::uint64_t armed = 0;                      // communicators ever armed
     std::map<std::string, std::uint64_t> native;  // why communicators stayed native, and how many
     double wall_s = 0;
     double arming_s = 0;
@@ -83,13 +83,14 @@ class Session {
   int keyval_ = MPI_KEYVAL_INVALID;
   int self_keyval_ = MPI_KEYVAL_INVALID;
   double started_s_ = 0;
+  std::atomic<std::uint64_t> generation_{1};  // grows when a group is made or freed
   std::atomic<int> slots_{0};
   std::atomic<std::int64_t> budget_left_us_{0};
   std::atomic<std::int64_t> arming_us_{0};
   std::atomic<std::int64_t> measuring_us_{0};
 
-  std::mutex mutex_;             // guards what follows; never held while communicating
-  std::vector<Group*> groups_;   // alive, in the order in which they were made
+  std::mutex mutex_;            // guards what follows; never held while communicating
+  std::vector<Group*> groups_;  // alive, in the order in which they were made
   std::uint64_t armed_ = 0;
   std::string provenance_;
   std::map<std::string, std::uint64_t> native_;  // of communicators freed before the end

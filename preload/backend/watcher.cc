@@ -83,7 +83,8 @@ void Watcher::loop() {
     const bool print_all = asked.exchange(false);
     const std::lock_guard lock(mutex_);
     for (Watched& watched : watched_) {
-      if (print_all) std::fprintf(stderr, "eco: %s: %s\n", watched.who.c_str(), watched.recorder->describe().c_str());
+      if (print_all)
+        std::fprintf(stderr, "eco: %s: %s\n", watched.who.c_str(), watched.recorder->describe().c_str());
       if (stall_s_ > 0) look(watched, Clock::now());
     }
   }

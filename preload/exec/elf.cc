@@ -28,7 +28,8 @@ std::optional<Elf> read_open(int file) {
     if (segment.p_type == PT_DYNAMIC) elf.is_dynamic = true;
     if (segment.p_type == PT_INTERP && segment.p_filesz > 1 && segment.p_filesz < 4096) {
       elf.interpreter.resize(segment.p_filesz - 1);  // without its final zero
-      if (!read_at(file, elf.interpreter.data(), elf.interpreter.size(), segment.p_offset)) return std::nullopt;
+      if (!read_at(file, elf.interpreter.data(), elf.interpreter.size(), segment.p_offset))
+        return std::nullopt;
     }
   }
   return elf;

@@ -43,7 +43,8 @@ std::string list_libraries(const std::string& loader, const std::string& path) {
   close(ends[1]);
   std::string text;
   std::array<char, 4096> part;
-  for (ssize_t n; (n = read(ends[0], part.data(), part.size())) > 0;) text.append(part.data(), static_cast<std::size_t>(n));
+  for (ssize_t n; (n = read(ends[0], part.data(), part.size())) > 0;)
+    text.append(part.data(), static_cast<std::size_t>(n));
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
@@ -60,7 +61,8 @@ bool is_fortran_mpi(std::string_view file_name) {
 }
 
 std::string find_program(const std::string& program) {
-  if (program.find('/') != std::string::npos) return access(program.c_str(), X_OK) == 0 ? program : std::string();
+  if (program.find('/') != std::string::npos)
+    return access(program.c_str(), X_OK) == 0 ? program : std::string();
   const char* variable = std::getenv("PATH");
   const std::string path = variable != nullptr ? variable : "/usr/local/bin:/bin:/usr/bin";
   for (std::size_t begin = 0; begin <= path.size();) {
@@ -84,7 +86,8 @@ std::string why_native(const std::string& path) {
     line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
     const std::string_view name = line.substr(0, line.find(' '));
     const std::string_view file = name.substr(name.rfind('/') + 1);
-    if (is_fortran_mpi(file)) return "it needs " + std::string(file) + ", and MPI in Fortran is not served yet";
+    if (is_fortran_mpi(file))
+      return "it needs " + std::string(file) + ", and MPI in Fortran is not served yet";
     begin = end + 1;
   }
   return {};

@@ -85,15 +85,18 @@ bool usable_library(const std::string& path) {
 std::string find_preload(const std::string& directory) {
   const std::string preload = directory + "/libeco-preload.so";
   if (preload.find_first_of(" :") != std::string::npos) {
-    fail("ECO lies in '" + directory + "', but LD_PRELOAD takes no path with a space or colon in it: install it elsewhere");
+    fail("ECO lies in '" + directory +
+         "', but LD_PRELOAD takes no path with a space or colon in it: install it elsewhere");
   }
   if (!usable_library(preload)) {
-    fail("'" + preload + "' is missing or not a library for this machine: ECO is not (completely) installed here. "
+    fail("'" + preload +
+         "' is missing or not a library for this machine: ECO is not (completely) installed here. "
          "Install it on every node, or set ECO=off to run without it");
   }
   if (!usable_library(directory + "/libeco-openmpi.so") && !usable_library(directory + "/libeco-mpich.so")) {
     fail("neither libeco-openmpi.so nor libeco-mpich.so lies in '" + directory +
-         "': ECO is not (completely) installed here. Install it on every node, or set ECO=off to run without it");
+         "': ECO is not (completely) installed here. Install it on every node, or set ECO=off to run without "
+         "it");
   }
   return preload;
 }
@@ -124,7 +127,8 @@ int run(int argc, char** argv) {
     setenv(pair.substr(0, equals).c_str(), pair.substr(equals + 1).c_str(), 1);
   }
   const std::string program = find_program(arguments.program[0]);
-  if (program.empty()) fail("cannot run '" + std::string(arguments.program[0]) + "': no such executable file");
+  if (program.empty())
+    fail("cannot run '" + std::string(arguments.program[0]) + "': no such executable file");
   if (!switched_off()) {
     const std::string preload = find_preload(own_directory());
     const std::string reason = why_native(program);

@@ -11,14 +11,15 @@ namespace eco::rank {
 class Arguments {
  public:
   // Local. `flags` take no value. Throws InvalidArgument for what is neither in `names` nor in `flags`.
-  Arguments(int argc, char** argv, const std::vector<std::string>& names, const std::vector<std::string>& flags);
+  Arguments(int argc, char** argv, const std::vector<std::string>& names,
+            const std::vector<std::string>& flags);
 
   bool has(const std::string& name) const { return values_.contains(name); }
   // Throw InvalidArgument if the value is missing (without a default), no number, or out of range.
   std::string text(const std::string& name) const;
   double number(const std::string& name, double otherwise, double least, double most) const;
-  std::vector<std::string> list(const std::string& name) const;     // empty if absent
-  std::vector<std::size_t> sizes(const std::string& name) const;    // "8,16KiB,1MiB"; empty if absent
+  std::vector<std::string> list(const std::string& name) const;   // empty if absent
+  std::vector<std::size_t> sizes(const std::string& name) const;  // "8,16KiB,1MiB"; empty if absent
 
  private:
   std::map<std::string, std::string> values_;

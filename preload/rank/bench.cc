@@ -35,7 +35,7 @@ namespace {
 using transport::mpi::MpiNative;
 
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
-constexpr std::int64_t kFirstLead_ns = 2'000'000;   // what telling all ranks an instant takes at first guess
+constexpr std::int64_t kFirstLead_ns = 2'000'000;  // what telling all ranks an instant takes at first guess
 constexpr std::int64_t kMostLead_ns = kNanoseconds;
 
 std::int64_t now_ns() {
@@ -81,7 +81,8 @@ struct Cell {
 
 class Stopwatch {
  public:
-  Stopwatch(MpiNative& native, MPI_Comm comm, bool one_clock) : native_(native), comm_(comm), one_clock_(one_clock) {
+  Stopwatch(MpiNative& native, MPI_Comm comm, bool one_clock)
+      : native_(native), comm_(comm), one_clock_(one_clock) {
     PMPI_Comm_rank(comm, &rank_);
   }
 
@@ -123,7 +124,8 @@ class Stopwatch {
 };
 
 // Collective. The first call is not kept: it connects, allocates, and with ECO may arm.
-Cell measure(MpiNative& native, Stopwatch& stopwatch, Cell cell, int rank, int n_ranks, const Limits& limits) {
+Cell measure(MpiNative& native, Stopwatch& stopwatch, Cell cell, int rank, int n_ranks,
+             const Limits& limits) {
   const std::unique_ptr<Case> work = make_case(cell.collective, cell.bytes, rank, n_ranks);
   cell.correct = stopwatch.time(*work, cell).right;
   cell.algorithm = last_algorithm();
@@ -182,7 +184,8 @@ nlohmann::json to_json(const std::vector<Cell>& cells) {
 }  // namespace
 
 int bench(int argc, char** argv) {
-  const Arguments arguments(argc, argv, {"--ops", "--sizes", "--reps", "--min-reps", "--max-seconds", "--out"}, {});
+  const Arguments arguments(argc, argv,
+                            {"--ops", "--sizes", "--reps", "--min-reps", "--max-seconds", "--out"}, {});
   const std::string out = arguments.text("--out");
   Limits limits;
   limits.max_reps = static_cast<int>(arguments.number("--reps", limits.max_reps, 1, 1e6));
@@ -198,7 +201,8 @@ int bench(int argc, char** argv) {
   PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MpiNative native(comm);
   const std::vector<std::string> boots = gather_texts(native, n_ranks, boot_id());
-  const bool one_clock = std::all_of(boots.begin(), boots.end(), [&](const auto& id) { return id == boots.front(); });
+  const bool one_clock =
+      std::all_of(boots.begin(), boots.end(), [&](const auto& id) { return id == boots.front(); });
   const std::vector<std::string> hosts = gather_texts(native, n_ranks, runtime::this_host({}).name);
   Stopwatch stopwatch(native, comm, one_clock);
 
@@ -218,15 +222,16 @@ int bench(int argc, char** argv) {
   }
   PMPI_Comm_free(&comm);
   if (rank == 0) {
-    const nlohmann::json file = {{"schema", "eco.rank.bench"},
-                                 {"version", 1},
-                                 {"ranks", n_ranks},
-                                 {"hosts", hosts},
-                                 {"library", transport::mpi::library_name()},
-                                 {"clock", one_clock ? "one CLOCK_MONOTONIC: the latest end after a common instant"
-                                                     : "clocks of several machines: the longest call after a barrier"},
-                                 {"preloaded", dlsym(RTLD_DEFAULT, "eco_last_algorithm") != nullptr},
-                                 {"cells", to_json(cells)}};
+    const nlohmann::json file = {
+        {"schema", "eco.rank.bench"},
+        {"version", 1},
+        {"ranks", n_ranks},
+        {"hosts", hosts},
+        {"library", transport::mpi::library_name()},
+        {"clock", one_clock ? "one CLOCK_MONOTONIC: the latest end after a common instant"
+                            : "clocks of several machines: the longest call after a barrier"},
+        {"preloaded", dlsym(RTLD_DEFAULT, "eco_last_algorithm") != nullptr},
+        {"cells", to_json(cells)}};
     if (const auto reason = base::write_text_atomically(out, file.dump(1) + "\n")) throw Error(*reason);
   }
   return correct ? 0 : kWrongResult;

@@ -98,8 +98,10 @@ std::unique_ptr<Case> make_movement(const std::string& name, std::size_t bytes, 
       expected.insert(expected.end(), part.begin(), part.end());
     }
     call = [count, everywhere](Bytes& data, Bytes& out) {
-      if (everywhere) MPI_Allgather(data.data(), count, MPI_BYTE, out.data(), count, MPI_BYTE, MPI_COMM_WORLD);
-      else MPI_Gather(data.data(), count, MPI_BYTE, out.data(), count, MPI_BYTE, 0, MPI_COMM_WORLD);
+      if (everywhere)
+        MPI_Allgather(data.data(), count, MPI_BYTE, out.data(), count, MPI_BYTE, MPI_COMM_WORLD);
+      else
+        MPI_Gather(data.data(), count, MPI_BYTE, out.data(), count, MPI_BYTE, 0, MPI_COMM_WORLD);
     };
   } else {  // alltoall
     in = contents(rank, block * ranks);
@@ -123,7 +125,8 @@ Element sum_at(int end, std::size_t i) {
 }
 
 template <class Element>
-std::unique_ptr<Case> make_sum(const std::string& name, std::size_t bytes, int rank, int n_ranks, MPI_Datatype type) {
+std::unique_ptr<Case> make_sum(const std::string& name, std::size_t bytes, int rank, int n_ranks,
+                               MPI_Datatype type) {
   using Elements = std::vector<Element>;
   const std::size_t total = bytes / sizeof(Element);
   const auto ranks = static_cast<std::size_t>(n_ranks);
@@ -141,7 +144,8 @@ std::unique_ptr<Case> make_sum(const std::string& name, std::size_t bytes, int r
   if (name == "exscan" && rank == 0) size = 0;  // undefined by MPI
   if (name == "reduce_scatter" || name == "reduce_scatter_block") {
     const std::size_t extra = name == "reduce_scatter" ? total % ranks : 0;
-    for (std::size_t r = 0; r < ranks; ++r) counts.push_back(static_cast<int>(total / ranks + (r < extra ? 1 : 0)));
+    for (std::size_t r = 0; r < ranks; ++r)
+      counts.push_back(static_cast<int>(total / ranks + (r < extra ? 1 : 0)));
     for (int r = 0; r < rank; ++r) first += static_cast<std::size_t>(counts[static_cast<std::size_t>(r)]);
     size = static_cast<std::size_t>(counts[static_cast<std::size_t>(rank)]);
   }
@@ -166,7 +170,8 @@ std::unique_ptr<Case> make_sum(const std::string& name, std::size_t bytes, int r
     // Rank 0's result is undefined but may be written.
     auto unused = std::make_shared<Elements>(total);
     call = [=](const Elements& data, Elements& out) {
-      MPI_Exscan(data.data(), out.empty() ? unused->data() : out.data(), count, type, MPI_SUM, MPI_COMM_WORLD);
+      MPI_Exscan(data.data(), out.empty() ? unused->data() : out.data(), count, type, MPI_SUM,
+                 MPI_COMM_WORLD);
     };
   } else if (name == "reduce_scatter") {
     call = [=](const Elements& data, Elements& out) {
@@ -188,7 +193,8 @@ class Barrier final : public Case {
 };
 
 bool is_movement(const std::string& name) {
-  return name == "broadcast" || name == "scatter" || name == "gather" || name == "allgather" || name == "alltoall";
+  return name == "broadcast" || name == "scatter" || name == "gather" || name == "allgather" ||
+         name == "alltoall";
 }
 
 }  // namespace
@@ -211,8 +217,9 @@ std::unique_ptr<Case> make_case(const std::string& name, std::size_t bytes, int 
   if (name == "barrier") return std::make_unique<Barrier>();
   if (is_movement(name)) return make_movement(name, bytes, rank, n_ranks);
   // Doubles where every rank gets one of a reduce_scatter, bytes where the vector is too short for that.
-  const bool fits = bytes % sizeof(double) == 0 &&
-                    (name.rfind("reduce_scatter", 0) != 0 || bytes / sizeof(double) >= static_cast<std::size_t>(n_ranks));
+  const bool fits =
+      bytes % sizeof(double) == 0 &&
+      (name.rfind("reduce_scatter", 0) != 0 || bytes / sizeof(double) >= static_cast<std::size_t>(n_ranks));
   if (fits) return make_sum<double>(name, bytes, rank, n_ranks, MPI_DOUBLE);
   return make_sum<unsigned char>(name, bytes, rank, n_ranks, MPI_UNSIGNED_CHAR);
 }

@@ -88,7 +88,8 @@ int characterize(int argc, char** argv) {
   const runtime::Options options = options_of_environment();
   Stage stage;
   measure::CharacterizeOptions how;
-  how.host_of_rank = gather_identities(*stage.native, stage.transport->n_ranks(), runtime::this_host(options));
+  how.host_of_rank =
+      gather_identities(*stage.native, stage.transport->n_ranks(), runtime::this_host(options));
   how.transport = runtime::transport_name(*stage.native);
   how.measured_at = now_iso8601();
   how.budget_s = arguments.number("--budget", 0, 0, 86400);

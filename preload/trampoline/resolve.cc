@@ -51,7 +51,8 @@ const char* abi_of(void* mpi) { return dlsym(mpi, "ompi_mpi_comm_world") != null
 // The path of `file` in the directory of this library.
 void path_beside_this(const char* file, char* path, size_t size) {
   Dl_info self;
-  if (dladdr(reinterpret_cast<void*>(&path_beside_this), &self) == 0) give_up("cannot find its own file", "dladdr");
+  if (dladdr(reinterpret_cast<void*>(&path_beside_this), &self) == 0)
+    give_up("cannot find its own file", "dladdr");
   const char* slash = strrchr(self.dli_fname, '/');
   const int directory = slash != nullptr ? static_cast<int>(slash - self.dli_fname) : 1;
   const char* start = slash != nullptr ? self.dli_fname : ".";
@@ -87,10 +88,11 @@ void open_libraries() {
 }  // namespace
 
 void give_up(const char* what, const char* detail) {
-  fprintf(stderr,
-          "eco: ECO %s (%s). This rank would differ from the others, so it ends here; ECO=off runs the program "
-          "without ECO\n",
-          what, detail != nullptr ? detail : "no reason given");
+  fprintf(
+      stderr,
+      "eco: ECO %s (%s). This rank would differ from the others, so it ends here; ECO=off runs the program "
+      "without ECO\n",
+      what, detail != nullptr ? detail : "no reason given");
   fflush(stderr);
   _exit(kExitCode);
 }

@@ -62,7 +62,8 @@ extern "C" int MPI_Allreduce(const void* send, void* receive, int count, Handle 
 int narrow_MPI_Bcast(void* buffer, int64_t count, Handle type, int root, Handle comm) {
   return MPI_Bcast(buffer, narrow(count), type, root, comm);
 }
-int narrow_MPI_Allreduce(const void* send, void* receive, int64_t count, Handle type, Handle op, Handle comm) {
+int narrow_MPI_Allreduce(const void* send, void* receive, int64_t count, Handle type, Handle op,
+                         Handle comm) {
   return MPI_Allreduce(send, receive, narrow(count), type, op, comm);
 }
 
@@ -91,6 +92,7 @@ extern "C" __attribute__((visibility("hidden"), used)) void* eco_trampoline_reso
 // know what they measured: dlsym(RTLD_DEFAULT, "eco_last_algorithm").
 extern "C" __attribute__((visibility("default"))) const char* eco_last_algorithm() {
   using Function = const char* (*)();
-  const auto function = reinterpret_cast<Function>(eco::trampoline::find_in_backend("eco_backend_last_algorithm"));
+  const auto function =
+      reinterpret_cast<Function>(eco::trampoline::find_in_backend("eco_backend_last_algorithm"));
   return function != nullptr ? function() : "native";
 }

@@ -79,7 +79,7 @@ def test_error_classes_are_the_librarys(library: Library) -> None:
     program = library.compile("bad_arguments")
     stock = library.run(2, [program])
     eco = library.run_served(2, [program])
-    assert stock.returncode == 0 and stock.stdout.count("\n") >= 23, stock.stderr
+    assert stock.returncode == 0 and stock.stdout.count("\n") >= 19, stock.stderr
     assert eco.stdout == stock.stdout, eco.stderr
 
 

@@ -33,7 +33,8 @@ std::string library_name() {
   PMPI_Get_library_version(text, &length);
   const std::string all(text, static_cast<std::size_t>(length));
   // "Open MPI v5.0.11, package: ...", "MPICH Version:      5.0.2\nMPICH Release date: ...".
-  static const std::regex kName("^\\s*([A-Za-z][A-Za-z() -]*?)(?: Library)?(?: Version:)?\\s+v?([0-9][^\\s,]*)");
+  static const std::regex kName(
+      "^\\s*([A-Za-z][A-Za-z() -]*?)(?: Library)?(?: Version:)?\\s+v?([0-9][^\\s,]*)");
   std::smatch match;
   if (std::regex_search(all, match, kName)) return match[1].str() + " " + match[2].str();
   return all.substr(0, all.find('\n'));
@@ -46,20 +47,20 @@ void MpiNative::broadcast(std::span<std::byte> bytes, int root) {
 }
 
 void MpiNative::allreduce_sum(std::span<const double> values, std::span<double> sums) {
-  check(PMPI_Allreduce(values.data(), sums.data(), count_of(values.size(), "MPI_Allreduce"), MPI_DOUBLE, MPI_SUM,
-                       comm_),
+  check(PMPI_Allreduce(values.data(), sums.data(), count_of(values.size(), "MPI_Allreduce"), MPI_DOUBLE,
+                       MPI_SUM, comm_),
         "MPI_Allreduce");
 }
 
 void MpiNative::allreduce_min(std::span<std::int64_t> values) {
-  check(PMPI_Allreduce(MPI_IN_PLACE, values.data(), count_of(values.size(), "MPI_Allreduce"), MPI_INT64_T, MPI_MIN,
-                       comm_),
+  check(PMPI_Allreduce(MPI_IN_PLACE, values.data(), count_of(values.size(), "MPI_Allreduce"), MPI_INT64_T,
+                       MPI_MIN, comm_),
         "MPI_Allreduce");
 }
 
 void MpiNative::allreduce_max(std::span<double> values) {
-  check(PMPI_Allreduce(MPI_IN_PLACE, values.data(), count_of(values.size(), "MPI_Allreduce"), MPI_DOUBLE, MPI_MAX,
-                       comm_),
+  check(PMPI_Allreduce(MPI_IN_PLACE, values.data(), count_of(values.size(), "MPI_Allreduce"), MPI_DOUBLE,
+                       MPI_MAX, comm_),
         "MPI_Allreduce");
 }
 

@@ -34,7 +34,8 @@ Status MpiTransport::add(int code, MPI_Request request, Ticket ticket) {
   return Status::ok;
 }
 
-Status MpiTransport::post_send(int peer, int tag, std::span<const std::byte> bytes, SendMode mode, Ticket ticket) {
+Status MpiTransport::post_send(int peer, int tag, std::span<const std::byte> bytes, SendMode mode,
+                               Ticket ticket) {
   if (bytes.size() > INT_MAX) return Status::failed;
   MPI_Request request = MPI_REQUEST_NULL;
   const auto send = mode == SendMode::synchronous ? &PMPI_Issend : &PMPI_Isend;
