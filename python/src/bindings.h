@@ -11,5 +11,7 @@ namespace nb = nanobind;
 void bind_errors(nb::module_& m);
 void bind_net(nb::module_& m);
 void bind_options(nb::module_& m);
+void bind_plan(nb::module_& m);
+void bind_sched(nb::module_& m);
 
 }  // namespace eco::python

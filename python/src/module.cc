@@ -7,4 +7,6 @@ NB_MODULE(_core, m) {
   eco::python::bind_errors(m);
   eco::python::bind_net(m);
   eco::python::bind_options(m);
+  eco::python::bind_plan(m);
+  eco::python::bind_sched(m);
 }

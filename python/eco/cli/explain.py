@@ -1,0 +1,180 @@
+"""`eco explain`: which recipe serves a collective on a network, and why the others lost.
+
+    eco explain --collective broadcast --bytes 1MiB                          on the network remembered last
+    eco explain --network network.json --collective allreduce --bytes 16KiB --placement round-robin
+    eco explain --network network.json --collective broadcast --bytes 16kB --dot tree.dot --text
+
+Where a plan for the same network and placement is remembered, it says what the plan chose, with measured times. Else
+the numbers are predictions, and the library's own collective is a guess.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from eco import _core, paths
+from eco import network as networks
+from eco.errors import EcoError, InvalidArgument
+from eco.report.records import parse_size
+
+COLLECTIVES = ("broadcast", "allreduce", "barrier")
+
+
+@dataclass(frozen=True)
+class Group:
+    """A network file's text, and which of its hosts each rank is on."""
+
+    network: str
+    host_of_rank: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One recipe and what it is predicted to take; `predicted_s` is None where it can't serve."""
+
+    recipe: str
+    predicted_s: float | None
+    transfer_s: float
+    latency_s: float
+    overhead_s: float
+    combine_s: float
+    busiest: str
+    busiest_s: float
+    messages: float
+    why_not: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def place(placement: str, n_hosts: int, n_ranks: int) -> tuple[int, ...]:
+    """Host of each rank: block, round-robin, shuffled:SEED (the block placement in another order), or 0,0,1,..."""
+    kind, _, seed = placement.partition(":")
+    block = [rank * n_hosts // n_ranks for rank in range(n_ranks)]
+    if placement == "block":
+        return tuple(block)
+    if placement == "round-robin":
+        return tuple(rank % n_hosts for rank in range(n_ranks))
+    if kind == "shuffled" and seed.isdecimal():
+        random.Random(int(seed)).shuffle(block)
+        return tuple(block)
+    try:
+        hosts = tuple(int(word) for word in placement.split(","))
+    except ValueError:
+        raise InvalidArgument(
+            f"placement {placement!r}: none of block, round-robin, shuffled:SEED, "
+            "or a host number for each rank (0,0,1)"
+        ) from None
+    if any(not 0 <= host < n_hosts for host in hosts):
+        raise InvalidArgument(f"placement {placement!r}: the network has hosts 0 to {n_hosts - 1}")
+    return hosts
+
+
+def latest_network(folder: Path) -> Path:
+    """The network remembered last."""
+    files = sorted((folder / "networks").glob("*.json"), key=lambda file: file.stat().st_mtime)
+    if not files:
+        raise EcoError(
+            f"no network is remembered in {folder}; give --network FILE, or measure: eco characterize -- mpirun -n N"
+        )
+    return files[-1]
+
+
+def make_group(network: Path, placement: str, n_ranks: int | None) -> Group:
+    """Raises CorruptFile for a bad network file."""
+    checked = networks.load(network)
+    n_hosts = len(checked.hosts)
+    text = network.read_text(encoding="utf-8")
+    return Group(text, place(placement, n_hosts, n_ranks or n_hosts))
+
+
+def remembered_plans(folder: Path, group: Group) -> dict[str, str]:
+    """Text of the remembered plans for this network and placement, by library."""
+    fingerprint = _core.network_fingerprint(group.network)
+    found: dict[str, str] = {}
+    for file in sorted((folder / "plans").glob("*.json"), key=lambda file: file.stat().st_mtime):
+        try:
+            text = _core.check_plan(file.read_text(encoding="utf-8"))
+        except (EcoError, OSError, UnicodeDecodeError):
+            continue  # a bad cache is forgotten; the job that uses it says so
+        plan = json.loads(text)
+        if plan["network"] == fingerprint and tuple(plan["host_of_rank"]) == group.host_of_rank:
+            found[plan["library"]] = text
+    return found
+
+
+def candidates(group: Group, collective: str, size: int, root: int) -> list[Candidate]:
+    """All candidates, cheapest first, those that can't serve last."""
+    text = _core.candidates(group.network, list(group.host_of_rank), collective, size, root)
+    return [Candidate(**record) for record in json.loads(text)]
+
+
+def explanation(group: Group, collective: str, size: int, root: int, plans: dict[str, str]) -> str:
+    """The planner's own words, once for each library with a plan; once without."""
+    hosts = list(group.host_of_rank)
+    if not plans:
+        return _core.explain(group.network, hosts, collective, size, root)
+    return "\n".join(
+        f"{library}\n{_core.explain(group.network, hosts, collective, size, root, plan)}"
+        for library, plan in plans.items()
+    )
+
+
+def _one_plan(file: Path) -> dict[str, str]:
+    try:
+        text = _core.check_plan(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidArgument(f"cannot read plan file {file}: {error}") from error
+    return {json.loads(text)["library"] or str(file): text}
+
+
+def explain(
+    collective: Annotated[str, typer.Option(help="broadcast, allreduce or barrier")] = "broadcast",
+    size: Annotated[str, typer.Option("--bytes", help="like 16KiB or 1MiB")] = "1MiB",
+    network: Annotated[
+        Path | None, typer.Option(help="a network file; else the one remembered last", metavar="FILE")
+    ] = None,
+    plan: Annotated[
+        Path | None, typer.Option(help="a plan file; else the remembered ones", metavar="FILE")
+    ] = None,
+    placement: Annotated[
+        str, typer.Option(help="block, round-robin, shuffled:SEED, or the host number of each rank: 0,0,1")
+    ] = "block",
+    ranks: Annotated[int | None, typer.Option(help="how many; else one for each host", min=1)] = None,
+    root: Annotated[int, typer.Option(help="of a broadcast")] = 0,
+    recipe: Annotated[str | None, typer.Option(help="draw or print this one; else the cheapest")] = None,
+    dot: Annotated[
+        Path | None, typer.Option(help="write who sends to whom, for Graphviz", metavar="FILE")
+    ] = None,
+    text: Annotated[bool, typer.Option("--text", help="print every rank's first operations")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="all candidates, for a program to read")] = False,
+) -> None:
+    """Say which recipe serves a collective on a network, what it costs by term, and why the others lost."""
+    if collective not in COLLECTIVES:
+        raise InvalidArgument(f"collective {collective!r} is none of {', '.join(COLLECTIVES)}")
+    n_bytes = parse_size(size)
+    folder = paths.cache_dir()
+    group = make_group(network or latest_network(folder), placement, ranks)
+    if as_json:
+        found = candidates(group, collective, n_bytes, root)
+        print(json.dumps([candidate.to_dict() for candidate in found], indent=1))
+    else:
+        plans = _one_plan(plan) if plan else remembered_plans(folder, group)
+        print(explanation(group, collective, n_bytes, root, plans), end="")
+    if not dot and not text:
+        return
+    drawn = recipe or candidates(group, collective, n_bytes, root)[0].recipe
+    hosts = list(group.host_of_rank)
+    if dot:
+        dot.write_text(
+            _core.schedule_dot(group.network, hosts, drawn, collective, n_bytes, root), encoding="utf-8"
+        )
+        print(f"written: {dot} ({drawn})")
+    if text:
+        print(_core.schedule_text(group.network, hosts, drawn, collective, n_bytes, root, 12), end="")

@@ -1,0 +1,48 @@
+// What Python asks about: a problem on a group of ranks, all from plain values.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "eco/base/errors.h"
+#include "eco/coll/problem.h"
+#include "eco/net/group_view.h"
+#include "eco/net/io.h"
+
+namespace eco::python {
+
+struct Question {
+  coll::CommonProblem problem;
+  net::GroupView view;
+
+  Question(const std::string& network, std::vector<int> host_of_rank, const std::string& collective,
+           std::size_t bytes, int root) {
+    const auto known = coll::collective_from_name(collective);
+    if (!known)
+      throw InvalidArgument("collective '" + collective + "' is none of broadcast, barrier, allreduce");
+    view = net::make_view(std::make_shared<const net::Network>(net::parse_network(network, "network")),
+                          std::move(host_of_rank));
+    if (root < 0 || root >= view.n_ranks()) {
+      throw InvalidArgument("root " + std::to_string(root) + " is not among the " +
+                            std::to_string(view.n_ranks()) + " ranks");
+    }
+    problem.collective = *known;
+    problem.n_ranks = view.n_ranks();
+    problem.root = problem.collective == coll::Collective::broadcast ? root : 0;
+    problem.bytes = problem.collective == coll::Collective::barrier ? 0 : bytes;
+    // Reductions are explained for doubles, cut to whole ones.
+    if (problem.collective == coll::Collective::allreduce) {
+      problem.element_bytes = sizeof(double);
+      problem.bytes -= problem.bytes % sizeof(double);
+    }
+  }
+
+  int root_subnet() const {
+    const bool rooted = problem.collective == coll::Collective::broadcast;
+    return rooted ? view.subnet_of_rank[static_cast<std::size_t>(problem.root)] : 0;
+  }
+};
+
+}  // namespace eco::python
