@@ -29,7 +29,9 @@ def one_launch(library: str, program: Path, ranks: int, with_eco: bool) -> list[
     words += ["--oversubscribe"] if library == "openmpi" else []
     settings = {"ECO_QUIET": "1", "ECO_MEASURE": "never"} if with_eco else {"ECO": "off"}
     words += [str(paths.native_file("eco-exec")), str(program)]
-    done = subprocess.run(words, env={**os.environ, **AS_ROOT, **settings}, text=True, capture_output=True, check=True)
+    done = subprocess.run(
+        words, env={**os.environ, **AS_ROOT, **settings}, text=True, capture_output=True, check=True
+    )
     return [float(word) for word in done.stdout.split()]
 
 
@@ -46,14 +48,20 @@ def main() -> int:
             compiler = paths.library_dir(library) / "bin" / "mpicc"
             subprocess.run([compiler, "-O2", source, "-o", program], check=True)
             pairs = [
-                (one_launch(library, program, options.ranks, False), one_launch(library, program, options.ranks, True))
+                (
+                    one_launch(library, program, options.ranks, False),
+                    one_launch(library, program, options.ranks, True),
+                )
                 for _ in range(options.launches)
             ]
         for index, operation in enumerate(OPERATIONS):
             stock = statistics.median(pair[0][index] for pair in pairs)
             passed = statistics.median(pair[1][index] for pair in pairs)
             worst = max(worst, passed - stock)
-            print(f"{library:8} {operation:10} stock {stock:8.1f} ns  with ECO {passed:8.1f} ns  added {passed - stock:+7.1f} ns")
+            print(
+                f"{library:8} {operation:10} stock {stock:8.1f} ns  with ECO {passed:8.1f} ns  "
+                f"added {passed - stock:+7.1f} ns"
+            )
     print(f"at most {worst:.0f} ns added; the limit is {LIMIT_NS:.0f} ns")
     return 0 if worst < LIMIT_NS else 1
 

@@ -77,7 +77,11 @@ class Library:
     def environment(self, settings: Mapping[str, str]) -> dict[str, str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("ECO")}
         # Ranks share cores here: whoever waits must let the others run.
-        yielding = {"OMPI_MCA_mpi_yield_when_idle": "1", "UCX_TLS": "tcp,self", "LD_LIBRARY_PATH": f"{self.prefix}/lib"}
+        yielding = {
+            "OMPI_MCA_mpi_yield_when_idle": "1",
+            "UCX_TLS": "tcp,self",
+            "LD_LIBRARY_PATH": f"{self.prefix}/lib",
+        }
         return inherited | AS_ROOT | yielding | dict(settings)
 
     def compile(self, source: str) -> str:
@@ -88,7 +92,11 @@ class Library:
         return str(target)
 
     def run(
-        self, ranks: int, words: Sequence[str], settings: Mapping[str, str] | None = None, timeout_s: float = 120
+        self,
+        ranks: int,
+        words: Sequence[str],
+        settings: Mapping[str, str] | None = None,
+        timeout_s: float = 120,
     ) -> Ended:
         """The words under this library's launcher, nothing added."""
         settings = dict(settings or {})
@@ -104,7 +112,11 @@ class Library:
         return Ended(done.returncode, done.stdout, done.stderr, parsed)
 
     def run_served(
-        self, ranks: int, words: Sequence[str], settings: Mapping[str, str] | None = None, timeout_s: float = 120
+        self,
+        ranks: int,
+        words: Sequence[str],
+        settings: Mapping[str, str] | None = None,
+        timeout_s: float = 120,
     ) -> Ended:
         """With ECO under it, which serves whatever it can."""
         plan = self.folder / f"plan-{ranks}.json"

@@ -12,7 +12,9 @@ from .conftest import Library
 pytestmark = pytest.mark.mpi
 
 
-def right(library: Library, ranks: int, program: str, *arguments: str, timeout_s: float = 300, **settings: str) -> str:
+def right(
+    library: Library, ranks: int, program: str, *arguments: str, timeout_s: float = 300, **settings: str
+) -> str:
     """Runs it with ECO serving; its standard error."""
     words = [library.compile(program), *arguments]
     ended = library.run_served(ranks, words, settings, timeout_s)
@@ -63,7 +65,8 @@ def test_lifetimes_and_callbacks(library: Library) -> None:
 
 def test_late_is_legal_and_explained(library: Library) -> None:
     stderr = right(library, 3, "late", "4", ECO_STALL="1")
-    assert "has waited for" in stderr and "from rank" in stderr
+    assert "has waited for" in stderr
+    assert "from rank" in stderr
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 5])
@@ -79,7 +82,8 @@ def test_error_classes_are_the_librarys(library: Library) -> None:
     program = library.compile("bad_arguments")
     stock = library.run(2, [program])
     eco = library.run_served(2, [program])
-    assert stock.returncode == 0 and stock.stdout.count("\n") >= 19, stock.stderr
+    assert stock.returncode == 0, stock.stderr
+    assert stock.stdout.count("\n") >= 19, stock.stderr
     assert eco.stdout == stock.stdout, eco.stderr
 
 
@@ -89,7 +93,8 @@ def test_rank_without_its_library_ends_the_job(library: Library, tmp_path: Path)
     program = library.compile("reductions")
     ended = library.run(2, [str(lone), program], timeout_s=30)
     assert ended.returncode != 0
-    assert "libeco-preload.so" in ended.stderr and "not (completely) installed" in ended.stderr
+    assert "libeco-preload.so" in ended.stderr
+    assert "not (completely) installed" in ended.stderr
     assert "right" not in ended.stdout
 
 
@@ -100,7 +105,8 @@ def test_missing_backend_ends_the_job(library: Library, tmp_path: Path) -> None:
         shutil.copy(paths.native_file(name), tmp_path)
     ended = library.run(2, [str(tmp_path / "eco-exec"), library.compile("reductions")], timeout_s=30)
     assert ended.returncode != 0
-    assert f"libeco-{library.name}.so" in ended.stderr and "cannot load its backend" in ended.stderr
+    assert f"libeco-{library.name}.so" in ended.stderr
+    assert "cannot load its backend" in ended.stderr
 
 
 def test_ranks_with_different_options_run_natively(library: Library) -> None:
@@ -117,7 +123,9 @@ def test_ranks_with_different_options_run_natively(library: Library) -> None:
     ("ECO_NETWORK", "/nonexistent/network.json", "/nonexistent/network.json"),
     ("ECO_PLAN", "/dev/null", "plan is empty"),
 ])  # fmt: skip
-def test_bad_settings_leave_the_program_native(library: Library, variable: str, value: str, says: str) -> None:
+def test_bad_settings_leave_the_program_native(
+    library: Library, variable: str, value: str, says: str
+) -> None:
     ended = library.run_served(2, [library.compile("reductions")], {variable: value})
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert ended.served()[0] == 0
