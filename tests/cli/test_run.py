@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from eco import _core
 from eco.cli.run import RunOptions, parse_settings, prepare
 from eco.errors import InvalidArgument, Unsupported
 
 
 def good_network(path: Path) -> Path:
-    path.write_text(json.dumps({"schema": "eco.network", "version": 1}))
+    path.write_text(_core.synthetic_network("hosts=2+2"))
     return path
 
 
@@ -40,6 +40,7 @@ BAD = {
     "truncated": '{"schema": "eco.network", "vers',
     "foreign": '{"schema": "someone.else", "version": 1}',
     "no object": "[1]",
+    "cut out": '{"schema": "eco.network", "version": 1}',
     "of a later version": '{"schema": "eco.network", "version": 2}',
 }
 

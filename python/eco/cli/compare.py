@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -171,7 +172,11 @@ def write(comparison: Comparison, path: Path) -> None:
 def show(comparison: Comparison, console: Console) -> None:
     """The table and the verdict."""
     pairs = len(comparison.launches) // 2
-    table = Table(title=f"{' '.join(comparison.command)}: {pairs} paired launches", title_justify="left")
+    table = Table(
+        title=f"{' '.join(comparison.command)}: {pairs} paired launches",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+    )
     for name in ("", "stock", "ECO", "stock / ECO"):
         table.add_column(name, justify="right" if name else "left", no_wrap=True)
     for what, title in (("wall_s", "wall time"), ("collective_s", "in collectives")):
@@ -187,7 +192,7 @@ def show(comparison: Comparison, console: Console) -> None:
             title,
             _with_range(stock),
             _with_range(eco),
-            f"{ratio.ratio:.2f} ({ratio.low:.2f} to {ratio.high:.2f})" if ratio else "-",
+            _ratio_text(ratio) if ratio else "-",
         )
     console.print(table)
     console.print(comparison.verdict(), highlight=False, style="bold")
@@ -196,6 +201,11 @@ def show(comparison: Comparison, console: Console) -> None:
         "it measured and planned what is not known yet, and remembered it",
         highlight=False,
     )
+
+
+def _ratio_text(ratio: stats.Ratio) -> str:
+    interval = f" ({ratio.low:.2f} to {ratio.high:.2f})" if ratio.launches > 1 else ""
+    return f"{ratio.ratio:.2f}{interval}"
 
 
 def _with_range(values: Sequence[float]) -> str:

@@ -16,6 +16,7 @@ from typing import Annotated
 import typer
 
 from eco import jobs, launch
+from eco import network as networks
 from eco.errors import CorruptFile, EcoError, InvalidArgument
 from eco.report.records import read_json
 
@@ -45,9 +46,11 @@ class RunOptions:
 
 
 def why_unusable(path: Path, schema: str, version: int) -> str | None:
-    """Why a file of the user's can't be used, as far as its head tells; the ranks look at the rest."""
+    """Why a file of the user's can't be used; whether it speaks of the job's hosts only the ranks can tell."""
     try:
         read_json(path, schema, version)
+        if schema == NETWORK_SCHEMA[0]:
+            networks.load(path)
     except CorruptFile as error:
         return str(error)
     return None
