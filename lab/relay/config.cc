@@ -77,7 +77,7 @@ ServerSpec parse_server(LineParser& line) {
   s.discipline = kind == "bus" ? Discipline::bus : Discipline::fifo;
   s.bits_per_s = line.number("rate", 0, 1e12);
   s.delay_ns = line.whole("delay", 0, kMaxNanos);
-  s.queue_bytes = line.whole("queue", 1538, std::numeric_limits<std::int64_t>::max() / 16);
+  s.queue_bytes = line.whole("queue", 1514, std::numeric_limits<std::int64_t>::max() / 16);
   s.n_stations = static_cast<int>(line.whole("stations", 1, 100'000));
   if (s.discipline == Discipline::bus && s.bits_per_s == 0) line.fail("a bus needs a rate");
   return s;

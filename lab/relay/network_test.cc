@@ -163,9 +163,9 @@ TEST(PacketPool, GivesBackWhatItGotAndRefusesTooMuch) {
   EXPECT_THROW((void)pool.take(4000), std::length_error);
 }
 
-TEST(WireBytes, PadsShortFramesAndAddsWhatSurroundsThem) {
-  EXPECT_EQ(wire_bytes(1514), 1538);
-  EXPECT_EQ(wire_bytes(42), 84);
+TEST(WireBytes, AreThoseOfTheFrameWithShortOnesPadded) {
+  EXPECT_EQ(wire_bytes(1514), 1514);
+  EXPECT_EQ(wire_bytes(42), 60);
 }
 
 }  // namespace

@@ -18,13 +18,13 @@ namespace eco::lab {
 
 using Nanos = std::int64_t;
 
-// What an ethernet frame costs on the wire beyond its own bytes: preamble 8, checksum 4, gap 12.
-inline constexpr int kWireOverheadBytes = 24;
 // The shortest frame without its checksum; shorter ones are padded on a real wire.
 inline constexpr int kMinFrameBytes = 60;
 
+// What a frame counts against a rate: its own bytes, as token buckets and netem count them. The preamble and the gap
+// of a real ethernet (24 bytes) are taken to be in the rate already.
 [[nodiscard]] constexpr int wire_bytes(int frame_bytes) {
-  return (frame_bytes < kMinFrameBytes ? kMinFrameBytes : frame_bytes) + kWireOverheadBytes;
+  return frame_bytes < kMinFrameBytes ? kMinFrameBytes : frame_bytes;
 }
 
 struct Packet {

@@ -88,10 +88,10 @@ def test_a_timeout_kills_what_was_started_on_any_host() -> None:
 
 
 def test_times_are_those_of_store_and_forward() -> None:
-    # 32 and 1472 bytes of UDP are 98 and 1538 on the wire.
+    # 32 and 1472 bytes of UDP are 74 and 1514 on the wire.
     # h1 to h3: a port at 100, a link at 20 with the bridge's 0.1 ms, a bus at 10 Mbit/s.
     with Lab(load("tiny")) as lab:
-        for payload, wire in ((32, 98), (1472, 1538)):
+        for payload, wire in ((32, 74), (1472, 1514)):
             bits = wire * 8
             for target, expected in (
                 ("h2", bits / 100e6 * 2),
@@ -125,14 +125,14 @@ print(*best)
             [*lab._into_lab(), sys.executable, "-c", program], capture_output=True, text=True, check=True
         )
     first, second = map(float, done.stdout.split())
-    one = 1538 * 8 / 10e6
+    one = 1514 * 8 / 10e6
     assert one - 1e-6 <= first <= one + SLACK_S
     assert 2 * one - 1e-6 <= second <= 2 * one + SLACK_S
 
 
 def test_rates_and_how_a_bus_is_shared() -> None:
     with Lab(load("tiny")) as lab:
-        assert rates_mbit(lab, [("h1", "h2")])[0] == pytest.approx(100 * 1448 / 1538, rel=0.06)
+        assert rates_mbit(lab, [("h1", "h2")])[0] == pytest.approx(100 * 1448 / 1514, rel=0.06)
         assert rates_mbit(lab, [("h3", "h4")])[0] == pytest.approx(10 * 1448 / 1583, rel=0.06)
         # Half duplex: both directions together get what one got, and a fair half each.
         both = rates_mbit(lab, [("h3", "h4"), ("h4", "h3")], 1.5)
@@ -158,7 +158,7 @@ hosts = ["anna", "bert"]
     with Lab(parse(text)) as lab:
         assert lab.run(["hostname"], capture=True).stdout == "anna\n"
         assert 3e-3 <= trip_s(lab, "anna", "bert", 32) <= 3e-3 + SLACK_S
-        assert rates_mbit(lab, [("anna", "bert")], 1.0)[0] == pytest.approx(40 * 1448 / 1538, rel=0.06)
+        assert rates_mbit(lab, [("anna", "bert")], 1.0)[0] == pytest.approx(40 * 1448 / 1514, rel=0.06)
 
 
 def test_rails_are_separate_networks() -> None:
@@ -181,8 +181,8 @@ rail = 1
         ip = {(n.host, n.rail): n.ip for n in lab.fabric.nics}
         flows = [{"source": "h1", "target": "h2", "target_ip": ip["h2", rail]} for rail in (0, 1)]
         rates = lab.traffic({"do": "flows", "flows": flows, "seconds": 0.8})
-    assert rates[0] == pytest.approx(40e6 * 1448 / 1538, rel=0.06)
-    assert rates[1] == pytest.approx(20e6 * 1448 / 1538, rel=0.06)
+    assert rates[0] == pytest.approx(40e6 * 1448 / 1514, rel=0.06)
+    assert rates[1] == pytest.approx(20e6 * 1448 / 1514, rel=0.06)
 
 
 def test_background_traffic_takes_its_share() -> None:
@@ -208,7 +208,7 @@ def test_a_short_queue_loses_packets_and_says_so() -> None:
         drops = {s["name"]: s["drops"] for s in lab.stats()["servers"]}
     assert drops["a>r"] > 0
     assert drops["r>b"] == 0
-    assert rate <= 2 * 1448 / 1538 * 1.02
+    assert rate <= 2 * 1448 / 1514 * 1.02
 
 
 def test_check_passes_or_names_what_is_too_slow() -> None:

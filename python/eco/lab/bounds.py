@@ -7,9 +7,9 @@ A bound is the worst over all resources of
     (what must have happened before) + (bytes that must pass) / rate + (what must still happen after).
 
 **Bytes on the wire.** TCP over ethernet carries at most 1448 bytes in a frame of 1514 (14 ethernet + 20 IP + 32 TCP
-with timestamps + 1448), and a frame costs 24 more on the wire (preamble 8, checksum 4, gap 12). n bytes need at
-least ceil(n / 1448) frames, hence n + 90 ceil(n / 1448) bytes: a factor of 1538 / 1448 = 1.0622 for large n.
-(A count that leaves the 24 out, as a token bucket does, has 1514 / 1448 = 1.0456.) MPI's own headers are left out.
+with timestamps + 1448), and rates count the bytes of frames, as token buckets and netem do. n bytes need at least
+ceil(n / 1448) frames, hence n + 66 ceil(n / 1448) bytes: a factor of 1514 / 1448 = 1.0456 for large n.
+MPI's own headers are left out.
 
 **Acknowledgements** take time on a half-duplex bus, but how many a receiver sends is its own choice (a window's worth
 of data may go unacknowledged), so none is certain and none is counted: a bound must hold.
@@ -58,7 +58,7 @@ COLLECTIVES = (
 ROOTED = ("broadcast", "reduce", "scatter", "gather")
 
 PAYLOAD_BYTES = 1448  # of a full frame: MTU 1500 less 20 (IP) and 32 (TCP with timestamps)
-OVERHEAD_BYTES = 90  # 14 + 20 + 32 in the frame, 24 around it
+OVERHEAD_BYTES = 66  # 14 (ethernet) + 20 + 32
 SMALLEST_BYTES = OVERHEAD_BYTES + 1
 
 

@@ -28,7 +28,7 @@ RATE_LOW, RATE_HIGH = 0.93, 1.01
 ACK_BYTES = OVERHEAD_BYTES / 2
 # Waking the receiver and the relay: what a packet may take beyond its servers.
 TRIP_SLACK_S = 200e-6
-UDP_OVERHEAD_BYTES = 14 + 20 + 8 + 24
+UDP_OVERHEAD_BYTES = 14 + 20 + 8
 SMALL_BYTES, FULL_BYTES = 32, 1472
 # A frame handed over this late on average makes short links longer than described.
 LATE_AVERAGE_US = 100.0

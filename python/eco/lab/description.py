@@ -182,7 +182,7 @@ class _Reader:
             ),
             queue_bytes=int(
                 self.number(
-                    data.get("queue_bytes", DEFAULT_QUEUE_BYTES), "queue_bytes", 1538, 1e9, whole=True
+                    data.get("queue_bytes", DEFAULT_QUEUE_BYTES), "queue_bytes", 1514, 1e9, whole=True
                 )
             ),
         )

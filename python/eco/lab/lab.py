@@ -28,7 +28,6 @@ from eco.lab.placement import place
 from eco.paths import cache_dir, library_dir, native_dir, native_file
 
 # A full ethernet frame, and what surrounds it on the wire.
-FRAME_BYTES, FRAME_OVERHEAD_BYTES = 1514, 24
 
 MEDIUM = "eco-relay (user-space store-and-forward; every packet serialised on every link it crosses)"
 
@@ -204,12 +203,9 @@ class Lab:
         """A token bucket at the NIC's rate, so that TCP feels its own NIC's queue and does not flood it.
 
         It shapes nothing that is measured: the relay serialises behind it, and its burst only lets it catch
-        up when the kernel's timer is late. It counts frames without what surrounds them on a wire, so its rate
-        is less by that share; otherwise the queue that it should prevent would grow in the relay.
+        up when the kernel's timer is late.
         """
-        rate_bytes = (
-            self.fabric.nic_rate_bit(host, rail) / 8 * FRAME_BYTES / (FRAME_BYTES + FRAME_OVERHEAD_BYTES)
-        )
+        rate_bytes = self.fabric.nic_rate_bit(host, rail) / 8
         if not self._back_pressure or rate_bytes >= 2**32:  # the kernel's field; no relay carries that anyway
             return None
         return {"rate": int(rate_bytes), "burst": max(16_000, int(rate_bytes * 0.001)), "limit": 4_000_000}
