@@ -300,8 +300,12 @@ class Planning {
       expected_s += candidate.forecast.seconds;
     }
     const auto measured = measure_(cell.problem, recipes, expected_s);
-    if (measured.size() != recipes.size() || !measured[0]) {
-      cell.row.reason = "native not sampled: no time left";
+    if (measured.empty()) {
+      cell.row.reason = "no time left to measure it";
+      return;
+    }
+    if (!measured[0]) {
+      cell.row.reason = "native not sampled: too slow for the time there was";
       return;
     }
     const Measurement native = *measured[0];

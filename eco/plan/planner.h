@@ -44,8 +44,9 @@ struct Measurement {
   double spread_s = 0;  // half the interquartile range
 };
 // Times the candidates (nullptr: the native collective), interleaved, and returns one Measurement each, or nothing
-// where there is none (no time left, or the candidate gave a wrong result). `expected_s` is what all of them together
-// are predicted to take once. Collective in the runtime: it makes the other ranks follow.
+// where there is none (it was tried and takes too long to be repeated, or the candidate gave a wrong result). An empty
+// list: there was no time to try. `expected_s` is what all of them together are predicted to take once. Collective in
+// the runtime: it makes the other ranks follow.
 using Measure = std::function<std::vector<std::optional<Measurement>>(
     const coll::CommonProblem& problem, const std::vector<const algo::Recipe*>& candidates,
     double expected_s)>;

@@ -251,11 +251,12 @@ plan::Measurement summarize(std::vector<double> seconds) {
 
 plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialLimits& limits) {
   return [&trials, clock, limits](const coll::CommonProblem& problem,
-                                  const std::vector<const algo::Recipe*>& candidates, double expected_s) {
-    std::vector<std::optional<plan::Measurement>> measured(candidates.size());
+                                  const std::vector<const algo::Recipe*>& candidates,
+                                  double expected_s) -> std::vector<std::optional<plan::Measurement>> {
     const auto rounds_left = [&](double round_s) { return (limits.until_s - clock()) / round_s; };
     // One round is spent before it is known what a round takes.
-    if (rounds_left(std::max(expected_s, 1e-9)) < limits.fewest + 1) return measured;
+    if (rounds_left(std::max(expected_s, 1e-9)) < limits.fewest + 1) return {};
+    std::vector<std::optional<plan::Measurement>> measured(candidates.size());
     Trial trial{problem, {}};
     for (const algo::Recipe* candidate : candidates) {
       trial.candidates.push_back(candidate ? std::optional(*candidate) : std::nullopt);
