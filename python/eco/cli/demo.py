@@ -23,7 +23,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from eco import jobs, launch, paths
+from eco import _core, jobs, launch, paths
 from eco import network as networks
 from eco.bench import Bench, BenchOptions, lab_bounds
 from eco.cli import characterize, compare, explain
@@ -50,14 +50,14 @@ class DemoOptions:
     out: Path
     libraries: Sequence[str] = LIBRARIES
     placements: Sequence[str] = PLACEMENTS
-    launches: int = 2
+    launches: int = 1
     program_pairs: int = 2
 
     @staticmethod
     def of(out: Path, quick: bool) -> DemoOptions:
         """The quick one shows one library, shuffled."""
         if quick:
-            return DemoOptions(out, LIBRARIES[:1], PLACEMENTS[1:], launches=1, program_pairs=1)
+            return DemoOptions(out, LIBRARIES[:1], PLACEMENTS[1:], program_pairs=1)
         return DemoOptions(out)
 
 
@@ -82,7 +82,7 @@ def measured(options: DemoOptions, console: Console) -> int:
             lab.use(library, options.placements[0])
             measure_network(lab, options, console)
         console.rule("what was found, from nothing but the ranks' own messages")
-        console.print(network_view.picture(networks.load(options.out / "network.json")))
+        console.print(network_view.tree(networks.load(options.out / "network.json")))
         console.rule("stock against ECO")
         for library in options.libraries:
             for placement in options.placements:
@@ -137,8 +137,8 @@ def predicted(options: DemoOptions, console: Console) -> int:
     recorded = paths.networks_dir() / "recorded" / f"{NETWORK}.json"
     network = networks.load(recorded)
     console.rule(f"{NETWORK}: recorded {network.measured_at}, not measured here")
-    console.print(network_view.picture(network))
-    console.rule("PREDICTED, not measured: rank-order tree or ring against ECO's choice")
+    console.print(network_view.tree(network))
+    console.rule("PREDICTED, not measured: a binomial tree in rank order against ECO's choice")
     table = Table(box=box.SIMPLE_HEAD)
     for name in ("operation", "size", "placement", "in rank order", "ECO", "ratio", "recipe"):
         table.add_column(name, justify="left" if name in ("operation", "placement", "recipe") else "right")
@@ -167,15 +167,17 @@ def predicted(options: DemoOptions, console: Console) -> int:
 
 
 def predicted_cell(group: explain.Group, placement: str, collective: str, size: int) -> dict[str, Any]:
-    """The cheapest candidate that knows no subnets, as a stand-in for a library, and the cheapest of all."""
+    """A binomial tree in rank order, as a stand-in for a library, and the cheapest of all candidates."""
     able = [c for c in explain.candidates(group, collective, size, 0) if c.predicted_s is not None]
-    plain = next(c for c in able if not c.recipe.startswith(f"{collective}/subnets"))
+    # What libraries do where they know nothing of the network: the whole message down a binomial tree.
+    tree = f"{collective}/binomial segment=0 window=0 between=binomial inside=binomial"
+    plain_s = _core.predict(group.network, list(group.host_of_rank), tree, collective, size, 0)
     return {
         "collective": collective,
         "bytes": size,
         "placement": placement,
-        "rank_order_s": plain.predicted_s,
-        "rank_order_recipe": plain.recipe,
+        "rank_order_s": plain_s,
+        "rank_order_recipe": tree,
         "eco_s": able[0].predicted_s,
         "recipe": able[0].recipe,
     }
