@@ -28,6 +28,8 @@ constexpr double kVisitOffline_s = 0.06;
 constexpr double kLowered = 0.98;
 constexpr int kQuietSweeps = 6;
 constexpr int kMostExtraSweeps = 40;
+// Pairs that one reference size alone parts decide the partition: for them three times as much patience.
+constexpr int kPatience = 3;
 constexpr std::size_t kSmall = 1024;
 
 // Shares of a budget: what the sweeps may take in all, and the large size within that.
@@ -119,21 +121,22 @@ class Sweeper {
     if (options_.budget_s <= 0) say("pairs, until small messages settle", 1.0);
     for (std::size_t size = 0; size < sizes_.size(); ++size) {
       if (sizes_[size] <= kSmall) {
-        settle(size, deadline_s, [&] { return all_; });
+        settle(size, deadline_s, 1, [&] { return all_; });
       }
     }
     // Where only one of the reference sizes parts hosts, either the network is like that (a bridge, a slow uplink) or
     // these very pairs were disturbed: they get more visits.
     for (const std::size_t size : {nearest_size(sizes_, kSmall), sizes_.size() - 1}) {
-      settle(size, deadline_s, [&] { return parted_only_at(size); });
+      settle(size, deadline_s, sizes_[size] <= kSmall ? kPatience : 1, [&] { return parted_only_at(size); });
     }
   }
 
   // Visits the chosen pairs until nothing changes any more.
   template <class Choose>
-  void settle(std::size_t size, double deadline_s, const Choose& choose) {
+  void settle(std::size_t size, double deadline_s, int patience, const Choose& choose) {
     int quiet = 0;
-    for (int extra = 0; extra < kMostExtraSweeps && quiet < kQuietSweeps; ++extra, ++quiet) {
+    for (int extra = 0; extra < patience * kMostExtraSweeps && quiet < patience * kQuietSweeps;
+         ++extra, ++quiet) {
       const std::vector<std::size_t> chosen = choose();
       if (chosen.empty()) return;
       for (const std::size_t i : chosen) {

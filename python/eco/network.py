@@ -110,7 +110,9 @@ class Network:
     def matrix(self, size: int) -> list[list[float]]:
         """Seconds one way at a measured size, by host; NaN where nothing was measured (the diagonal)."""
         if size not in self.sizes:
-            raise InvalidArgument(f"size {size} was not measured; measured: {', '.join(map(str, self.sizes))}")
+            raise InvalidArgument(
+                f"size {size} was not measured; measured: {', '.join(map(str, self.sizes))}"
+            )
         index = self.sizes.index(size)
         table = [[math.nan] * len(self.hosts) for _ in self.hosts]
         for pair in self.pairs:
@@ -133,7 +135,8 @@ def parse(text: str, where: str) -> Network:
         sizes=tuple(data["sizes"]),
         subnets=tuple(Subnet(**{**subnet, "hosts": tuple(subnet["hosts"])}) for subnet in data["subnets"]),
         between=tuple(
-            Between(pair["from"], pair["to"], pair["latency_s"], pair["bytes_per_s"]) for pair in data["between"]
+            Between(pair["from"], pair["to"], pair["latency_s"], pair["bytes_per_s"])
+            for pair in data["between"]
         ),
         uplinks=tuple(Uplink(**uplink) for uplink in data["uplinks"]),
         overheads=data["overheads"],

@@ -1,8 +1,8 @@
 """`eco show`: a network as a tree of subnets and a matrix of pair times.
 
-    eco show network.json
-    eco show --remembered                       # what is remembered on this machine
-    eco show network.json --html network.html   # the matrix at every size, in a browser
+eco show network.json
+eco show --remembered                       # what is remembered on this machine
+eco show network.json --html network.html   # the matrix at every size, in a browser
 """
 
 from __future__ import annotations
@@ -71,5 +71,7 @@ def show(
     for reason in bad:
         Console(stderr=True).print(f"[yellow]not usable:[/] {reason}", soft_wrap=True)
     if not good:
-        raise EcoError(f"no network is remembered in {folder}; measure one with: eco characterize -- mpirun -n N")
+        raise EcoError(
+            f"no network is remembered in {folder}; measure one with: eco characterize -- mpirun -n N"
+        )
     show_networks([networks.load(path) for path in good], as_json, html, console)

@@ -36,7 +36,9 @@ def tree(network: Network) -> Tree:
     """Subnets with their kinds, rates and uplinks, hosts below."""
     n_hosts, n_subnets = len(network.hosts), len(network.subnets)
     title = f"[bold]{n_hosts} host{'s' * (n_hosts > 1)}, {n_subnets} subnet{'s' * (n_subnets > 1)}[/]"
-    root = Tree(f"{title}  {escape(network.transport)}  [dim]{escape(network.measured_at)}  {network.fingerprint}[/]")
+    root = Tree(
+        f"{title}  {escape(network.transport)}  [dim]{escape(network.measured_at)}  {network.fingerprint}[/]"
+    )
     if network.note:
         root.add(f"[dim]{escape(network.note)}[/]")
     for index, subnet in enumerate(network.subnets):
@@ -104,7 +106,9 @@ def evidence(network: Network) -> Table:
     for test in network.concurrent:
         pairs = ", ".join(f"{a}->{b}" for a, b in test.pairs)
         alone, together = max(test.alone_s), max(test.together_s)
-        table.add_row(test.what, pairs, seconds_text(alone), seconds_text(together), f"{together / alone:.2f}x")
+        table.add_row(
+            test.what, pairs, seconds_text(alone), seconds_text(together), f"{together / alone:.2f}x"
+        )
     return table
 
 
@@ -148,7 +152,8 @@ def write_html(network: Network, path: Path) -> None:
         for size in network.sizes
     ]
     kinds = "; ".join(
-        f"subnet {i}: {subnet.kind}, {rate_text(subnet.bytes_per_s)}" for i, subnet in enumerate(network.subnets)
+        f"subnet {i}: {subnet.kind}, {rate_text(subnet.bytes_per_s)}"
+        for i, subnet in enumerate(network.subnets)
     )
     figure.update_layout(
         title={"text": f"One-way times between hosts ({network.transport})<br><sub>{kinds}</sub>"},

@@ -1,0 +1,131 @@
+"""Network files as Python reads them, and eco show."""
+
+import io
+import json
+import math
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from eco import network as networks
+from eco import paths
+from eco.cli import show
+from eco.errors import CorruptFile, EcoError, InvalidArgument
+from eco.report import network_view
+
+RECORDED = sorted((paths.networks_dir() / "recorded").glob("*.json"))
+
+DESCRIPTION = "hosts=3+3+2 rate_mbit=200 uplink_mbit=40"
+
+
+def text_of(description: str = DESCRIPTION) -> str:
+    from eco import _core
+
+    return _core.synthetic_network(description)
+
+
+def printed(network: networks.Network) -> str:
+    console = Console(width=160, record=True, file=io.StringIO())
+    console.print(network_view.picture(network))
+    return console.export_text()
+
+
+def test_parse_keeps_what_the_file_says() -> None:
+    network = networks.parse(text_of(), "x")
+    assert [subnet.hosts for subnet in network.subnets] == [(0, 1, 2), (3, 4, 5), (6, 7)]
+    assert {subnet.kind for subnet in network.subnets} == {"switched"}
+    assert network.uplink_of(1) is not None
+    assert network.uplink_of(1).bytes_per_s == 5e6  # type: ignore[union-attr]
+    assert network.subnet_of(7) == 2
+    matrix = network.matrix(65536)
+    assert math.isnan(matrix[0][0])
+    assert matrix[0][5] == matrix[5][0] > 4 * matrix[0][1]
+    with pytest.raises(InvalidArgument, match="size 7 was not measured"):
+        network.matrix(7)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (lambda text: "", "is empty"),
+        (lambda text: text[: len(text) // 2], "not complete JSON"),
+        (lambda text: text.replace("eco.network", "eco.plan"), "schema 'eco.plan'"),
+        (lambda text: text.replace('"version": 1', '"version": 9'), "version 9"),
+        (lambda text: text.replace('"transport"', '"transports"'), "'transport' is missing"),
+        (lambda text: text.replace('"switched"', '"hub"'), "kind 'hub'"),
+    ],
+)
+def test_bad_files_are_refused_with_their_reason(tmp_path: Path, spoil, reason: str) -> None:
+    path = tmp_path / "bad.json"
+    path.write_text(spoil(text_of()))
+    with pytest.raises(CorruptFile, match=reason) as caught:
+        networks.load(path)
+    assert str(path) in str(caught.value)
+
+
+def test_missing_and_binary_files(tmp_path: Path) -> None:
+    with pytest.raises(CorruptFile, match="cannot read"):
+        networks.load(tmp_path / "nothing.json")
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(CorruptFile):
+        networks.load(tmp_path / "binary")
+
+
+def test_synthetic_names_the_bad_word() -> None:
+    with pytest.raises(InvalidArgument, match="colour"):
+        networks.synthetic("hosts=2 colour=red")
+
+
+def test_picture_shows_subnets_uplinks_and_times() -> None:
+    text = printed(networks.synthetic(DESCRIPTION))
+    for expected in ("8 hosts, 3 subnets", "subnet 2", "uplink 5 MB/s (40 Mbit/s) shared", "host7", "64 KiB"):
+        assert expected in text
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+def test_recorded_networks_show(path: Path) -> None:
+    network = networks.load(path)
+    text = printed(network)
+    assert all(f"subnet {i}" in text for i in range(len(network.subnets)))
+    assert "several pairs at once" in text
+
+
+def test_recorded_networks_are_shipped() -> None:
+    assert {"three-subnets", "eco-1995", "one-switch"} <= {path.stem for path in RECORDED}
+
+
+def test_html_is_self_contained(tmp_path: Path) -> None:
+    page = tmp_path / "network.html"
+    network_view.write_html(networks.synthetic(DESCRIPTION), page)
+    text = page.read_text()
+    assert "Plotly.newPlot" in text
+    assert re.search(r"<script[^>]*\ssrc=", text) is None
+
+
+def test_show_json_is_the_network(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "n.json"
+    path.write_text(text_of())
+    show.show(file=path, remembered_=False, as_json=True, html=None)
+    assert len(json.loads(capsys.readouterr().out)["hosts"]) == 8
+
+
+def test_show_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ECO_CACHE_DIR", str(tmp_path))
+    with pytest.raises(EcoError, match="no network is remembered"):
+        show.show(file=None, remembered_=True, as_json=False, html=None)
+    (tmp_path / "networks").mkdir()
+    (tmp_path / "networks" / "good.json").write_text(text_of())
+    (tmp_path / "networks" / "bad.json").write_text("{")
+    show.show(file=None, remembered_=True, as_json=False, html=None)
+    captured = capsys.readouterr()
+    assert "8 hosts, 3 subnets" in captured.out
+    assert "not usable" in captured.err
+
+
+def test_show_wants_one_of_file_and_remembered() -> None:
+    with pytest.raises(InvalidArgument, match="either"):
+        show.show(file=None, remembered_=False, as_json=False, html=None)
