@@ -1,0 +1,190 @@
+"""The commands on emulated hosts, under both libraries: what works, and how it fails."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from eco import jobs, paths
+from eco import network as networks
+from eco.bench import BenchOptions, bench_lab
+from eco.cli.characterize import characterize_place
+from eco.errors import EcoError
+from eco.lab import Lab, load
+from eco.report.records import Record
+
+pytestmark = [pytest.mark.lab, pytest.mark.mpi]
+
+LIMIT_S = 120.0
+PROGRAM = """
+from mpi4py import MPI
+import numpy as np
+comm = MPI.COMM_WORLD
+value = np.full(4096, float(comm.rank))
+for _ in range(8):
+    comm.Bcast(value, root=0)
+    total = np.ones(1)
+    comm.Allreduce(MPI.IN_PLACE, total)
+if comm.rank == 0:
+    print("sum", int(total[0]), "value", value[7], flush=True)
+"""
+
+
+def quiet() -> Console:
+    return Console(file=io.StringIO(), width=120)
+
+
+@pytest.fixture(params=["openmpi", "mpich"])
+def lab(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    """The smallest network: two hosts on a switch, two on a bus; a cache of its own."""
+    monkeypatch.setenv("ECO_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "program.py").write_text(PROGRAM)
+    return Lab(load("tiny"), library=request.param)
+
+
+def program(lab: Lab, *words: str) -> list[str]:
+    """`eco run` in the lab."""
+    python = str(paths.library_dir(lab.library) / "bin" / "python")
+    eco = [sys.executable, "-m", "eco.cli.main", "run", *words, "--"]
+    return [*eco, "mpirun", "-n", "4", python, "program.py"]
+
+
+def test_run_measures_remembers_and_serves(lab: Lab) -> None:
+    with lab:
+        first = lab.run(program(lab, "--report", "r.json"), timeout=LIMIT_S, capture=True)
+        again = lab.run(program(lab), timeout=LIMIT_S, capture=True)
+    assert first.returncode == 0, first.stderr
+    assert "sum 4 value 0.0" in first.stdout
+    assert "measured in this job" in first.stderr
+    assert json.loads(Path("r.json").read_text())["schema"] == "eco.report"
+    assert again.returncode == 0
+    assert "remembered" in again.stderr
+
+
+BAD = {"missing": None, "truncated": 0.5, "foreign": '{"schema": "x", "version": 1}', "version": 99}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_a_bad_network_file_never_stops_the_program(lab: Lab, what: str) -> None:
+    good = json.loads((paths.networks_dir() / "recorded" / "three-subnets.json").read_text())
+    text = {"truncated": json.dumps(good)[: len(json.dumps(good)) // 2], "foreign": BAD["foreign"],
+            "version": json.dumps(good | {"version": 99})}.get(what)  # fmt: skip
+    if text is not None:
+        Path("n.json").write_text(str(text))
+    with lab:
+        ended = lab.run(program(lab, "--network", "n.json"), timeout=LIMIT_S, capture=True)
+    assert ended.returncode == 0, ended.stderr
+    assert "sum 4" in ended.stdout
+    assert "n.json" in ended.stderr
+    assert "without ECO" in ended.stderr
+    if text is not None:
+        assert Path("n.json").read_text() == text
+
+
+def test_a_network_of_other_hosts_leaves_the_program_native(lab: Lab) -> None:
+    shutil.copyfile(paths.networks_dir() / "recorded" / "one-switch.json", "n.json")
+    good = json.loads(Path("n.json").read_text())
+    for i, host in enumerate(good["hosts"]):
+        host["name"] = f"elsewhere{i}"
+    Path("n.json").write_text(json.dumps(good))
+    with lab:
+        ended = lab.run(program(lab, "--network", "n.json"), timeout=LIMIT_S, capture=True)
+    assert ended.returncode == 0, ended.stderr
+    assert "sum 4" in ended.stdout
+    assert "eco: served 0 of" in ended.stderr
+    assert "h1" in ended.stderr
+
+
+def test_characterize_and_a_rank_that_dies(lab: Lab) -> None:
+    out = Path("network.json")
+    with lab:
+        characterize_place(jobs.LabPlace(lab), out, None, LIMIT_S, None)
+        found = networks.load(out)
+        assert [len(subnet.hosts) for subnet in found.subnets] == [2, 2]
+        before = out.read_text()
+        killed = threading.Thread(target=kill_a_rank)
+        killed.start()
+        began = time.monotonic()
+        with pytest.raises(EcoError) as error:
+            characterize_place(jobs.LabPlace(lab), out, None, LIMIT_S, None)
+        killed.join()
+    assert time.monotonic() - began < 60
+    assert "characterization ended with" in str(error.value)
+    assert out.read_text() == before
+    assert not list(Path().glob(".eco-*"))
+
+
+def kill_a_rank(patience_s: float = 30.0) -> None:
+    """Ends one process of eco-rank that is a while into its work; only those of this test's own folder."""
+    here, deadline = str(Path().absolute()), time.monotonic() + patience_s
+    while time.monotonic() < deadline:
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            is_rank = Path(os.fsdecode(words[0])).name.startswith("eco-rank-") and b"characterize" in words
+            if is_rank and any(os.fsdecode(word).startswith(here) for word in words):
+                time.sleep(0.5)
+                os.kill(int(entry.name), signal.SIGKILL)
+                return
+        time.sleep(0.05)
+
+
+def test_a_host_without_eco_stops_the_job_with_a_message(lab: Lab, tmp_path: Path) -> None:
+    """eco-exec alone, as on a node where the installation is incomplete."""
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    shutil.copy(paths.native_file("eco-exec"), bare / "eco-exec")
+    script = tmp_path / "start.sh"
+    whole = paths.native_file("eco-exec")
+    script.write_text(
+        f'#!/bin/sh\ncase $(hostname) in h2) exec {bare}/eco-exec "$@";; *) exec {whole} "$@";; esac\n'
+    )
+    script.chmod(0o755)
+    python = str(paths.library_dir(lab.library) / "bin" / "python")
+    with lab:
+        ended = lab.run(
+            ["mpirun", "-n", "4", str(script), python, "program.py"], timeout=LIMIT_S, capture=True
+        )
+    assert ended.returncode != 0
+    assert "eco-exec on host h2" in ended.stderr
+    assert "libeco-preload.so" in ended.stderr
+
+
+def test_bench_in_the_lab(lab: Lab) -> None:
+    options = BenchOptions(["broadcast", "barrier"], [8, 16384], launches=2, min_reps=2, max_seconds=0.2)
+    outcome = bench_lab(load("tiny"), [lab.library], ["block", "shuffled:1"], options, False, quiet())
+    assert outcome.violations == []
+    document = outcome.results.to_dict()
+    assert [list(record) for record in document["records"]] == [list(Record.__dataclass_fields__)] * 6
+    for record in outcome.results.records:
+        assert record.bound_s is not None
+        assert record.bound_s <= record.eco_min_s
+        assert (record.ranks, record.network, record.launches) == (4, "tiny", 2)
+    assert {record.placement for record in outcome.results.records} == {"block", "shuffled:1"}
+    assert document["lab"]["network"] == "tiny"
+    assert len(document["samples"]) == 6 * 2 * 2
+
+
+def test_eco_run_inserts_what_the_lab_can_start(lab: Lab) -> None:
+    with lab:
+        env = {**os.environ, **lab.environment}
+        version = lab.run(["mpirun", "--version"], timeout=LIMIT_S, capture=True)
+    assert version.returncode == 0, (version.stderr, env.get("PATH"))
+    from eco import launch
+
+    found = launch.recognise(version.stdout + version.stderr)
+    assert found is not None
+    assert found.library == lab.library
