@@ -44,6 +44,7 @@ void Session::start() {
     std::fprintf(stderr, "eco: rank %d: %s; the program runs without ECO\n", world_rank(), error.what());
   }
   arms_ = agree(objection);
+  if (all_off_) return;
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Session::on_comm_free, &keyval_, this);
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Session::on_self_free, &self_keyval_, this);
   PMPI_Comm_set_attr(MPI_COMM_SELF, self_keyval_, this);
@@ -72,7 +73,10 @@ bool Session::agree(bool objection) {
       std::fprintf(stderr, "eco: the program runs without ECO: %s; set the same on all nodes\n",
                    why_native_.c_str());
     }
-  } else if (options_.mode != runtime::Mode::on) {
+  } else if (options_.mode == runtime::Mode::off) {
+    why_native_ = "ECO=off";
+    all_off_ = true;
+  } else if (options_.mode == runtime::Mode::observe) {
     why_native_ = "ECO=observe";
   }
   return why_native_.empty();

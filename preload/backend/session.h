@@ -76,6 +76,7 @@ class Session {
 
   std::atomic<bool> running_{false};
   bool arms_ = false;
+  bool all_off_ = false;  // ECO=off on every rank
   std::string why_native_;
   runtime::Options options_;
   runtime::Identity identity_;

@@ -7,6 +7,7 @@
 // hang them (DESIGN, "Rules that are correctness", 2). Statically linked: it must start where nothing is installed.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -25,7 +26,7 @@ constexpr int kCannotStart = 127;
 constexpr const char* kUsage =
     "usage: eco-exec [--set NAME=VALUE]... [--] PROGRAM [ARGUMENT]...\n"
     "Starts PROGRAM with ECO under its MPI library; give it to the launcher: mpirun -n 8 eco-exec ./app\n"
-    "ECO=off starts it untouched.\n";
+    "--set ECO=off starts it untouched.\n";
 
 [[noreturn]] void fail(const std::string& message) {
   char host[256] = "?";
@@ -91,12 +92,12 @@ std::string find_preload(const std::string& directory) {
   if (!usable_library(preload)) {
     fail("'" + preload +
          "' is missing or not a library for this machine: ECO is not (completely) installed here. "
-         "Install it on every node, or set ECO=off to run without it");
+         "Install it on every node, or start it with eco-exec --set ECO=off");
   }
   if (!usable_library(directory + "/libeco-openmpi.so") && !usable_library(directory + "/libeco-mpich.so")) {
     fail("neither libeco-openmpi.so nor libeco-mpich.so lies in '" + directory +
-         "': ECO is not (completely) installed here. Install it on every node, or set ECO=off to run without "
-         "it");
+         "': ECO is not (completely) installed here. Install it on every node, or start it with "
+         "eco-exec --set ECO=off");
   }
   return preload;
 }
@@ -109,9 +110,10 @@ bool is_rank_0() {
   return true;
 }
 
-bool switched_off() {
-  const char* mode = std::getenv("ECO");
-  return mode != nullptr && std::strcmp(mode, "off") == 0;
+// Only on the command line, which is one for all ranks. An ECO=off in the environment may not reach every node, so the
+// ranks agree on that one in MPI_Init.
+bool switched_off(const Arguments& arguments) {
+  return std::find(arguments.set.rbegin(), arguments.set.rend(), "ECO=off") != arguments.set.rend();
 }
 
 void put_under(const std::string& preload) {
@@ -129,7 +131,7 @@ int run(int argc, char** argv) {
   const std::string program = find_program(arguments.program[0]);
   if (program.empty())
     fail("cannot run '" + std::string(arguments.program[0]) + "': no such executable file");
-  if (!switched_off()) {
+  if (!switched_off(arguments)) {
     const std::string preload = find_preload(own_directory());
     const std::string reason = why_native(program);
     if (reason.empty()) {

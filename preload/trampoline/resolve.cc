@@ -25,7 +25,7 @@ struct Library {
 struct State {
   pthread_once_t once = PTHREAD_ONCE_INIT;
   void* mpi = nullptr;
-  void* backend = nullptr;  // null with `mpi` set: ECO is off in this process
+  void* backend = nullptr;  // null with `mpi` set: the standard ABI, which is not served
 };
 State state;
 
@@ -61,19 +61,13 @@ void path_beside_this(const char* file, char* path, size_t size) {
   }
 }
 
-// The only variable read outside runtime::Options: with ECO=off no backend, hence no Options, is loaded at all.
-bool switched_off() {
-  const char* mode = getenv("ECO");
-  return mode != nullptr && strcmp(mode, "off") == 0;
-}
-
 void open_libraries() {
   Library library = {};
   if (dl_iterate_phdr(&note_library, &library) == 0) return;
   // Promoted to global scope: mpi4py loads its MPI library RTLD_LOCAL, where a backend would not find it.
   state.mpi = dlopen(library.path, RTLD_NOLOAD | RTLD_LAZY | RTLD_GLOBAL);
   if (state.mpi == nullptr) give_up("cannot reopen the MPI library", dlerror());
-  if (switched_off() || library.standard_abi) return;
+  if (library.standard_abi) return;
 
   char file[64];
   snprintf(file, sizeof file, "libeco-%s.so", abi_of(state.mpi));
