@@ -16,9 +16,13 @@ namespace fs = std::filesystem;
 
 constexpr const char* kOff = "no cache directory is set, so nothing is remembered";
 
-std::vector<HostId> as_set(std::vector<HostId> hosts) {
+bool precedes(const HostId& x, const HostId& y) {
   const auto key = [](const HostId& h) { return std::tie(h.name, h.address, h.boot_id, h.net_namespace); };
-  std::sort(hosts.begin(), hosts.end(), [&](const HostId& x, const HostId& y) { return key(x) < key(y); });
+  return key(x) < key(y);
+}
+
+std::vector<HostId> as_set(std::vector<HostId> hosts) {
+  std::sort(hosts.begin(), hosts.end(), precedes);
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
   return hosts;
 }
@@ -48,26 +52,45 @@ std::string Store::network_path(const std::vector<HostId>& hosts, std::string_vi
   return cache_dir_ + "/networks/" + base::digest(text) + ".json";
 }
 
+FoundNetwork Store::read_network(const std::string& path, const std::vector<HostId>& hosts,
+                                 std::string_view transport) const {
+  FoundNetwork found;
+  found.path = path;
+  try {
+    Network network = load_network(path);
+    const std::vector<HostId> known = as_set(network.hosts);
+    const std::vector<HostId> wanted = as_set(hosts);
+    if (network.transport == transport &&
+        std::includes(known.begin(), known.end(), wanted.begin(), wanted.end(), precedes)) {
+      found.network = std::move(network);
+    } else {
+      found.reason = "remembered network " + path + " is of other hosts or another transport";
+    }
+  } catch (const Error& error) {
+    found.reason = error.what();
+  }
+  return found;
+}
+
 FoundNetwork Store::find_network(const std::vector<HostId>& hosts, std::string_view transport) const {
   FoundNetwork found;
   if (cache_dir_.empty()) {
     found.reason = kOff;
     return found;
   }
-  found.path = network_path(hosts, transport);
-  if (!is_file(found.path)) {
-    found.reason = "no network is remembered for these " + std::to_string(as_set(hosts).size()) + " hosts";
-    return found;
+  const std::string path = network_path(hosts, transport);
+  if (is_file(path)) {
+    found = read_network(path, hosts, transport);
+    if (found.network) return found;
+  } else {
+    found = {std::nullopt,
+             "no network is remembered for these " + std::to_string(as_set(hosts).size()) + " hosts", path};
   }
-  try {
-    Network network = load_network(found.path);
-    if (network.transport != transport || as_set(network.hosts) != as_set(hosts)) {
-      found.reason = "remembered network " + found.path + " is of other hosts or another transport";
-    } else {
-      found.network = std::move(network);
-    }
-  } catch (const Error& error) {
-    found.reason = error.what();
+  // A part of a larger network that is known needs no measuring of its own; the smallest one tells the most about it.
+  for (const std::string& other : network_files()) {
+    FoundNetwork larger = read_network(other, hosts, transport);
+    if (!larger.network) continue;
+    if (!found.network || larger.network->n_hosts() < found.network->n_hosts()) found = std::move(larger);
   }
   return found;
 }

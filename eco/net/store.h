@@ -42,7 +42,8 @@ class Store {
   // An empty directory name switches remembering off: nothing is found, nothing is written.
   explicit Store(std::string cache_dir);
 
-  // The network of exactly these hosts (in any order, repeated or not) over this transport.
+  // The network of these hosts (in any order, repeated or not) over this transport: of exactly these, else the smallest
+  // remembered one that has them all.
   FoundNetwork find_network(const std::vector<HostId>& hosts, std::string_view transport) const;
   [[nodiscard]] std::optional<std::string> remember_network(const Network& network) const;
 
@@ -54,6 +55,8 @@ class Store {
   std::vector<std::string> network_files() const;
 
  private:
+  FoundNetwork read_network(const std::string& path, const std::vector<HostId>& hosts,
+                            std::string_view transport) const;
   std::string network_path(const std::vector<HostId>& hosts, std::string_view transport) const;
   std::string plan_path(const PlanKey& key) const;
 

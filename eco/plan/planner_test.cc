@@ -346,9 +346,9 @@ broadcast 2
 TEST(Planner, ChoosesForEco1995) {
   EXPECT_EQ(choices(estimate(kEco1995, {Collective::broadcast}, {16000})), R"(
 broadcast 0
-  16000: broadcast/subnets segment=1392 head=3 window=0 between=chain inside=chain order=0,2,1
+  16000: broadcast/subnets segment=2832 head=2 window=0 between=chain inside=flat order=0,2,1
 broadcast 1
-  16000: broadcast/subnets segment=1392 head=3 window=0 between=chain inside=chain order=1,2,0
+  16000: broadcast/subnets segment=2832 head=2 window=0 between=chain inside=flat order=1,2,0
 broadcast 2
   16000: broadcast/subnets segment=1392 head=0 window=0 between=flat inside=chain order=2,0,1
 )");

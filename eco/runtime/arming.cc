@@ -44,6 +44,10 @@ constexpr double kMostNativeInJob_s = 0.3;
 // against interference of some 100 ms.
 constexpr TrialLimits kInJob{.until_s = 0, .cell_s = 0.1, .fewest = 3, .most = 11};
 constexpr TrialLimits kOffline{.until_s = 0, .cell_s = 1.5, .fewest = 5, .most = 25};
+// Candidates measured beside the library's own. The predictor knows nothing of how a socket coalesces small messages,
+// so its first few are closer together than it can tell.
+constexpr std::size_t kShortlistInJob = 2;
+constexpr std::size_t kShortlistOffline = 5;
 // Predicting 10,000 operations takes some milliseconds; tens of candidates, tens of cells.
 constexpr std::size_t kOperationsPredictedInJob = 10'000;
 
@@ -89,14 +93,31 @@ struct StaysNative {
   std::string reason;
 };
 
-// Whether a plan leaves cells open for want of time.
-bool is_incomplete(const plan::PlanTable& table) {
+// Whether a remembered plan is worth completing now. Offline, whenever cells are open for want of time. A job uses what
+// there is, so that measuring is paid for once and not by every short job; unless nothing at all was measured, because
+// other communicators had used up the budget.
+bool wants_completion(const plan::PlanTable& table, bool offline) {
+  bool open = false;
+  bool measured = false;
   for (const plan::Entry& entry : table.entries) {
     for (const plan::Row& row : entry.rows) {
-      if (row.reason.find("no time left") != std::string::npos) return true;
+      open = open || row.reason.find("no time left") != std::string::npos;
+      measured = measured || row.native_s > 0;
     }
   }
-  return false;
+  return open && (offline || !measured);
+}
+
+// The sizes asked for and those that an earlier plan measured: planning for a few sizes takes nothing away.
+std::vector<std::size_t> with_known_sizes(std::vector<std::size_t> sizes, const plan::PlanTable& known) {
+  for (const plan::Entry& entry : known.entries) {
+    for (const plan::Row& row : entry.rows) {
+      if (row.native_s > 0 && row.up_to_bytes > 0) sizes.push_back(row.up_to_bytes);
+    }
+  }
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
 }
 
 }  // namespace
@@ -265,20 +286,20 @@ class Arming {
       }
       const bool may_measure = options_.measure != MeasurePolicy::never;
       std::string reason = "no plan is remembered";
-      if (!(request_.plan_anew && may_measure)) {
-        // Its recipes were proved by this version of ECO (the key says which) before they were written.
-        const net::FoundText remembered = store_.find_plan(key);
-        reason = remembered.reason;
-        if (remembered.text) {
-          try {
-            known = plan::PlanTable::from_json(*remembered.text);
-            if (!is_incomplete(known) || !may_measure) {
-              source = "plan remembered";
-              return {Found::text, *remembered.text};
-            }
-          } catch (const CorruptFile& error) {
-            reason = error.what();  // forgotten and made again
+      // Its recipes were proved by this version of ECO (the key says which) before they were written.
+      const net::FoundText remembered = store_.find_plan(key);
+      if (!remembered.reason.empty()) reason = remembered.reason;
+      if (remembered.text) {
+        try {
+          known = plan::PlanTable::from_json(*remembered.text);
+          if (request_.plan_anew && may_measure) {
+            forget_asked(known);
+          } else if (!may_measure || !wants_completion(known, options_.budget_s == 0)) {
+            source = "plan remembered";
+            return {Found::text, *remembered.text};
           }
+        } catch (const CorruptFile& error) {
+          reason = error.what();  // forgotten and made again
         }
       }
       if (!may_measure)
@@ -291,6 +312,17 @@ class Arming {
     together("", [&] { table = plan::PlanTable::from_json(table_text); });
     provenance_ = agreement_.share(provenance_ + "; " + source);
     return table;
+  }
+
+  // What is measured anew is not taken from the earlier plan; asked for no sizes in particular, all is.
+  void forget_asked(plan::PlanTable& known) const {
+    if (request_.sizes.empty()) known.entries.clear();
+    for (plan::Entry& entry : known.entries) {
+      std::erase_if(entry.rows, [&](const plan::Row& row) {
+        return row.native_s <= 0 || std::find(request_.sizes.begin(), request_.sizes.end(),
+                                              row.up_to_bytes) != request_.sizes.end();
+      });
+    }
   }
 
   // Proves what a file given by hand wants to run.
@@ -361,7 +393,8 @@ class Arming {
     plan::PlannerOptions how;
     how.known = &known;
     how.progress = request_.progress;
-    if (!request_.sizes.empty()) how.sizes = request_.sizes;
+    how.shortlist = offline ? kShortlistOffline : kShortlistInJob;
+    if (!request_.sizes.empty()) how.sizes = with_known_sizes(request_.sizes, known);
     if (!offline) {
       how.most_native_s = kMostNativeInJob_s;
       how.forecast.most_operations = kOperationsPredictedInJob;

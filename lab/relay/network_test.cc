@@ -108,7 +108,7 @@ TEST_F(NetworkTest, ABusDropsPerStation) {
 
 TEST_F(NetworkTest, BackgroundTrafficTakesItsShareAndVanishes) {
   Network net({fifo(10)}, {{0, 1, {{0, 0}}}}, pool_);
-  net.add_traffic({.path = 0, .bits_per_s = 5e6, .frame_bytes = 1226, .arrivals = Arrivals::constant}, 0);
+  net.add_traffic({.path = 0, .bits_per_s = 5e6, .frame_bytes = 1250, .arrivals = Arrivals::constant}, 0);
   EXPECT_TRUE(play(net, kSecond - 1).empty());
   EXPECT_EQ(net.stats()[0].packets, 500);  // 1250 wire bytes at 5 Mbit/s: one every 2 ms
   net.inject(kSecond - 1, packet(1250, 0));
@@ -123,7 +123,7 @@ TEST_F(NetworkTest, PoissonTrafficHasTheRateItWasGivenAndRepeatsBySeed) {
   for (auto& n : packets) {
     Network net({fifo(100)}, {{0, 1, {{0, 0}}}}, pool_);
     net.add_traffic(
-        {.path = 0, .bits_per_s = 20e6, .frame_bytes = 1226, .arrivals = Arrivals::poisson, .seed = 7}, 0);
+        {.path = 0, .bits_per_s = 20e6, .frame_bytes = 1250, .arrivals = Arrivals::poisson, .seed = 7}, 0);
     play(net, 5 * kSecond);
     n = net.stats()[0].packets;
   }
@@ -135,7 +135,7 @@ TEST_F(NetworkTest, OnOffTrafficIsSilentInBetween) {
   Network net({fifo(100)}, {{0, 1, {{0, 0}}}}, pool_);
   net.add_traffic({.path = 0,
                    .bits_per_s = 10e6,
-                   .frame_bytes = 1226,
+                   .frame_bytes = 1250,
                    .arrivals = Arrivals::on_off,
                    .on_ns = 10'000 * kMicro,
                    .off_ns = 90'000 * kMicro},

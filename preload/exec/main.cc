@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -32,6 +33,8 @@ constexpr const char* kUsage =
   char host[256] = "?";
   gethostname(host, sizeof host - 1);
   std::fprintf(stderr, "eco-exec on host %s: %s\n", host, message.c_str());
+  // Hydra goes on waiting for a process that exits before it spoke PMI, but ends the job when one dies by a signal.
+  if (std::getenv("PMI_RANK") != nullptr) std::raise(SIGTERM);
   std::exit(kCannotStart);
 }
 

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,12 +83,13 @@ void open_libraries() {
 }  // namespace
 
 void give_up(const char* what, const char* detail) {
-  fprintf(
-      stderr,
-      "eco: ECO %s (%s). This rank would differ from the others, so it ends here; ECO=off runs the program "
-      "without ECO\n",
-      what, detail != nullptr ? detail : "no reason given");
+  fprintf(stderr,
+          "eco: ECO %s (%s). This rank would differ from the others, so it ends here; eco-exec --set ECO=off "
+          "runs the program without ECO\n",
+          what, detail != nullptr ? detail : "no reason given");
   fflush(stderr);
+  // As in eco-exec: Hydra ends a job whose process dies by a signal before it spoke PMI, not one that exits.
+  if (getenv("PMI_RANK") != nullptr) raise(SIGTERM);
   _exit(kExitCode);
 }
 

@@ -106,18 +106,15 @@ def one_launch(place: jobs.Place, mode: str, options: BenchOptions) -> rank.Time
     return timed
 
 
-def tune(place: jobs.Place, options: BenchOptions, console: Console) -> float:
-    """Network and plan of this placement into the cache, so that no launch measures; seconds that it took."""
+def tune(place: jobs.Place, grid_words: Sequence[str], timeout_s: float | None, console: Console) -> float:
+    """Network and plan of this placement into the cache, so that no job measures; seconds that it took."""
     started = time.monotonic()
     with jobs.scratch("tune") as folder, rank_progress(console) as progress:
         what = f"tuning {place.library}, {place.placement}"
         watch = progress(what)
-        words = [
-            place.rank_program(), "tune", *grid(options),
-            "--progress", "--out", str(folder / "plan.json"),
-        ]  # fmt: skip
-        ended = place.start(place.stock(words), options.timeout_s, watch)
-        jobs.check(ended, what, "run with --no-tune to let the launches measure themselves")
+        words = [place.rank_program(), "tune", *grid_words, "--progress", "--out", str(folder / "plan.json")]
+        ended = place.start(place.stock(words), timeout_s, watch)
+        jobs.check(ended, what, "programs go on without a plan, or with the one they have")
     seconds = time.monotonic() - started
     console.print(f"{what} took {seconds_text(seconds)}: network and plan are remembered", highlight=False)
     return seconds
@@ -250,7 +247,7 @@ class Bench:
     def measure(self, place: jobs.Place, bounds: Callable[[str, int], Bound | None]) -> None:
         """One library and placement."""
         if self.options.tune:
-            seconds = tune(place, self.options, self.console)
+            seconds = tune(place, grid(self.options), self.options.timeout_s, self.console)
             self.tuning.append({"library": place.library, "placement": place.placement, "seconds": seconds})
         series = Series()
         fresh: Series | None = None

@@ -26,7 +26,7 @@ std::vector<int> windows(std::size_t bytes) {
 std::vector<int> heads(Shape between, int n_subnets, std::size_t n_segments) {
   if (between != Shape::chain || n_subnets < 3 || n_segments < 2 * static_cast<std::size_t>(n_subnets))
     return {0};
-  return {0, n_subnets};
+  return {0, n_subnets - 1};
 }
 
 std::vector<Shape> inner_shapes(std::size_t n_segments) {

@@ -23,6 +23,7 @@ COMMANDS = (
     "compare",
     "bench",
     "characterize",
+    "tune",
     "show",
     "explain",
     "lab",
