@@ -138,7 +138,6 @@ endfunction()
 # One binary for all rooms; ctest lists one entry per room, so that a closing line names what failed and a run
 # starts few processes. Tests of the preload and of the lab's tools that need no MPI live in it too.
 function(eco_add_tests)
-  enable_testing()
   find_package(GTest REQUIRED)
   include(GoogleTest)
   file(GLOB_RECURSE tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/eco/*_test.cc" "${PROJECT_SOURCE_DIR}/lab/*_test.cc")
