@@ -1,11 +1,15 @@
 #include "preload/exec/libraries.h"
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <stdexcept>
 
 #include "preload/exec/elf.h"
 
@@ -13,7 +17,7 @@ namespace eco::preload {
 namespace {
 
 // Open MPI, MPICH and Intel MPI, and their descendants. Open MPI's Fortran entries call PMPI_ names themselves, so
-// ECO would see the calls of some ranks or languages only (docs of the preload: "What is not served").
+// ECO would see the calls of some ranks or languages only.
 constexpr std::array<std::string_view, 6> kFortranLibraries = {
     "libmpi_mpifh",   // Open MPI, mpif.h and below the modules
     "libmpi_usempi",  // Open MPI, use mpi (libmpi_usempif08, libmpi_usempi_ignore_tkr, ...)
@@ -23,31 +27,56 @@ constexpr std::array<std::string_view, 6> kFortranLibraries = {
     "libmpi_f90",
 };
 
+// The child's exit code if there is no such loader; loaders themselves end with 1 or 127.
+constexpr int kNoLoader = 126;
+
 // What the program's own dynamic loader lists as loaded, text as `ldd` prints it. The program itself does not run.
+// Throws if it can't be known: a rank that guessed would perhaps guess otherwise than the rest of the job.
 std::string list_libraries(const std::string& loader, const std::string& path) {
+  const auto give_up = [&](const std::string& what) {
+    throw std::runtime_error("cannot tell which libraries '" + path + "' needs: " + what +
+                             "; start it with eco-exec --set ECO=off if this stays so");
+  };
+  // A launcher that ignores the end of its children has taught it to this process: their status would be lost.
+  struct sigaction wanted = {};
+  struct sigaction inherited = {};
+  wanted.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &wanted, &inherited);
   int ends[2];
-  if (pipe(ends) != 0) return {};
+  if (pipe(ends) != 0) give_up(std::string("no pipe: ") + std::strerror(errno));
   const pid_t child = fork();
   if (child < 0) {
+    const int reason = errno;
     close(ends[0]);
     close(ends[1]);
-    return {};
+    give_up(std::string("no process: ") + std::strerror(reason));
   }
   if (child == 0) {
     dup2(ends[1], STDOUT_FILENO);
     close(ends[0]);
     close(ends[1]);
     execl(loader.c_str(), loader.c_str(), "--list", path.c_str(), static_cast<char*>(nullptr));
-    _exit(1);
+    _exit(kNoLoader);
   }
   close(ends[1]);
   std::string text;
   std::array<char, 4096> part;
-  for (ssize_t n; (n = read(ends[0], part.data(), part.size())) > 0;)
-    text.append(part.data(), static_cast<std::size_t>(n));
+  ssize_t n = 0;
+  while ((n = read(ends[0], part.data(), part.size())) > 0 || (n < 0 && errno == EINTR)) {
+    if (n > 0) text.append(part.data(), static_cast<std::size_t>(n));
+  }
   close(ends[0]);
   int status = 0;
-  waitpid(child, &status, 0);
+  pid_t ended = 0;
+  while ((ended = waitpid(child, &status, 0)) < 0 && errno == EINTR) {
+  }
+  if (n < 0 || ended < 0) give_up("its loader '" + loader + "' was lost while it answered");
+  if (WIFSIGNALED(status))
+    give_up("its loader '" + loader + "' died by signal " + std::to_string(WTERMSIG(status)));
+  if (WEXITSTATUS(status) == kNoLoader) give_up("its loader '" + loader + "' does not start");
+  if (WEXITSTATUS(status) != 0)
+    give_up("its loader '" + loader + "' --list ended with " + std::to_string(WEXITSTATUS(status)));
+  sigaction(SIGCHLD, &inherited, nullptr);
   return text;
 }
 

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -150,4 +151,10 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace eco::preload
 
-int main(int argc, char** argv) { return eco::preload::run(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return eco::preload::run(argc, argv);
+  } catch (const std::exception& error) {
+    eco::preload::fail(error.what());
+  }
+}
