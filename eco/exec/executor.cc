@@ -153,6 +153,7 @@ Status Executor::run(const sched::Schedule& schedule, const Buffers& buffers, in
   window_.restart(schedule, buffers.input_is_output);
   const Status status = Run{*this, schedule, buffers, tag_base}.to_the_end();
   recorder_.end_call();
+  if (status != Status::ok) transport_.abandon();
   return status;
 }
 

@@ -50,6 +50,34 @@ TEST(Executor, ALostPeerEndsInAStatusNotInAHang) {
   });
 }
 
+// Takes receives and reports an error when asked for them.
+class Failing final : public transport::Transport {
+ public:
+  int rank() const override { return 1; }
+  int n_ranks() const override { return 2; }
+  int max_tag() const override { return 100; }
+  Status post_send(int, int, std::span<const std::byte>, transport::SendMode, transport::Ticket) override {
+    return Status::ok;
+  }
+  Status post_recv(int, int, std::span<std::byte>, transport::Ticket) override {
+    ++posted;
+    return Status::ok;
+  }
+  Status wait_some(std::span<transport::Ticket>, std::size_t&) override { return Status::failed; }
+  Status test_some(std::span<transport::Ticket>, std::size_t&) override { return Status::failed; }
+  void abandon() override { posted = 0; }
+
+  int posted = 0;
+};
+
+TEST(Executor, LeavesNothingPostedAfterAFailure) {
+  Failing transport;
+  std::array<std::byte, 3> memory{};
+  Executor executor(transport);
+  EXPECT_EQ(executor.run(ping(1, 3), {.input = {}, .output = memory}, 0), Status::failed);
+  EXPECT_EQ(transport.posted, 0);
+}
+
 TEST(Executor, RefusesScratchThatDoesNotExist) {
   Hub hub(1);
   LoopbackTransport transport(hub, 0);

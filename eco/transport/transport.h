@@ -44,6 +44,10 @@ class Transport {
   [[nodiscard]] virtual Status wait_some(std::span<Ticket> done, std::size_t& n_done) = 0;
   // The same without blocking.
   [[nodiscard]] virtual Status test_some(std::span<Ticket> done, std::size_t& n_done) = 0;
+
+  // After a failure: takes back what is still posted as far as the library can, so that buffers of its caller are
+  // written no more. Nothing may be posted after it. Local, does not block.
+  virtual void abandon() {}
 };
 
 }  // namespace eco::transport

@@ -9,6 +9,8 @@ namespace {
 
 // The executor looks ahead over 512 operations: room for them is made before the first message.
 constexpr std::size_t kUsualMessages = 512;
+// Each look lets the library make progress.
+constexpr int kLooksForCancelled = 100;
 constexpr int kTagsGuaranteed = 32767;  // by the MPI standard, where the library says nothing
 
 }  // namespace
@@ -23,14 +25,16 @@ MpiTransport::MpiTransport(MPI_Comm comm) : comm_(comm) {
   max_tag_ = found != 0 ? *tag_ub : kTagsGuaranteed;
   requests_.reserve(kUsualMessages);
   tickets_.reserve(kUsualMessages);
+  ways_.reserve(kUsualMessages);
   indices_.reserve(kUsualMessages);
   finished_.reserve(kUsualMessages);
 }
 
-Status MpiTransport::add(int code, MPI_Request request, Ticket ticket) {
+Status MpiTransport::add(int code, MPI_Request request, Ticket ticket, Way way) {
   if (code != MPI_SUCCESS) return Status::failed;
   requests_.push_back(request);
   tickets_.push_back(ticket);
+  ways_.push_back(way);
   return Status::ok;
 }
 
@@ -40,7 +44,7 @@ Status MpiTransport::post_send(int peer, int tag, std::span<const std::byte> byt
   MPI_Request request = MPI_REQUEST_NULL;
   const auto send = mode == SendMode::synchronous ? &PMPI_Issend : &PMPI_Isend;
   const int code = send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, peer, tag, comm_, &request);
-  return add(code, request, ticket);
+  return add(code, request, ticket, Way::send);
 }
 
 Status MpiTransport::post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) {
@@ -48,7 +52,7 @@ Status MpiTransport::post_recv(int peer, int tag, std::span<std::byte> bytes, Ti
   MPI_Request request = MPI_REQUEST_NULL;
   const int code =
       PMPI_Irecv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, peer, tag, comm_, &request);
-  return add(code, request, ticket);
+  return add(code, request, ticket, Way::receive);
 }
 
 Status MpiTransport::wait_some(std::span<Ticket> done, std::size_t& n_done) {
@@ -84,9 +88,31 @@ void MpiTransport::retire(std::span<int> positions) {
   for (const int position : positions) {
     requests_[static_cast<std::size_t>(position)] = requests_.back();
     tickets_[static_cast<std::size_t>(position)] = tickets_.back();
+    ways_[static_cast<std::size_t>(position)] = ways_.back();
     requests_.pop_back();
     tickets_.pop_back();
+    ways_.pop_back();
   }
+}
+
+void MpiTransport::abandon() {
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    MPI_Request& request = requests_[i];
+    if (request == MPI_REQUEST_NULL) continue;  // it ended with the error
+    int done = 0;
+    if (ways_[i] == Way::receive && PMPI_Cancel(&request) == MPI_SUCCESS) {
+      // A wait could be for ever if the receive is matched and its sender gone; a cancelled one is over at once.
+      for (int look = 0; look < kLooksForCancelled && done == 0; ++look) {
+        if (PMPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
+      }
+    }
+    if (done == 0 && request != MPI_REQUEST_NULL) PMPI_Request_free(&request);
+  }
+  requests_.clear();
+  tickets_.clear();
+  ways_.clear();
+  finished_.clear();
+  finished_begin_ = 0;
 }
 
 void MpiTransport::hand_out(std::span<Ticket> done, std::size_t& n_done) {

@@ -13,6 +13,7 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -24,6 +25,9 @@ class MpiTransport final : public Transport {
  public:
   // Local. Sets the error handler of `comm` to MPI_ERRORS_RETURN.
   explicit MpiTransport(MPI_Comm comm);
+  ~MpiTransport() override { abandon(); }
+  MpiTransport(const MpiTransport&) = delete;
+  MpiTransport& operator=(const MpiTransport&) = delete;
 
   int rank() const override { return rank_; }
   int n_ranks() const override { return n_ranks_; }
@@ -34,11 +38,16 @@ class MpiTransport final : public Transport {
   [[nodiscard]] Status post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) override;
   [[nodiscard]] Status wait_some(std::span<Ticket> done, std::size_t& n_done) override;
   [[nodiscard]] Status test_some(std::span<Ticket> done, std::size_t& n_done) override;
+  // Receives that nothing has matched yet are cancelled. What is matched already, and every send, can only be let go:
+  // the library ends it in its own time.
+  void abandon() override;
 
  private:
   using Completion = int (*)(int, MPI_Request*, int*, int*, MPI_Status*);
 
-  [[nodiscard]] Status add(int code, MPI_Request request, Ticket ticket);
+  enum class Way : std::uint8_t { send, receive };
+
+  [[nodiscard]] Status add(int code, MPI_Request request, Ticket ticket, Way way);
   [[nodiscard]] Status complete(Completion function, std::span<Ticket> done, std::size_t& n_done);
   // Takes the requests at these positions out of the arrays and appends their tickets to finished_.
   void retire(std::span<int> positions);
@@ -49,9 +58,10 @@ class MpiTransport final : public Transport {
   int n_ranks_ = 0;
   int max_tag_ = 0;
   std::vector<MPI_Request> requests_;  // under way, no holes
-  std::vector<Ticket> tickets_;        // tickets_[i] belongs to requests_[i]
-  std::vector<int> indices_;           // what Waitsome reports; as long as requests_ ever was
-  std::vector<Ticket> finished_;       // completed, not handed out yet: from finished_begin_ on
+  std::vector<Ticket> tickets_;        // tickets_[i] and ways_[i] belong to requests_[i]
+  std::vector<Way> ways_;
+  std::vector<int> indices_;      // what Waitsome reports; as long as requests_ ever was
+  std::vector<Ticket> finished_;  // completed, not handed out yet: from finished_begin_ on
   std::size_t finished_begin_ = 0;
 };
 
