@@ -9,6 +9,8 @@
 
 #include <climits>
 #include <cstdint>
+#include <cstdio>
+#include <new>
 #include <optional>
 #include <span>
 #include <utility>
@@ -24,6 +26,9 @@ using coll::Collective;
 
 // A message of more bytes passes: MPI's int counts end here, in packing and in point-to-point alike.
 constexpr std::size_t kMostBytes = INT_MAX;
+// A broadcast of more bytes passes. A rank whose type is not dense packs into a second buffer of the whole size, and
+// which ranks do is not known to the others: so the bytes, which all share, decide for all.
+constexpr std::size_t kMostBroadcastBytes = std::size_t{256} << 20;
 constexpr const char* kNative = "native";
 
 thread_local const char* last_algorithm = kNative;
@@ -73,7 +78,15 @@ int serve(Session& session, Group& group, const coll::CommonProblem& problem, co
           Run&& run) {
   last_algorithm = recipe.algorithm.c_str();
   const std::uint64_t began = now_ns();
-  if (!run()) {
+  bool ran = false;
+  try {
+    ran = run();
+  } catch (const std::bad_alloc&) {
+    // On this rank alone: the others are in the call already.
+    std::fprintf(stderr, "eco: no memory to serve %zu bytes by %s; the communicator is lost\n", problem.bytes,
+                 last_algorithm);
+  }
+  if (!ran) {
     group.poison();
     return refuse(group.comm());
   }
@@ -95,9 +108,11 @@ bool run_broadcast(Group& group, const coll::CommonProblem& problem, const algo:
   }
   std::vector<std::byte>& packed = group.packed(problem.bytes);
   const bool is_root = group.rank() == problem.root;
-  if (is_root && !pack(buffer, count, type, packed)) return false;
-  if (!group.run(problem, recipe, {.input = {}, .output = packed, .combine = {}})) return false;
-  return is_root || unpack(packed, buffer, count, type);
+  const bool done = (!is_root || pack(buffer, count, type, packed)) &&
+                    group.run(problem, recipe, {.input = {}, .output = packed, .combine = {}}) &&
+                    (is_root || unpack(packed, buffer, count, type));
+  group.packed_is_free();
+  return done;
 }
 
 template <class Count>
@@ -110,7 +125,7 @@ int broadcast(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm c
   const std::size_t bytes = total_bytes(count, type);
   if (!session.arms()) return pass(session, Collective::broadcast, bytes, native);
   Group* group = session.group(comm);
-  if (group == nullptr || root < 0 || root >= group->n_ranks() || bytes == 0 || bytes > kMostBytes) {
+  if (group == nullptr || root < 0 || root >= group->n_ranks() || bytes == 0 || bytes > kMostBroadcastBytes) {
     return pass(session, Collective::broadcast, bytes, native);
   }
   if (group->poisoned()) return refuse(comm);

@@ -1,8 +1,10 @@
 #include "preload/backend/group.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 
 #include "preload/backend/session.h"
@@ -11,6 +13,25 @@ namespace eco::preload {
 namespace {
 
 constexpr double kMicrosecondsPerSecond = 1e6;
+// A vector kept from call to call up to here; one rare large packed broadcast shall not hold its memory for ever.
+constexpr std::size_t kMostPackedKept = std::size_t{16} << 20;
+
+// Local, and the same answer on all ranks: whoever is beyond this world for one rank has that rank beyond its own.
+// Ranks that were spawned or connected agreed on nothing with this job in MPI_Init, and may run without ECO.
+bool within_world(MPI_Comm comm, int n_ranks) {
+  if (comm == MPI_COMM_WORLD) return true;
+  MPI_Group members = MPI_GROUP_NULL;
+  MPI_Group world = MPI_GROUP_NULL;
+  if (PMPI_Comm_group(comm, &members) != MPI_SUCCESS) return false;
+  PMPI_Comm_group(MPI_COMM_WORLD, &world);
+  std::vector<int> ranks(static_cast<std::size_t>(n_ranks));
+  std::vector<int> in_world(ranks.size(), MPI_UNDEFINED);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  PMPI_Group_translate_ranks(members, n_ranks, ranks.data(), world, in_world.data());
+  PMPI_Group_free(&members);
+  PMPI_Group_free(&world);
+  return std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) == in_world.end();
+}
 
 }  // namespace
 
@@ -38,6 +59,8 @@ void Group::count_towards_arming() {
 }
 
 void Group::arm() {
+  // Asked here and not for every communicator: it costs as much as the communicator has ranks, and most never arm.
+  if (!within_world(comm_, n_ranks_)) return stay_native("it reaches beyond this job's MPI_COMM_WORLD");
   double budget_s = 0;
   if (!all_have_room(budget_s)) {
     return stay_native("as many communicators as ECO_MAX_COMMUNICATORS allows are armed already");
@@ -110,6 +133,10 @@ double Group::planned_gain_s(const coll::CommonProblem& problem) const {
 std::vector<std::byte>& Group::packed(std::size_t bytes) {
   packed_.resize(bytes);
   return packed_;
+}
+
+void Group::packed_is_free() {
+  if (packed_.capacity() > kMostPackedKept) std::vector<std::byte>().swap(packed_);
 }
 
 void Group::release() {

@@ -48,8 +48,10 @@ class Group {
 
   // By the plan's measurements, native less ECO; 0 if not known.
   double planned_gain_s(const coll::CommonProblem& problem) const;
-  // Memory of `bytes` bytes for packed messages, kept from call to call.
+  // Memory of `bytes` bytes for packed messages, kept from call to call unless it is large. Throws std::bad_alloc.
   std::vector<std::byte>& packed(std::size_t bytes);
+  // The call that packed is over.
+  void packed_is_free();
 
   const runtime::Communicator* armed() const { return runtime_.get(); }
   const std::string& why_native() const { return why_native_; }

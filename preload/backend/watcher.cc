@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <system_error>
 
 namespace eco::preload {
 namespace {
@@ -34,6 +35,13 @@ bool take_signal() {
   return sigaction(SIGUSR1, &ours, nullptr) == 0;
 }
 
+// Gives it back only if it is still ours: a program may have set its own handler since.
+void give_signal_back() {
+  struct sigaction current = {};
+  if (sigaction(SIGUSR1, nullptr, &current) != 0) return;
+  if ((current.sa_flags & SA_SIGINFO) == 0 && current.sa_handler == &on_signal) signal(SIGUSR1, SIG_DFL);
+}
+
 // A stall is noticed at most this late, in parts of the stall time itself, and looked for at least this often.
 constexpr double kLooksPerStall = 4;
 constexpr double kLongestNap_s = 5;
@@ -54,13 +62,17 @@ void Watcher::forget(const exec::FlightRecorder& recorder) {
 void Watcher::start(double stall_s) {
   stall_s_ = stall_s;
   sem_init(&wake, 0, 0);
-  owns_signal_ = take_signal();
   // The thread must take none of the program's signals.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { loop(); });
+  try {
+    thread_ = std::thread([this] { loop(); });
+  } catch (const std::system_error&) {
+    // No room for one more thread: nobody watches, which is no reason to end the program.
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (thread_.joinable()) owns_signal_ = take_signal();
 }
 
 void Watcher::stop() {
@@ -68,7 +80,7 @@ void Watcher::stop() {
   stopping_.store(true);
   sem_post(&wake);
   thread_.join();
-  if (owns_signal_) signal(SIGUSR1, SIG_DFL);
+  if (owns_signal_) give_signal_back();
 }
 
 void Watcher::loop() {
