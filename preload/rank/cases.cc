@@ -189,7 +189,8 @@ class Barrier final : public Case {
  public:
   void reset() override {}
   void call() override { MPI_Barrier(MPI_COMM_WORLD); }
-  bool is_right() const override { return true; }
+  bool is_right() const override { return true; }  // no result; see is_barrier()
+  bool is_barrier() const override { return true; }
 };
 
 bool is_movement(const std::string& name) {

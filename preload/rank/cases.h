@@ -21,6 +21,8 @@ class Case {
   virtual void call() = 0;
   // Local: true if this rank's result is what the collective means.
   virtual bool is_right() const = 0;
+  // A call without a result: what it means shows only in when ranks leave it.
+  virtual bool is_barrier() const { return false; }
 };
 
 const std::vector<std::string>& case_names();

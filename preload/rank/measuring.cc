@@ -119,9 +119,15 @@ int tune(int argc, char** argv) {
   const runtime::Identity identity{.host = runtime::this_host(options), .version = ECO_VERSION};
   const runtime::ArmResult result =
       runtime::Communicator::arm(*stage.transport, *stage.native, options, identity, request);
+  if (result.failed) {
+    if (stage.transport->rank() == 0) {
+      std::fprintf(stderr, "eco-rank: no plan could be made: %s\n", result.reason.c_str());
+    }
+    return kFailed;  // on every rank alike
+  }
   if (stage.transport->rank() != 0) return 0;
   if (!result.communicator) {
-    // Not an error: the library may be as good everywhere. The reason is the answer.
+    // Not an error: the library is as good everywhere. The reason is the answer.
     std::fprintf(stderr, "eco-rank: no plan: %s\n", result.reason.c_str());
     plan::PlanTable native;
     native.library = stage.native->library();
