@@ -4,14 +4,14 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
+# The interpreter that makes .venv is the caller's: looked for before .venv comes first on PATH.
+SETUP := $(shell command -v $(PYTHON)) tools/setup
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-# The interpreter that makes .venv is the caller's, found before .venv comes first on PATH.
-SETUP := $(shell command -v $(PYTHON)) tools/setup
 CPP_FILES = git ls-files -co --exclude-standard '*.h' '*.cc' '*.c'
 QUICK := not lab and not mpi and not slow
 
-.PHONY: help setup build demo test fast test-cpp test-python lint format tidy asan tsan clean distclean
+.PHONY: help setup build demo test fast test-cpp test-python mpi4py lint format tidy asan tsan clean distclean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -37,6 +37,9 @@ test-cpp: build  ## the C++ tests
 
 test-python: build  ## the Python tests, with emulated networks and both MPI libraries
 	@pytest
+
+mpi4py: build  ## mpi4py's own tests, stock and with ECO serving: long, not part of CI
+	@tools/mpi4py-suite
 
 lint: build  ## formats, ruff and mypy; changes nothing
 	@$(CPP_FILES) | xargs clang-format --dry-run -Werror

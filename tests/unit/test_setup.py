@@ -87,6 +87,34 @@ def test_an_unknown_step_is_refused(setup: ModuleType, capsys: pytest.CaptureFix
     assert "unknown step 'everything'" in capsys.readouterr().err
 
 
+def test_the_interpreters_own_packages_are_asked_for(
+    setup: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [package.name for package in setup.SYSTEM_PACKAGES]
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    assert {f"{version}-venv", f"{version}-dev"} <= set(names)
+    monkeypatch.setattr(setup.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(setup.sysconfig, "get_path", lambda name: "/nonexistent")
+    missing = [package.name for package in setup.missing_packages()]
+    assert {f"{version}-venv", f"{version}-dev"} <= set(missing)
+
+
+def test_an_environment_without_pip_is_made_anew(
+    setup: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[list[str]] = []
+    monkeypatch.setattr(setup, "run", lambda command, **_: ran.append([str(word) for word in command]))
+    python = tmp_path / "bin" / "python"
+    python.parent.mkdir()
+    python.write_text("#!/bin/sh\nexit 1\n")  # what a failed first attempt leaves: an interpreter, no pip
+    python.chmod(0o755)
+    assert setup.venv(tmp_path) == python
+    assert ran[0][1:] == ["-m", "venv", "--clear", str(tmp_path)]
+    python.write_text("#!/bin/sh\nexit 0\n")
+    setup.venv(tmp_path)
+    assert len(ran) == 1
+
+
 def test_a_failed_command_is_named(setup: ModuleType) -> None:
     with pytest.raises(setup.SetupError, match="failed with code 3: bash -c"):
         setup.run(["bash", "-c", "exit 3"])
