@@ -14,7 +14,7 @@ QUICK := not lab and not mpi and not slow
 .PHONY: help setup build demo test fast test-cpp test-python mpi4py lint format tidy asan tsan clean distclean
 
 help:  ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 
 setup:  ## system packages, .venv and the MPI libraries; a second run installs nothing
 	@$(SETUP) system python mpi

@@ -14,9 +14,10 @@ import contextlib
 import datetime
 import os
 import platform
+import re
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -34,8 +35,13 @@ MODES = ("stock", "eco")
 
 #: The relay lets each packet go at its time, late ones at once: a rate is right to about this share.
 RATE_UNCERTAINTY = 0.01
-#: Ranks read one clock, but are woken for the common start up to a scheduler's slice apart.
-CLOCK_UNCERTAINTY_S = 100e-6
+#: In the lab all ranks read one clock, and a call's time counts from the common instant: a rank that wakes late only
+#: lengthens it. What is left are the clock's readings and the relay's rounding of times, a microsecond or two each.
+CLOCK_UNCERTAINTY_S = 5e-6
+#: The answer of tuning that is no failure, in the words of eco/runtime/arming.cc: nothing is served, rightly.
+NOTHING_TO_GAIN = "as good wherever measured"
+#: What arms a communicator.
+ARMING = ("broadcast", "allreduce")
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,7 @@ class Series:
 
     samples: list[Sample] = field(default_factory=list)
     algorithms: dict[tuple[str, int], str] = field(default_factory=dict)
+    launches: list[dict[str, Any]] = field(default_factory=list)  # each start, with what the relay made of it
     ranks: int = 0
     library: str = ""
     clock: str = ""
@@ -87,15 +94,17 @@ def bench_words(place: jobs.Place, options: BenchOptions, out: Path) -> list[str
 def one_launch(place: jobs.Place, mode: str, options: BenchOptions) -> rank.TimedLaunch:
     """Starts eco-rank bench once, stock or with ECO, and reads what it measured."""
     with jobs.scratch("bench") as folder:
-        out = folder / "samples.json"
+        out, report = folder / "samples.json", folder / "report.json"
         words = bench_words(place, options, out)
-        quiet = {"ECO_QUIET": "1", **options.settings}
+        quiet = {"ECO_QUIET": "1", "ECO_REPORT": str(report), **options.settings}
         command = place.stock(words) if mode == "stock" else place.with_eco(words, quiet)
         ended = place.start(command, options.timeout_s)
         what = f"{mode} launch of eco-rank bench ({place.library}, {place.placement})"
         if ended.code != rank.WRONG_RESULT or not out.exists():
             jobs.check(ended, what, "start the launcher by hand to see more")
         timed = rank.read_bench(out)
+        if mode == "eco" and report.exists():  # not where rank 0 has another file system
+            check_armed(rank.read_report(report), options, what)
     if timed.preloaded != (mode == "eco"):
         raise EcoError(
             f"{what}: ECO's preload was {'there' if timed.preloaded else 'not there'}; see eco doctor"
@@ -104,6 +113,14 @@ def one_launch(place: jobs.Place, mode: str, options: BenchOptions) -> rank.Time
     if wrong:
         raise EcoError(f"{what}: wrong results of {', '.join(wrong)}; please report this")
     return timed
+
+
+def check_armed(told: rank.Report, options: BenchOptions, what: str) -> None:
+    """Throws EcoError where ECO could not be used at all: stock against stock is no comparison."""
+    if told.armed or not told.native or not any(name in ARMING for name in options.ops):
+        return
+    if not any(NOTHING_TO_GAIN in reason for reason in told.native):
+        raise EcoError(f"{what}: ECO served nothing, for it could not be used: {'; '.join(told.native)}")
 
 
 def tune(place: jobs.Place, grid_words: Sequence[str], timeout_s: float | None, console: Console) -> float:
@@ -115,6 +132,9 @@ def tune(place: jobs.Place, grid_words: Sequence[str], timeout_s: float | None, 
         words = [place.rank_program(), "tune", *grid_words, "--progress", "--out", str(folder / "plan.json")]
         ended = place.start(place.stock(words), timeout_s, watch)
         jobs.check(ended, what, "programs go on without a plan, or with the one they have")
+    refused = re.search(r"eco-rank: no plan: (.*)", ended.errors + "\n" + ended.output)
+    if refused and NOTHING_TO_GAIN not in refused.group(1):
+        raise EcoError(f"{what}: ECO can't be used here: {refused.group(1)}")
     seconds = time.monotonic() - started
     console.print(f"{what} took {seconds_text(seconds)}: network and plan are remembered", highlight=False)
     return seconds
@@ -130,15 +150,34 @@ def launches(place: jobs.Place, options: BenchOptions, series: Series, step: Cal
     for number in range(first_number, first_number + options.launches):
         for mode in MODES if number % 2 == 0 else MODES[::-1]:
             step(f"{place.library}, {place.placement}: launch {number + 1}, {mode}")
+            before, began = place.relay(), time.monotonic()
             timed = one_launch(place, mode, options)
+            series.launches.append(
+                {"library": place.library, "placement": place.placement, "launch": number, "mode": mode,
+                 "order": order, "wall_s": time.monotonic() - began,
+                 "relay_late_us": lateness_us(before, place.relay())})  # fmt: skip
             series.ranks, series.library, series.clock = timed.ranks, timed.library, timed.clock
             for cell in timed.cells:
                 series.samples.append(
                     Sample(cell.collective, cell.bytes, place.placement, place.network, place.library, number,
-                           mode, order, cell.seconds))  # fmt: skip
+                           mode, order, cell.seconds, cell.late))  # fmt: skip
                 if mode == "eco":
                     series.algorithms[cell.collective, cell.bytes] = cell.algorithm
             order += 1
+
+
+def lateness_us(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """How late the relay handed packets over between two looks at it; nothing outside the lab."""
+    if before is None or after is None:
+        return None
+    then, now = before["late_us"], after["late_us"]
+    packets = after["delivered"] - before["delivered"]
+    sums = now["average"] * after["delivered"] - then["average"] * before["delivered"]
+    return {
+        "average": max(0.0, sums / packets) if packets else 0.0,
+        "over_1ms": now["over_1ms"] - then["over_1ms"],
+        "packets": packets,
+    }
 
 
 def complete_pairs(samples: Sequence[Sample]) -> list[Sample]:
@@ -224,21 +263,30 @@ class Outcome:
     results: Results
     violations: list[str] = field(default_factory=list)
     slower: list[str] = field(default_factory=list)
+    ended_early: str = ""  # why, where not everything was measured
 
     @property
     def exit_code(self) -> int:
-        return 1 if self.violations or self.slower else 0
+        return 1 if self.violations or self.slower or self.ended_early else 0
 
 
 class Bench:
-    """Goes through places; keeps what was measured if it is interrupted."""
+    """Goes through places; keeps what was measured if it ends early."""
 
     def __init__(self, options: BenchOptions, suspects: bool, console: Console) -> None:
+        if suspects and options.launches < stats.MIN_LAUNCHES:
+            raise InvalidArgument(
+                f"--suspects with --launches {options.launches}: fewer than {stats.MIN_LAUNCHES} pairs of launches "
+                f"make nobody a suspect; give --launches {stats.MIN_LAUNCHES} or more"
+            )
         self.options = options
         self.suspects = suspects
         self.console = console
         self.records: list[Record] = []
         self.samples: list[Sample] = []
+        self.suspect_samples: list[Sample] = []
+        self.launches: list[dict[str, Any]] = []
+        self.ended_early = ""
         self.violations: list[str] = []
         self.suspect_ratios: list[tuple[Record, stats.Ratio]] = []
         self.provenance = provenance()
@@ -250,31 +298,61 @@ class Bench:
             seconds = tune(place, grid(self.options), self.options.timeout_s, self.console)
             self.tuning.append({"library": place.library, "placement": place.placement, "seconds": seconds})
         series = Series()
-        fresh: Series | None = None
-        interrupted: KeyboardInterrupt | None = None
+        stopped: KeyboardInterrupt | EcoError | None = None
         with launch_progress(self.console, 2 * self.options.launches) as step:
             try:
                 launches(place, self.options, series, step)
-            except KeyboardInterrupt as interrupt:
-                interrupted = interrupt
+            except (KeyboardInterrupt, EcoError) as reason:
+                stopped = reason
                 series.samples = complete_pairs(series.samples)
         records = records_of(series, bounds)
-        if self.suspects and not interrupted:
-            with launch_progress(self.console, 2 * stats.SUSPECT_LAUNCHES) as step:
-                fresh = rerun_suspects(place, self.options, series, records, step)
-        if fresh is not None:
-            renewed = {record.cell: record for record in records_of(fresh, bounds)}
-            records = [renewed.get(record.cell, record) for record in records]
-            series.samples = [s for s in series.samples if s.cell not in renewed] + fresh.samples
-            done = Results(tuple(renewed.values()), tuple(fresh.samples))
-            self.suspect_ratios += [(record, done.ratio(record)) for record in renewed.values()]
         self.violations += below_bound(records, bounds)
+        self.launches += series.launches
+        if self.suspects and stopped is None:
+            try:
+                records = self._suspects_again(place, series, records, bounds)
+            except (KeyboardInterrupt, EcoError) as reason:
+                stopped = reason
         self.records += records
         self.samples += series.samples
-        self.provenance.setdefault("libraries", {})[place.library] = series.library
-        self.provenance["clock"] = series.clock
-        if interrupted:
-            raise interrupted
+        if series.library:
+            self.provenance.setdefault("libraries", {})[place.library] = series.library
+            self.provenance["clock"] = series.clock
+        if stopped:
+            raise stopped
+
+    def _suspects_again(
+        self,
+        place: jobs.Place,
+        series: Series,
+        records: list[Record],
+        bounds: Callable[[str, int], Bound | None],
+    ) -> list[Record]:
+        """The records with those of suspects made anew; what made them suspects is kept beside."""
+        with launch_progress(self.console, 2 * stats.SUSPECT_LAUNCHES) as step:
+            fresh = rerun_suspects(place, self.options, series, records, step)
+        if fresh is None:
+            return records
+        self.launches += [launched | {"of_suspects": True} for launched in fresh.launches]
+        renewed = {record.cell: record for record in records_of(fresh, bounds)}
+        self.violations += below_bound(list(renewed.values()), bounds)
+        self.suspect_samples += [s for s in series.samples if s.cell in renewed]
+        series.samples = [s for s in series.samples if s.cell not in renewed] + fresh.samples
+        done = Results(tuple(renewed.values()), tuple(fresh.samples))
+        self.suspect_ratios += [(record, done.ratio(record)) for record in renewed.values()]
+        return [renewed.get(record.cell, record) for record in records]
+
+    @contextlib.contextmanager
+    def keeping(self) -> Iterator[None]:
+        """An interrupt or an error ends the run early; what was measured until then is kept, if there is any."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.ended_early = "interrupted"
+        except EcoError as error:
+            if not self.records:
+                raise
+            self.ended_early = str(error)
 
     def outcome(self) -> Outcome:
         verdicts = stats.slower_after_holm([ratio for _, ratio in self.suspect_ratios])
@@ -284,9 +362,15 @@ class Bench:
             for (record, ratio), slow in zip(self.suspect_ratios, verdicts, strict=True)
             if slow
         ]
-        self.provenance["tuning"] = self.tuning
-        results = Results(tuple(self.records), tuple(self.samples), self.provenance)
-        return Outcome(results, self.violations, slower)
+        self.provenance |= {"tuning": self.tuning, "launches": self.launches}
+        results = Results(
+            tuple(self.records),
+            tuple(self.samples),
+            self.provenance,
+            tuple(self.suspect_samples),
+            complete=not self.ended_early,
+        )
+        return Outcome(results, self.violations, slower, self.ended_early)
 
 
 def bench_lab(
@@ -302,13 +386,11 @@ def bench_lab(
     run = Bench(options, suspects, console)
     with Lab(description, library=libraries[0], placement=placements[0], n_ranks=ranks) as lab:
         run.provenance["lab"] = {"network": description.name, "digest": description.digest()}
-        try:
+        with run.keeping():
             for library in libraries:
                 for placement in placements:
                     lab.use(library, placement, ranks)
                     run.measure(jobs.LabPlace(lab), lab_bounds(lab))
-        except KeyboardInterrupt:
-            console.print("interrupted: what was measured until now is kept")
     return run.outcome()
 
 
@@ -324,10 +406,8 @@ def bench_launcher(
         )
     run = Bench(options, suspects, console)
     run.provenance["command"] = list(words)
-    try:
+    with run.keeping():
         run.measure(jobs.LauncherPlace(line, library), no_bounds)
-    except KeyboardInterrupt:
-        console.print("interrupted: what was measured until now is kept")
     return run.outcome()
 
 

@@ -19,6 +19,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from eco import launch, paths
 from eco.errors import EcoError, Timeout, TransportError
@@ -77,6 +78,10 @@ class Place:
         """The program with ECO under it."""
         return self.command([*eco_exec({**self.library_settings, **(settings or {})}), *program])
 
+    def relay(self) -> dict[str, Any] | None:
+        """What carries the packets of an emulated network says of itself; nothing elsewhere."""
+        return None
+
     def rank_program(self) -> str:
         """eco-rank of this place's library; throws Unsupported where that backend was not built."""
         return str(paths.native_file(f"eco-rank-{self.library}"))
@@ -115,6 +120,9 @@ class LabPlace(Place):
 
     def command(self, program: Sequence[str]) -> list[str]:
         return ["mpirun", "-n", str(self.ranks), *program]
+
+    def relay(self) -> dict[str, Any] | None:
+        return self.lab.stats()
 
     def start(
         self, command: Sequence[str], timeout_s: float | None, watch: Callable[[str], None] | None = None

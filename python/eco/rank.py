@@ -28,6 +28,7 @@ class TimedCell:
     seconds: tuple[float, ...]
     algorithm: str  # what served it; "native" where ECO did not
     correct: bool
+    late: int  # calls taken again, because a rank heard of the common start too late
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ def read_bench(path: Path) -> TimedLaunch:
                 tuple(float(s) for s in cell["seconds"]),
                 cell["algorithm"],
                 bool(cell["correct"]),
+                int(cell.get("late", 0)),
             )
             for cell in document["cells"]
         )
@@ -92,6 +94,8 @@ class Report:
     collective_s: float  # in blocking collectives that ECO knows, mean over ranks
     arming_s: float  # measuring, planning and agreeing, once per communicator
     estimated_gain_s: float
+    armed: int  # communicators
+    native: tuple[str, ...]  # why the others were not
 
 
 def read_report(path: Path) -> Report:
@@ -110,6 +114,8 @@ def read_report(path: Path) -> Report:
             seconds,
             float(document["arming_s"]),
             float(document["estimated_gain_s"]),
+            int(document.get("communicators_armed", 0)),
+            tuple(document.get("communicators_native") or ()),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise CorruptFile(f"{path}: {error!r} in a report of another version") from error

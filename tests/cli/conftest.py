@@ -44,6 +44,8 @@ if mode == "dies":
     os.kill(os.getpid(), signal.SIGKILL)
 if mode == "hangs":
     time.sleep(600)
+if mode == "dies later" and words[0] == "bench" and len(open(os.environ["FAKE_LOG"]).readlines()) > 5:
+    sys.exit("eco-rank: host b vanished")
 if words[0] == "characterize":
     text = json.dumps({{"schema": "eco.network", "version": 1, "hosts": [{{}}] * 3,
                        "subnets": [{{"hosts": [0, 1]}}, {{"hosts": [2]}}]}})
@@ -54,13 +56,26 @@ elif words[0] == "bench":
     stock = os.environ.get("ECO") == "off"
     seconds = 0.004 if stock else eco_s
     cells = [{{"collective": op, "bytes": int(size), "seconds": [seconds, seconds * 1.01, seconds * 1.02],
-              "algorithm": "native" if stock else op + "/subnets", "correct": mode != "wrong"}}
+              "algorithm": "native" if stock else op + "/subnets", "correct": mode != "wrong", "late": 1}}
              for op in value("--ops").split(",") for size in value("--sizes").split(",")]
     text = json.dumps({{"schema": "eco.rank.bench", "version": 1, "ranks": 8, "hosts": ["h"] * 8,
                        "library": "Open MPI 5.0.11", "clock": "CLOCK_MONOTONIC",
                        "preloaded": not stock and mode != "naked", "cells": cells}})
+    if mode in ("unarmed", "useless") and not stock:
+        useless = "the library's own are as good wherever measured"
+        why = useless if mode == "useless" else "ranks have different ECO_ options"
+        with open(os.environ["ECO_REPORT"], "w") as file:
+            json.dump({{"schema": "eco.report", "version": 1, "mode": "on", "ranks": 8, "wall_s": 1.0, "arming_s": 0.0,
+                       "estimated_gain_s": 0.0, "collectives": {{}}, "communicators_armed": 0,
+                       "communicators_native": {{why: 1}}}}, file)
 else:
     text = "{{}}"
+    if mode == "refuses":
+        print("eco-rank: no plan: ranks run different versions of ECO", file=sys.stderr)
+    if mode == "useless":
+        print("eco-rank: no plan: the library's own collectives are as good wherever measured", file=sys.stderr)
+    if mode == "fails":
+        sys.exit("eco-rank: no space in the cache")
 with open(value("--out"), "w") as file:
     file.write(text)
 """

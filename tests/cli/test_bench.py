@@ -16,7 +16,7 @@ from eco.bench import BenchOptions, bench_launcher
 from eco.cli.bench import finish
 from eco.cli.characterize import characterize_words, describe
 from eco.errors import EcoError, InvalidArgument, Timeout, Unsupported
-from eco.report.records import Record
+from eco.report.records import Record, Results
 
 
 def quiet() -> Console:
@@ -44,6 +44,15 @@ def test_the_whole_command(fakes: Any, eco: Any) -> None:
     assert document["libraries"] == {"openmpi": "Open MPI 5.0.11"}
     assert document["machine"]["cores"] >= 1
     assert len(document["tuning"]) == 1
+    assert document["complete"] is True
+    assert document["suspect_samples"] == []
+    assert {sample["late"] for sample in document["samples"]} == {1}
+    assert [(one["launch"], one["mode"]) for one in document["launches"]][:3] == [
+        (0, "stock"),
+        (0, "eco"),
+        (1, "eco"),
+    ]
+    assert document["launches"][0]["relay_late_us"] is None  # no emulated network
     assert "won 4, lost 0, equal 0" in ended.stdout
     assert "took" in ended.stdout  # what tuning cost
     assert "broadcast 1 MiB" in Path("r.html").read_text()
@@ -84,7 +93,7 @@ def test_a_time_below_the_bound_fails_the_run(fakes: Any) -> None:
     def bounds(collective: str, size: int) -> bench.Bound | None:
         if collective == "allreduce":
             return None
-        return bench.Bound(0.0013 if size == 8 else 0.0011, "uplink a", "")
+        return bench.Bound(0.0013 if size == 8 else 0.001008, "uplink a", "")
 
     run = bench.Bench(options(tune=False), False, quiet())
     run.measure(place, bounds)
@@ -93,7 +102,7 @@ def test_a_time_below_the_bound_fails_the_run(fakes: Any) -> None:
     assert len(outcome.violations) == 1
     assert outcome.violations[0].startswith("broadcast 8 B")
     assert "ECO took 1 ms, the bound is 1.3 ms" in outcome.violations[0]
-    assert [record.bound_s for record in outcome.results.records] == [0.0013, 0.0011, None, None]
+    assert [record.bound_s for record in outcome.results.records] == [0.0013, 0.001008, None, None]
     console = quiet()
     assert finish(outcome, None, None, console) == 1
     assert "below the bound" in console.file.getvalue()  # type: ignore[attr-defined]
@@ -108,10 +117,103 @@ def test_suspects_are_started_again(fakes: Any, monkeypatch: pytest.MonkeyPatch)
     assert "12 fresh launches" in outcome.slower[0]
     assert outcome.results.records[0].launches == 12
     assert len(outcome.results.samples) == 24
-    few = bench_launcher(
-        ["mpirun"], None, BenchOptions(["broadcast"], [8], launches=3, tune=False), True, quiet()
+    assert len(outcome.results.suspect_samples) == 12  # what made it a suspect is kept
+    outcome.results.write(Path("r.json"))
+    assert len(Results.read(Path("r.json")).suspect_samples) == 12
+    assert (
+        len([launched for launched in outcome.results.provenance["launches"] if "of_suspects" in launched])
+        == 24
     )
-    assert few.exit_code == 0  # three launches are no ground for suspicion
+
+
+def test_few_launches_make_no_suspects(fakes: Any, eco: Any) -> None:
+    ended = eco(
+        "bench", "--suspects", "--launches", "5", "--ops", "broadcast", "--sizes", "8", "--", "mpirun"
+    )
+    assert ended.returncode == 2
+    assert "fewer than 6 pairs" in ended.stderr
+    assert fakes.told() == []
+
+
+def test_a_suspect_below_the_bound_is_not_forgotten(fakes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_ECO_S", "0.0044")
+    place = jobs.LauncherPlace(launch.parse_prefix(["mpirun"]))
+    run = bench.Bench(BenchOptions(["broadcast"], [8], launches=6, tune=False), True, quiet())
+    asked: list[str] = []
+
+    def bounds(collective: str, size: int) -> bench.Bound:
+        asked.append(collective)
+        return bench.Bound(
+            0.0045 if len(asked) <= 2 else 0.001, "uplink a", ""
+        )  # broken in the first launches only
+
+    run.measure(place, bounds)
+    assert len(run.violations) == 2  # stock and ECO of the first launches
+    assert run.records[0].launches == 12
+
+
+def test_an_error_in_the_middle_keeps_what_was_measured(
+    fakes: Any, eco: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_RANK", "dies later")  # one tuning and two pairs of launches go well
+    words = ["--ops", "broadcast", "--sizes", "8", "--launches", "6", "--json", "r.json", "--", "mpirun"]
+    ended = eco("bench", *words)
+    assert ended.returncode == 1
+    assert "not everything was measured" in ended.stdout
+    assert "host b vanished" in ended.stdout
+    document = json.loads(Path("r.json").read_text())
+    assert document["complete"] is False
+    assert [record["launches"] for record in document["records"]] == [2]
+    assert len(document["samples"]) == 4
+
+
+def test_an_interrupt_keeps_what_was_measured(fakes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_launch, seen = bench.one_launch, [0]
+
+    def interrupted(*words: Any) -> Any:
+        seen[0] += 1
+        if seen[0] == 4:
+            raise KeyboardInterrupt
+        return one_launch(*words)
+
+    monkeypatch.setattr(bench, "one_launch", interrupted)
+    outcome = bench_launcher(["mpirun"], None, options(tune=False), False, quiet())
+    assert (outcome.exit_code, outcome.ended_early) == (1, "interrupted")
+    assert not outcome.results.complete
+    assert {record.launches for record in outcome.results.records} == {1}
+
+
+@pytest.mark.parametrize(
+    ("mode", "tune", "said"),
+    [
+        ("refuses", True, "ranks run different versions of ECO"),
+        ("fails", True, "no space in the cache"),
+        ("unarmed", False, "ranks have different ECO_ options"),
+    ],
+)
+def test_without_eco_there_is_nothing_to_compare(
+    fakes: Any, eco: Any, monkeypatch: pytest.MonkeyPatch, mode: str, tune: bool, said: str
+) -> None:
+    monkeypatch.setenv("FAKE_RANK", mode)
+    words = ["--ops", "broadcast", "--sizes", "8", "--json", "r.json", *([] if tune else ["--no-tune"])]
+    ended = eco("bench", *words, "--", "mpirun")
+    assert ended.returncode == 1
+    assert said in ended.stderr
+    assert not Path("r.json").exists()
+
+
+def test_a_library_that_is_as_good_everywhere_is_compared(
+    fakes: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_RANK", "useless")
+    assert bench_launcher(["mpirun"], None, options(launches=1), False, quiet()).exit_code == 0
+
+
+def test_lateness_is_that_of_the_launch() -> None:
+    before = {"delivered": 100, "late_us": {"average": 4.0, "max": 50.0, "over_1ms": 1}}
+    after = {"delivered": 300, "late_us": {"average": 8.0, "max": 50.0, "over_1ms": 3}}
+    assert bench.lateness_us(before, after) == {"average": pytest.approx(10.0), "over_1ms": 2, "packets": 200}
+    assert bench.lateness_us(None, after) is None
 
 
 def test_bench_arguments(fakes: Any, eco: Any) -> None:

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from eco import jobs, paths
 from eco import network as networks
-from eco.bench import BenchOptions, bench_lab
+from eco.bench import CLOCK_UNCERTAINTY_S, RATE_UNCERTAINTY, BenchOptions, bench_lab
 from eco.cli.characterize import characterize_place
 from eco.errors import EcoError
 from eco.lab import Lab, load
@@ -25,7 +25,8 @@ from eco.report.records import Record
 
 pytestmark = [pytest.mark.lab, pytest.mark.mpi]
 
-LIMIT_S = 120.0
+#: Against hangs only: a busy machine may take its time.
+LIMIT_S = 300.0
 PROGRAM = """
 from mpi4py import MPI
 import numpy as np
@@ -60,7 +61,8 @@ def program(lab: Lab, *words: str) -> list[str]:
     return [*eco, "mpirun", "-n", "4", python, "program.py"]
 
 
-def test_run_measures_remembers_and_serves(lab: Lab) -> None:
+def test_run_measures_and_remembers(lab: Lab) -> None:
+    # What is served of it depends on what was measured; tests/mpi, with plans given by hand, sees to serving.
     with lab:
         first = lab.run(program(lab, "--report", "r.json"), timeout=LIMIT_S, capture=True)
         again = lab.run(program(lab), timeout=LIMIT_S, capture=True)
@@ -119,7 +121,7 @@ def test_characterize_and_a_rank_that_dies(lab: Lab) -> None:
         with pytest.raises(EcoError) as error:
             characterize_place(jobs.LabPlace(lab), out, None, LIMIT_S, None)
         killed.join()
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < LIMIT_S  # ended by the launcher, not by the time limit
     assert "characterization ended with" in str(error.value)
     assert out.read_text() == before
     assert not list(Path().glob(".eco-*"))
@@ -171,11 +173,14 @@ def test_bench_in_the_lab(lab: Lab) -> None:
     assert [list(record) for record in document["records"]] == [list(Record.__dataclass_fields__)] * 6
     for record in outcome.results.records:
         assert record.bound_s is not None
-        assert record.bound_s <= record.eco_min_s
+        uncertain_s = RATE_UNCERTAINTY * record.bound_s + CLOCK_UNCERTAINTY_S
+        assert record.bound_s - uncertain_s <= min(record.eco_min_s, record.stock_min_s)
         assert (record.ranks, record.network, record.launches) == (4, "tiny", 2)
     assert {record.placement for record in outcome.results.records} == {"block", "shuffled:1"}
     assert document["lab"]["network"] == "tiny"
     assert len(document["samples"]) == 6 * 2 * 2
+    assert len(document["launches"]) == 2 * 2 * 2
+    assert all(launched["relay_late_us"]["packets"] > 0 for launched in document["launches"])
 
 
 def test_eco_run_inserts_what_the_lab_can_start(lab: Lab) -> None:

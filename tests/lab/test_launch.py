@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from eco.errors import InvalidArgument
+from eco.errors import InvalidArgument, Timeout
 from eco.lab import Lab, load, parse
+from eco.lab.bounds import wire_bytes
 
 pytestmark = [pytest.mark.lab, pytest.mark.mpi]
 
+#: Against hangs only: a busy machine may take its time.
+LIMIT_S = 120.0
 HELLO = """
 import json, os, socket
 from mpi4py import MPI
@@ -22,10 +27,18 @@ if MPI.COMM_WORLD.rank == 0:
 """
 
 
+def run(lab: Lab, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """A short job. Open MPI's launcher may miss the end of ranks that end at once, and wait forever: once more then."""
+    try:
+        return lab.run(words, timeout=LIMIT_S / 2, capture=True)
+    except Timeout:
+        return lab.run(words, timeout=LIMIT_S, capture=True)
+
+
 def hello(lab: Lab, tmp_path: Path, n: int) -> list[list[str]]:
     program = tmp_path / "hello.py"
     program.write_text(HELLO)
-    done = lab.run(["mpirun", "-n", str(n), "python", str(program)], timeout=60, capture=True)
+    done = run(lab, ["mpirun", "-n", str(n), "python", str(program)])
     assert done.returncode == 0, done.stderr
     assert "setpgid" not in done.stderr
     answer: list[list[str]] = json.loads(done.stdout)
@@ -67,11 +80,13 @@ def test_nothing_goes_by_shared_memory(library: str, tmp_path: Path) -> None:
         "    if c.rank == 3: c.Recv(b, 2); c.Send(b, 2)\n"
         "if c.rank == 2: print(best)\n"
     )
+    floor = 2 * wire_bytes(65536) * 8 / 10e6
     with Lab(load("tiny"), library=library) as lab:
-        done = lab.run(["mpirun", "-n", "4", "python", str(program)], timeout=60, capture=True)
+        done = run(lab, ["mpirun", "-n", "4", "python", str(program)])
+        if done.returncode == 0 and float(done.stdout) >= 1.5 * floor:  # the machine was busy
+            done = run(lab, ["mpirun", "-n", "4", "python", str(program)])
     assert done.returncode == 0, done.stderr
-    floor = 2 * (65536 + 46 * 90) * 8 / 10e6
-    assert floor <= float(done.stdout) < 1.5 * floor
+    assert floor <= float(done.stdout) < 3 * floor
 
 
 @pytest.mark.parametrize("library", ["openmpi", "mpich"])
@@ -85,7 +100,7 @@ def test_every_rail_is_used(library: str, tmp_path: Path) -> None:
         "c.Send(b, 1) if c.rank == 0 else c.Recv(b, 0)\n"
     )
     with Lab(parse(rails), library=library) as lab:
-        done = lab.run(["mpirun", "-n", "2", "python", str(program)], timeout=60, capture=True)
+        done = run(lab, ["mpirun", "-n", "2", "python", str(program)])
         sent = {s["name"]: s["wire_bytes"] for s in lab.stats()["servers"]}
     assert (done.returncode, done.stderr) == (0, "")
     assert min(sent["h1.up"], sent["h1/1.up"]) > 200_000
@@ -95,9 +110,7 @@ def test_every_rail_is_used(library: str, tmp_path: Path) -> None:
 def test_the_exit_status_of_a_failing_job(library: str) -> None:
     with Lab(load("tiny"), library=library) as lab:
         program = "from mpi4py import MPI; MPI.COMM_WORLD.Barrier(); raise SystemExit(3)"
-        assert (
-            lab.run(["mpirun", "-n", "4", "python", "-c", program], timeout=60, capture=True).returncode != 0
-        )
+        assert run(lab, ["mpirun", "-n", "4", "python", "-c", program]).returncode != 0
 
 
 def test_an_unknown_library_is_refused() -> None:

@@ -36,6 +36,8 @@ def finish(outcome: Outcome, json_file: Path | None, picture_file: Path | None, 
         console.print(f"measurably slower: {text}", highlight=False, style="red")
     for text in outcome.violations:
         console.print(f"below the bound, so the measurement is wrong: {text}", highlight=False, style="red")
+    if outcome.ended_early:
+        console.print(f"not everything was measured: {outcome.ended_early}", highlight=False, style="red")
     return outcome.exit_code
 
 
@@ -78,8 +80,8 @@ def bench(
 ) -> None:
     """Time stock against ECO per operation, in interleaved launches.
 
-    Exits with 1 where a time is below the bound of the emulated network, or, with --suspects, where ECO is
-    slower.
+    Exits with 1 where a time is below the bound of the emulated network, where the run ended early (what was
+    measured is kept), or, with --suspects (6 launches at least), where ECO is slower.
     """
     console = make_console()
     options = BenchOptions(

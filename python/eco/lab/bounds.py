@@ -23,7 +23,7 @@ function says why. A switch's or joint's branches carry the latter together, a b
 since a packet on a bus is heard by its destination only.
 
 **Before and after.** The first byte reaches a resource no sooner than a smallest packet from the nearest rank that
-may have it; the last leaves for the nearest rank that needs it. A packet with any content has 91 wire bytes.
+may have it; the last leaves for the nearest rank that needs it. A packet with any content has 67 wire bytes.
 
 **Rails.** Data may be split over rails as an algorithm likes. A cut's capacity is that of the cut on the rail looked
 at, plus all that the NICs of the smaller side can do on the others.

@@ -145,6 +145,7 @@ class Sample:
     mode: str  # "stock" or "eco"
     order: int  # position of this launch in the whole interleaved series
     seconds: tuple[float, ...]
+    late: int = 0  # calls taken again, because a rank heard of the common start too late
 
     @property
     def cell(self) -> Cell:
@@ -161,14 +162,18 @@ class Results:
     records: tuple[Record, ...]
     samples: tuple[Sample, ...]
     provenance: dict[str, Any] = field(default_factory=dict)
+    suspect_samples: tuple[Sample, ...] = ()  # what made cells suspects, before they were started again
+    complete: bool = True  # everything that was asked for was measured
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "schema": SCHEMA,
             "version": VERSION,
+            "complete": self.complete,
             **self.provenance,
             "records": [record.to_dict() for record in self.records],
             "samples": [sample.to_dict() for sample in self.samples],
+            "suspect_samples": [sample.to_dict() for sample in self.suspect_samples],
         }
 
     def ratio(self, record: Record) -> stats.Ratio:
@@ -186,16 +191,21 @@ class Results:
             records = tuple(
                 Record(**{f.name: entry[f.name] for f in fields(Record)}) for entry in document["records"]
             )
-            samples = tuple(
-                Sample(
-                    **{f.name: entry[f.name] for f in fields(Sample)} | {"seconds": tuple(entry["seconds"])}
-                )
-                for entry in document["samples"]
+            samples, suspects = (
+                tuple(_sample(entry) for entry in entries)
+                for entries in (document["samples"], document.get("suspect_samples", []))
             )
         except (KeyError, TypeError) as error:
             raise CorruptFile(f"{path}: a record lacks {error}; run eco bench again") from error
-        known = ("schema", "version", "records", "samples")
-        return Results(records, samples, {k: v for k, v in document.items() if k not in known})
+        known = ("schema", "version", "complete", "records", "samples", "suspect_samples")
+        provenance = {k: v for k, v in document.items() if k not in known}
+        return Results(records, samples, provenance, suspects, bool(document.get("complete", True)))
+
+
+def _sample(entry: dict[str, Any]) -> Sample:
+    """A sample as files hold it; older ones say nothing of late calls."""
+    wanted = {f.name: entry[f.name] for f in fields(Sample) if f.name != "late"}
+    return Sample(**wanted | {"seconds": tuple(entry["seconds"])}, late=int(entry.get("late", 0)))
 
 
 def launches_of(
