@@ -15,8 +15,8 @@ constexpr int kMostRepeats = 10;
 
 // 8 B shows the latency; 1 KiB and the largest are the partition's reference sizes; 16 KiB lies below the eager limit
 // of every library we know, so that a change of protocol at 64 KiB does not pass for a rate.
-constexpr std::array<std::size_t, 4> kSizes = {8, 1024, 16384, 65536};
-constexpr std::array<std::size_t, 5> kLargeSizes = {65536, 32768, 16384, 8192, 4096};
+constexpr std::array<std::size_t, 4> kSizes = {8, 1024, 16384, net::kLargestPairBytes};
+constexpr std::array<std::size_t, 5> kLargeSizes = {net::kLargestPairBytes, 32768, 16384, 8192, 4096};
 
 // Two trips a visit, if they fit: more would only give a disturbance more chances to raise the average, and one trip at
 // a tenth of its time would pull an average of many less than 20 % down, where nobody notices.

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
@@ -136,6 +137,68 @@ TEST_F(FileTest, StoreFindsTheseHostsOrMoreInAnyOrder) {
   ranks = kNetwork.hosts;
   ranks[0].boot_id = "rebooted";
   EXPECT_FALSE(store.find_network(ranks, "synthetic").network);
+}
+
+// Like kNetwork, of these hosts, as measured with messages of up to so many bytes.
+Network measured_up_to(const std::string& hosts, std::size_t bytes) {
+  Network network = synthetic_network("hosts=" + hosts + " rate_mbit=200 uplink_mbit=40");
+  while (network.sizes.back() > bytes) {
+    network.sizes.pop_back();
+    for (PairTimes& pair : network.pairs) {
+      pair.seconds.pop_back();
+      pair.samples.pop_back();
+    }
+  }
+  return network;
+}
+
+TEST_F(FileTest, StorePrefersTheBetterMeasuredThenTheSmallerNetwork) {
+  const Store store(path("cache"));
+  const Network whole = kNetwork;
+  const Network part = measured_up_to("3+3", 1024);
+  const auto found_hosts = [&] {
+    const FoundNetwork found = store.find_network(part.hosts, "synthetic");
+    return found.network ? found.network->n_hosts() : 0;
+  };
+  ASSERT_FALSE(store.remember_network(part));
+  EXPECT_EQ(found_hosts(), 6) << "better than nothing";
+  ASSERT_FALSE(store.remember_network(measured_up_to("3+3+2", 1024)));
+  EXPECT_EQ(found_hosts(), 6) << "measured alike, and smaller";
+  ASSERT_FALSE(store.remember_network(whole));
+  EXPECT_EQ(found_hosts(), 8) << "measured with larger messages";
+  ASSERT_FALSE(store.remember_network(measured_up_to("3+3", 16384)));
+  EXPECT_EQ(found_hosts(), 8);
+  ASSERT_FALSE(store.remember_network(measured_up_to("3+3", kLargestPairBytes)));
+  EXPECT_EQ(found_hosts(), 6);
+}
+
+TEST_F(FileTest, StoreLooksAmongTheNewestNetworks) {
+  const Store store(path("cache"));
+  ASSERT_FALSE(store.remember_network(kNetwork));
+  const std::vector<HostId> part(kNetwork.hosts.begin(), kNetwork.hosts.begin() + 3);
+  const std::string file = store.find_network(part, "synthetic").path;
+  const auto written = fs::last_write_time(file);
+  for (int i = 0; i < 64; ++i) {
+    const std::string other = "cache/networks/other" + std::to_string(i) + ".json";
+    write(other, "{");
+    fs::last_write_time(path(other), written - std::chrono::hours(1));
+  }
+  EXPECT_TRUE(store.find_network(part, "synthetic").network) << "the newest of 65";
+  fs::last_write_time(file, written - std::chrono::hours(2));
+  EXPECT_FALSE(store.find_network(part, "synthetic").network) << "the 65th";
+  EXPECT_TRUE(store.find_network(kNetwork.hosts, "synthetic").network) << "found by its own name";
+}
+
+TEST_F(FileTest, ANetworkWithoutSamplesIsTheSameNetwork) {
+  Network network = kNetwork;
+  network.concurrent = {{"bus 0", {{0, 1}}, 1024, {0.1}, {0.2}}};
+  const Network slim = parse_network(to_json(network.without_samples()), "slim");
+  EXPECT_TRUE(slim.pairs.empty());
+  EXPECT_TRUE(slim.concurrent.empty());
+  EXPECT_EQ(slim.fingerprint(), network.fingerprint());
+  EXPECT_EQ(slim.largest_size(), network.largest_size());
+  EXPECT_EQ(slim.message_s(0, 7, 5000), network.message_s(0, 7, 5000));
+  EXPECT_LT(to_json(slim).size(), to_json(network).size() / 2);
 }
 
 TEST_F(FileTest, StoreGivesReasonsNotFailures) {

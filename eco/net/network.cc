@@ -113,6 +113,13 @@ void Network::finish() {
   }
 }
 
+Network Network::without_samples() const {
+  Network slim = *this;
+  slim.pairs.clear();
+  slim.concurrent.clear();
+  return slim;
+}
+
 Route Network::route(int from, int to) const {
   ECO_ASSERT(light, from >= 0 && from < n_hosts() && to >= 0 && to < n_hosts(), "route between known hosts");
   const auto a = static_cast<std::size_t>(from);

@@ -83,6 +83,9 @@ struct Route {
   double latency_s = 0;        // time of a message of no bytes, without the overheads
 };
 
+// The largest message that pairs are measured with. A network measured up to here is as well known as it gets.
+inline constexpr std::size_t kLargestPairBytes = 65536;
+
 // Raw and reduced times of one pair. seconds[i] belongs to Network::sizes[i]: the minimum one-way time
 // (half a round trip). Samples are kept beside it, sweep by sweep.
 struct PairTimes {
@@ -125,6 +128,11 @@ struct Network {
 
   int n_hosts() const { return static_cast<int>(hosts.size()); }
   void finish();  // throws InvalidArgument if the parts contradict each other
+  // Bytes of the largest message that pairs were measured with, 0 if none were.
+  std::size_t largest_size() const { return sizes.empty() ? 0 : sizes.back(); }
+  // The same network, with the same fingerprint, without the evidence it was derived from (pairs, concurrent), which
+  // grows with the square of the hosts: what ranks need of it.
+  Network without_samples() const;
   // Local. Both hosts in range; from == to gives the memory of that host.
   Route route(int from, int to) const;
   // One message alone on the route, in seconds: the law that predictions and the fit of the latencies share,

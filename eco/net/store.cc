@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <system_error>
 #include <tuple>
+#include <utility>
 
 #include "eco/base/errors.h"
 #include "eco/base/json_file.h"
@@ -13,6 +15,9 @@ namespace eco::net {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Each file is read and parsed, on rank 0, while all ranks wait: what is older than so many others is not looked for.
+constexpr std::size_t kMostFilesRead = 64;
 
 constexpr const char* kOff = "no cache directory is set, so nothing is remembered";
 
@@ -25,6 +30,12 @@ std::vector<HostId> as_set(std::vector<HostId> hosts) {
   std::sort(hosts.begin(), hosts.end(), precedes);
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
   return hosts;
+}
+
+// Whether x tells more about the hosts looked for. What was measured with small messages only may have missed a slow
+// link; the smaller network tells the most about its hosts.
+bool is_better(const Network& x, const Network& y) {
+  return std::pair(x.largest_size(), -x.n_hosts()) > std::pair(y.largest_size(), -y.n_hosts());
 }
 
 bool is_file(const std::string& path) {
@@ -81,16 +92,17 @@ FoundNetwork Store::find_network(const std::vector<HostId>& hosts, std::string_v
   const std::string path = network_path(hosts, transport);
   if (is_file(path)) {
     found = read_network(path, hosts, transport);
-    if (found.network) return found;
+    if (found.network && found.network->largest_size() >= kLargestPairBytes) return found;
   } else {
     found = {std::nullopt,
              "no network is remembered for these " + std::to_string(as_set(hosts).size()) + " hosts", path};
   }
-  // A part of a larger network that is known needs no measuring of its own; the smallest one tells the most about it.
-  for (const std::string& other : network_files()) {
+  // A part of a larger network that is known needs no measuring of its own.
+  for (const std::string& other : newest_network_files()) {
+    if (other == path) continue;
     FoundNetwork larger = read_network(other, hosts, transport);
     if (!larger.network) continue;
-    if (!found.network || larger.network->n_hosts() < found.network->n_hosts()) found = std::move(larger);
+    if (!found.network || is_better(*larger.network, *found.network)) found = std::move(larger);
   }
   return found;
 }
@@ -128,6 +140,22 @@ FoundText Store::find_plan(const PlanKey& key) const {
 std::optional<std::string> Store::remember_plan(const PlanKey& key, std::string_view text) const {
   if (cache_dir_.empty()) return kOff;
   return base::write_text_atomically(plan_path(key), text);
+}
+
+std::vector<std::string> Store::newest_network_files() const {
+  std::vector<std::pair<fs::file_time_type, std::string>> aged;
+  for (std::string& file : network_files()) {
+    std::error_code error;
+    const fs::file_time_type written = fs::last_write_time(file, error);
+    if (!error) aged.emplace_back(written, std::move(file));  // else it was replaced or removed just now
+  }
+  std::sort(aged.begin(), aged.end(), std::greater<>());
+  std::vector<std::string> files;
+  for (auto& [written, file] : aged) {
+    if (files.size() == kMostFilesRead) break;
+    files.push_back(std::move(file));
+  }
+  return files;
 }
 
 std::vector<std::string> Store::network_files() const {

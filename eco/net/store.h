@@ -42,8 +42,9 @@ class Store {
   // An empty directory name switches remembering off: nothing is found, nothing is written.
   explicit Store(std::string cache_dir);
 
-  // The network of these hosts (in any order, repeated or not) over this transport: of exactly these, else the smallest
-  // remembered one that has them all.
+  // The network of these hosts (in any order, repeated or not) over this transport: of exactly these or of more. Among
+  // them the one that was measured with the largest messages, then of the fewest hosts, then the newest. A network of
+  // exactly these hosts measured up to kLargestPairBytes ends the search; else the 64 newest files are read.
   FoundNetwork find_network(const std::vector<HostId>& hosts, std::string_view transport) const;
   [[nodiscard]] std::optional<std::string> remember_network(const Network& network) const;
 
@@ -57,6 +58,7 @@ class Store {
  private:
   FoundNetwork read_network(const std::string& path, const std::vector<HostId>& hosts,
                             std::string_view transport) const;
+  std::vector<std::string> newest_network_files() const;
   std::string network_path(const std::vector<HostId>& hosts, std::string_view transport) const;
   std::string plan_path(const PlanKey& key) const;
 

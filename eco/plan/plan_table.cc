@@ -74,6 +74,11 @@ Row row_from(const json& object, const std::string& where) {
   row.measured_s = seconds_of(object, "measured_s", where);
   row.native_s = seconds_of(object, "native_s", where);
   row.reason = text_of(object, "reason", where);
+  const auto open = object.find("open");
+  if (open != object.end()) {
+    if (!open->is_boolean()) refuse(where, "field 'open' is neither true nor false");
+    row.open = open->get<bool>();
+  }
   return row;
 }
 
@@ -114,6 +119,7 @@ ordered_json to_json_object(const Row& row) {
   object["measured_s"] = row.measured_s;
   object["native_s"] = row.native_s;
   object["reason"] = row.reason;
+  if (row.open) object["open"] = true;
   return object;
 }
 

@@ -23,6 +23,8 @@ struct Row {
   double measured_s = 0;
   double native_s = 0;
   std::string reason;  // "measured 3.9x", "native not sampled", ...
+  // Not measured at up_to_bytes because there was no time, or nobody asked for it: a plan made later may do so.
+  bool open = false;
 };
 
 struct Entry {

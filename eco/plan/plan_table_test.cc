@@ -23,6 +23,7 @@ PlanTable example() {
   recipe.params.segment_bytes = 1392;
   recipe.params.order = {1, 0};
   entry.rows.push_back({16384, recipe, 0.004, 0.0042, 0.015, "measured 3.6x"});
+  entry.rows.push_back({65536, std::nullopt, 0, 0, 0, "no time left to plan it", true});
   table.entries.push_back(entry);
   return table;
 }
@@ -35,7 +36,8 @@ TEST(PlanTable, LooksUpTheRowThatHoldsTheSize) {
   ASSERT_NE(lookup(65), nullptr);
   EXPECT_EQ(lookup(65)->params.segment_bytes, 1392u);
   EXPECT_NE(lookup(16384), nullptr);
-  EXPECT_EQ(lookup(16385), nullptr) << "beyond the last row is native";
+  EXPECT_EQ(lookup(16385), nullptr);
+  EXPECT_EQ(lookup(65537), nullptr) << "beyond the last row is native";
   EXPECT_EQ(table.lookup(coll::Collective::broadcast, 0, 1000), nullptr) << "another root class";
   EXPECT_EQ(table.lookup(coll::Collective::allreduce, 1, 1000), nullptr) << "another collective";
   EXPECT_FALSE(table.is_all_native());
@@ -47,10 +49,12 @@ TEST(PlanTable, SurvivesItsFile) {
   EXPECT_EQ(again.to_json(), table.to_json());
   EXPECT_EQ(again.host_of_rank, table.host_of_rank);
   ASSERT_EQ(again.entries.size(), 1u);
-  ASSERT_EQ(again.entries[0].rows.size(), 2u);
+  ASSERT_EQ(again.entries[0].rows.size(), 3u);
   EXPECT_FALSE(again.entries[0].rows[0].recipe);
   EXPECT_EQ(*again.entries[0].rows[1].recipe, *table.entries[0].rows[1].recipe);
   EXPECT_EQ(again.entries[0].rows[1].reason, "measured 3.6x");
+  EXPECT_FALSE(again.entries[0].rows[1].open) << "absent in the file";
+  EXPECT_TRUE(again.entries[0].rows[2].open);
 }
 
 struct BadFile {
@@ -72,6 +76,7 @@ TEST(PlanTable, RefusesBadFilesWithTheReason) {
       {"\"up_to_bytes\": 16384", "\"up_to_bytes\": 1e300", "whole number"},
       {"broadcast/subnets ", "broadcast/nonsense ", "nonsense"},
       {"broadcast/subnets ", "allreduce/subnets ", "is no broadcast"},
+      {"\"open\": true", "\"open\": 1", "neither true nor false"},
       {"segment=", "segmnt=", "segmnt"},
       {"\"native_s\": 0.015", "\"native_s\": -1", "not a time"},
       {"\"native_s\": 0.015", "\"native_s\": null", "not a number"},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <utility>
 
 #include "eco/base/errors.h"
@@ -155,6 +156,7 @@ namespace {
 struct Cell {
   CommonProblem problem;
   std::size_t entry = 0;  // index into PlanTable::entries
+  bool asked = true;      // else it is left to a later plan
   double native_guess_s = 0;
   std::vector<Candidate> candidates;  // those worth measuring, proved
   std::optional<Recipe> winner;
@@ -204,18 +206,26 @@ class Planning {
       const auto& ranks = view_.subnets[static_cast<std::size_t>(root_subnet)].ranks;
       root = *std::min_element(ranks.begin(), ranks.end());
     }
-    std::size_t previous = 0;
-    for (std::size_t bytes : options_.sizes) {
+    for (const auto& [bytes, asked] : sizes_of(collective)) {
       Cell cell;
-      const bool is_barrier = collective == Collective::barrier;
-      if (is_reduction(collective)) bytes -= bytes % sizeof(double);
-      if (!is_barrier && bytes <= previous) continue;
-      previous = bytes;
-      cell.problem = problem_of(collective, root, is_barrier ? 0 : bytes, view_);
+      cell.problem = problem_of(collective, root, bytes, view_);
       cell.entry = entry;
+      cell.asked = asked;
       cells_.push_back(std::move(cell));
-      if (is_barrier) break;
     }
+  }
+
+  // Sizes of a collective's cells, and whether they are asked for now. Barriers have one, of no bytes.
+  std::map<std::size_t, bool> sizes_of(Collective collective) const {
+    if (collective == Collective::barrier) return {{0, true}};
+    std::map<std::size_t, bool> sizes;
+    const auto add = [&](std::size_t bytes, bool asked) {
+      if (is_reduction(collective)) bytes -= bytes % sizeof(double);
+      if (bytes > 0) sizes.emplace(bytes, asked);
+    };
+    for (const std::size_t bytes : options_.sizes) add(bytes, true);
+    for (const std::size_t bytes : options_.left_open) add(bytes, false);
+    return sizes;
   }
 
   static double expected_gain(const Cell& cell) {
@@ -240,6 +250,11 @@ class Planning {
     return true;
   }
 
+  static void leave_open(Cell& cell, std::string reason) {
+    cell.row.reason = std::move(reason);
+    cell.row.open = true;
+  }
+
   void plan(Cell& cell) {
     predict(cell);
     decide(cell);
@@ -249,14 +264,11 @@ class Planning {
   void predict(Cell& cell) {
     if (take_known(cell)) return;
     cell.row.up_to_bytes = cell.problem.bytes;
-    if (time_is_up()) {
-      cell.row.reason = "no time left to plan it";
-      return;
-    }
+    if (!cell.asked) return leave_open(cell, "not asked for");
+    if (time_is_up()) return leave_open(cell, "no time left to plan it");
     cell.native_guess_s = guess_native_s(cell.problem, view_);
     if (measure_ && cell.native_guess_s > options_.most_native_s) {
-      cell.row.reason = "native not sampled: one call may take longer than a job should wait";
-      return;
+      return leave_open(cell, "native not sampled: one call may take longer than a job should wait");
     }
     const std::vector<Candidate> ranked = rank_candidates(cell.problem, view_, options_.forecast, true);
     for (const Candidate* candidate : shortlist(ranked, options_.shortlist, cell.problem, view_)) {
@@ -272,10 +284,7 @@ class Planning {
                              std::to_string(cell.problem.bytes) + " bytes";
     report(what, static_cast<double>(n_decided_++) / static_cast<double>(cells_.size()));
     if (cell.candidates.empty()) return;
-    if (time_is_up()) {
-      cell.row.reason = "no time left to measure it";
-      return;
-    }
+    if (time_is_up()) return leave_open(cell, "no time left to measure it");
     if (measure_) {
       decide_by_measurement(cell);
     } else {
@@ -300,14 +309,8 @@ class Planning {
       expected_s += candidate.forecast.seconds;
     }
     const auto measured = measure_(cell.problem, recipes, expected_s);
-    if (measured.empty()) {
-      cell.row.reason = "no time left to measure it";
-      return;
-    }
-    if (!measured[0]) {
-      cell.row.reason = "native not sampled: too slow for the time there was";
-      return;
-    }
+    if (measured.empty()) return leave_open(cell, "no time left to measure it");
+    if (!measured[0]) return leave_open(cell, "native not sampled: too slow for the time there was");
     const Measurement native = *measured[0];
     cell.row.native_s = native.median_s;
     std::optional<std::size_t> best;
@@ -335,8 +338,9 @@ class Planning {
   void make_rows() {
     for (std::size_t e = 0; e < table_.entries.size(); ++e) {
       std::vector<const Cell*> cells;
+      std::vector<const Cell*> left;
       for (const Cell& cell : cells_) {
-        if (cell.entry == e) cells.push_back(&cell);
+        if (cell.entry == e) (cell.asked || cell.row.native_s > 0 ? cells : left).push_back(&cell);
       }
       std::sort(cells.begin(), cells.end(),
                 [](const Cell* a, const Cell* b) { return a->problem.bytes < b->problem.bytes; });
@@ -348,6 +352,7 @@ class Planning {
         add_row(table_.entries[e], std::move(row));
         previous = cell;
       }
+      for (const Cell* cell : left) add_open_row(table_.entries[e], *cell);
     }
   }
 
@@ -375,6 +380,21 @@ class Planning {
                    (row.recipe ? "ECO won at both measured ends" : "neither end's recipe fits");
     }
     add_row(entry, std::move(row));
+  }
+
+  // A size that nobody asked for is served as if it were not named, and is known to be open.
+  void add_open_row(Entry& entry, const Cell& cell) {
+    const auto serves = std::lower_bound(entry.rows.begin(), entry.rows.end(), cell.problem.bytes,
+                                         [](const Row& a, std::size_t b) { return a.up_to_bytes < b; });
+    if (serves != entry.rows.end() && serves->up_to_bytes == cell.problem.bytes) {
+      serves->open = true;
+      return;
+    }
+    Row row = cell.row;
+    if (serves != entry.rows.end() && serves->recipe && !prove(*serves->recipe, cell.problem, view_)) {
+      row.recipe = serves->recipe;
+    }
+    entry.rows.insert(serves, std::move(row));
   }
 
   // A row that would do the same as a between-row before it is joined with it, and keeps the measured evidence.

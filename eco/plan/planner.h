@@ -56,8 +56,11 @@ using Measure = std::function<std::vector<std::optional<Measurement>>(
 const std::vector<std::size_t>& default_sizes();
 
 struct PlannerOptions {
-  std::vector<std::size_t> sizes = default_sizes();  // ascending; rows end at the last
-  std::size_t shortlist = 3;                         // candidates measured beside native
+  std::vector<std::size_t> sizes = default_sizes();  // ascending
+  // Others that a later plan shall fill: rows of this one name them open (Row::open) unless `known` has measured them,
+  // and serve them as if they were not named.
+  std::vector<std::size_t> left_open;
+  std::size_t shortlist = 3;  // candidates measured beside native
   // ECO must be this much faster than the native collective, and beyond both spreads. 5 %: what medians of a few
   // repetitions differ by from one run of a program to the next.
   double gain_needed = 0.05;
@@ -67,7 +70,7 @@ struct PlannerOptions {
   ForecastOptions forecast{.most_operations = 50'000};
   // A table for the same group made earlier: what it has measured is not measured again.
   const PlanTable* known = nullptr;
-  std::function<bool()> time_is_up;  // asked between steps; what is not planned by then stays native
+  std::function<bool()> time_is_up;  // asked between steps; what is not planned by then is left open
   std::function<void(const std::string& what, double fraction)> progress;
 };
 

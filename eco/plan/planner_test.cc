@@ -268,6 +268,8 @@ TEST(Planner, EndsWhenTheTimeIsUpAndGoesOnLater) {
   EXPECT_NE(part.lookup(Collective::broadcast, 0, 1024), nullptr) << "rank 0's class comes first";
   EXPECT_EQ(part.lookup(Collective::broadcast, 1, 1024), nullptr);
   EXPECT_NE(part.find_row(Collective::broadcast, 1, 64)->reason.find("no time left"), std::string::npos);
+  EXPECT_TRUE(part.find_row(Collective::broadcast, 1, 64)->open);
+  EXPECT_FALSE(part.find_row(Collective::broadcast, 0, 1024)->open);
 
   options.time_is_up = nullptr;
   options.known = &part;
@@ -276,6 +278,38 @@ TEST(Planner, EndsWhenTheTimeIsUpAndGoesOnLater) {
   EXPECT_EQ(rest.calls, 2) << "only what was missing";
   EXPECT_NE(whole.lookup(Collective::broadcast, 1, 1024), nullptr);
   EXPECT_EQ(whole.find_row(Collective::broadcast, 0, 64)->native_s, 1);
+  EXPECT_FALSE(whole.find_row(Collective::broadcast, 1, 64)->open);
+}
+
+TEST(Planner, LeavesOpenWhatIsForALaterPlan) {
+  const net::GroupView view = view_of("hosts=2+2 uplink_mbit=40");
+  const std::vector<Collective> collectives{Collective::broadcast, Collective::allreduce,
+                                            Collective::barrier};
+  PlannerOptions options;
+  options.sizes = {100};
+  options.left_open = {64, 96, 1024};
+  Bench bench;
+  const PlanTable part = make_plan(view, collectives, options, bench.measure());
+  EXPECT_EQ(bench.calls, 4) << "broadcasts of two root classes, a reduction, a barrier";
+  for (const std::size_t bytes : {64u, 96u, 1024u}) {
+    const Row* row = part.find_row(Collective::broadcast, 0, bytes);
+    ASSERT_NE(row, nullptr);
+    EXPECT_EQ(row->up_to_bytes, bytes);
+    EXPECT_TRUE(row->open) << bytes;
+    EXPECT_EQ(row->recipe.has_value(), bytes < 100) << "smaller ones as the smallest measured: " << bytes;
+  }
+  EXPECT_FALSE(part.find_row(Collective::broadcast, 0, 100)->open);
+  EXPECT_FALSE(part.find_row(Collective::allreduce, 0, 96)->open)
+      << "what 100 bytes hold of doubles was asked for";
+  EXPECT_FALSE(part.find_row(Collective::barrier, 0, 0)->open);
+
+  options.sizes = {64, 96, 1024};
+  options.left_open = {100};
+  options.known = &part;
+  Bench rest;
+  const PlanTable whole = make_plan(view, collectives, options, rest.measure());
+  EXPECT_EQ(rest.calls, 2 * 3 + 2) << "only what was open";
+  EXPECT_NE(whole.lookup(Collective::broadcast, 0, 100), nullptr) << "known, though not asked for now";
 }
 
 TEST(Planner, BarriersHaveOneRow) {

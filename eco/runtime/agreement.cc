@@ -1,26 +1,34 @@
 #include "eco/runtime/agreement.h"
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <exception>
 #include <span>
+
+#include "eco/base/errors.h"
 
 namespace eco::runtime {
 
 std::optional<std::string> Agreement::failed(const std::function<void()>& work) {
-  std::string reason;
+  std::array<char, kReasonRoom> reason{};
+  const auto failed_with = [&reason](const char* what) {
+    std::memcpy(reason.data(), what, std::min(std::strlen(what), reason.size() - 1));
+  };
   std::array<std::int64_t, 1> first_failed = {n_ranks_};
   try {
     work();
   } catch (const std::exception& error) {
-    reason = error.what();
+    failed_with(error.what());
     first_failed[0] = rank_;
   } catch (...) {
-    reason = "an exception of unknown type";
+    failed_with("an exception of unknown type");
     first_failed[0] = rank_;
   }
   native_.allreduce_min(first_failed);
   if (first_failed[0] == n_ranks_) return std::nullopt;
-  return share(reason, static_cast<int>(first_failed[0]));
+  native_.broadcast(std::as_writable_bytes(std::span(reason)), static_cast<int>(first_failed[0]));
+  return std::string(reason.data());
 }
 
 bool Agreement::equal(std::uint64_t number) {
@@ -44,7 +52,10 @@ std::int64_t Agreement::share_number(std::int64_t number, int root) {
 }
 
 std::string Agreement::share(std::string text, int root) {
-  text.resize(static_cast<std::size_t>(share_number(static_cast<std::int64_t>(text.size()), root)));
+  const auto size = static_cast<std::size_t>(share_number(static_cast<std::int64_t>(text.size()), root));
+  if (const auto reason = failed([&] { text.resize(size); })) {
+    throw TransportError("no room for a text of " + std::to_string(size) + " bytes: " + *reason);
+  }
   if (!text.empty()) native_.broadcast(std::as_writable_bytes(std::span(text)), root);
   return text;
 }

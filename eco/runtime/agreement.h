@@ -3,9 +3,11 @@
 //   Agreement all(native, rank, n_ranks);
 //   if (auto reason = all.failed([&] { parse(text); })) stay_native(*reason);      // the same answer on every rank
 //
-// All functions are collective. They throw TransportError only where the native library itself fails.
+// All functions are collective. They throw TransportError only where the native library itself fails, and share() where
+// a rank has no memory for the text.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -18,17 +20,20 @@ namespace eco::runtime {
 
 class Agreement {
  public:
+  static constexpr std::size_t kReasonRoom =
+      2048;  // reasons travel in fixed room: memory may be what is lacking
+
   Agreement(transport::Native& native, int rank, int n_ranks)
       : native_(native), rank_(rank), n_ranks_(n_ranks) {}
 
   // Runs `work`, which must not communicate, and then learns whether it threw on any rank: the reason of the lowest
-  // such rank, on every rank the same; nothing if all succeeded.
+  // such rank, on every rank the same (cut off after kReasonRoom); nothing if all succeeded.
   std::optional<std::string> failed(const std::function<void()>& work);
   // True if all ranks passed the same number.
   bool equal(std::uint64_t number);
   // True if it is true on all ranks.
   bool all(bool mine);
-  // `root`'s text, on every rank.
+  // `root`'s text, on every rank. Throws TransportError on every rank if one has no memory for it.
   std::string share(std::string text, int root = 0);
   // `root`'s number, on every rank.
   std::int64_t share_number(std::int64_t number, int root = 0);

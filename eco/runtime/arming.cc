@@ -29,6 +29,7 @@
 #include "eco/plan/planner.h"
 #include "eco/runtime/agreement.h"
 #include "eco/runtime/communicator.h"
+#include "eco/runtime/plan_by_hand.h"
 #include "eco/runtime/trials.h"
 
 namespace eco::runtime {
@@ -38,6 +39,9 @@ using coll::Collective;
 
 // Of a job's budget: the network's part. Trials get what is left, and they are what decides.
 constexpr double kNetworkShare = 0.5;
+// The partition's large reference size. Below it shapers let a message pass on credit and a slow link looks like a fast
+// one: a network measured with less serves the job that had no time for more, and is not remembered for others.
+constexpr std::size_t kReliableBytes = 16384;
 // A job samples the native collective where a call is guessed under this.
 constexpr double kMostNativeInJob_s = 0.3;
 // One trial's aim in a job, where about twenty of them share the budget, and offline, where the median shall hold
@@ -91,25 +95,26 @@ enum class Found : char { nothing = 'N', text = 'T', measure = 'M' };
 // Carries a reason through the steps; the same on all ranks.
 struct StaysNative {
   std::string reason;
+  bool failed = false;  // ArmResult::failed
 };
 
-// Whether a remembered plan is worth completing now. Offline, whenever cells are open for want of time. A job uses what
-// there is, so that measuring is paid for once and not by every short job; unless nothing at all was measured, because
-// other communicators had used up the budget.
+// Whether a remembered plan is worth completing now. Offline, whenever rows are open. A job uses what there is, so that
+// measuring is paid for once and not by every short job; unless nothing at all was measured, because other communicators
+// had used up the budget.
 bool wants_completion(const plan::PlanTable& table, bool offline) {
   bool open = false;
   bool measured = false;
   for (const plan::Entry& entry : table.entries) {
     for (const plan::Row& row : entry.rows) {
-      open = open || row.reason.find("no time left") != std::string::npos;
+      open = open || row.open;
       measured = measured || row.native_s > 0;
     }
   }
   return open && (offline || !measured);
 }
 
-// The sizes asked for and those that an earlier plan measured: planning for a few sizes takes nothing away.
-std::vector<std::size_t> with_known_sizes(std::vector<std::size_t> sizes, const plan::PlanTable& known) {
+// To the sizes asked for those that an earlier plan measured: planning for a few sizes takes nothing away.
+void add_known_sizes(const plan::PlanTable& known, std::vector<std::size_t>& sizes) {
   for (const plan::Entry& entry : known.entries) {
     for (const plan::Row& row : entry.rows) {
       if (row.native_s > 0 && row.up_to_bytes > 0) sizes.push_back(row.up_to_bytes);
@@ -117,7 +122,6 @@ std::vector<std::size_t> with_known_sizes(std::vector<std::size_t> sizes, const 
   }
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
-  return sizes;
 }
 
 }  // namespace
@@ -144,6 +148,7 @@ class Arming {
       const std::vector<net::HostId> hosts = identities();
       const net::GroupView view = find_view(hosts);
       plan::PlanTable table = find_table(view);
+      // Planned like the others, for whoever finds this plan: disabled is what this job does not run.
       std::erase_if(table.entries, [&](const plan::Entry& entry) {
         return options_.is_disabled(coll::name(entry.collective));
       });
@@ -153,6 +158,7 @@ class Arming {
       result.communicator->provenance_ = provenance_;
     } catch (const StaysNative& native) {
       result.reason = native.reason;
+      result.failed = native.failed;
     }
     result.seconds_measuring = agreement_.largest(measuring_s_);
     return result;
@@ -161,17 +167,17 @@ class Arming {
  private:
   // Ends the step on every rank if `work` threw on any.
   void together(const std::string& step, const std::function<void()>& work) {
-    if (const auto reason = agreement_.failed(work)) throw StaysNative{step + *reason};
+    if (const auto reason = agreement_.failed(work)) throw StaysNative{step + *reason, true};
   }
 
   void check() {
     if (n_ranks_ < 2) throw StaysNative{"one rank has nobody to talk to"};
     if (!agreement_.equal(std::stoull(base::digest(identity_.version), nullptr, 16))) {
-      throw StaysNative{"ranks run different versions of ECO; install the same everywhere"};
+      throw StaysNative{"ranks run different versions of ECO; install the same everywhere", true};
     }
     const std::string asked = std::to_string(options_.agreed_digest()) + (request_.plan_anew ? "anew" : "");
     if (!agreement_.equal(std::stoull(base::digest(asked), nullptr, 16))) {
-      throw StaysNative{"ranks have different ECO_ options; set the same on all nodes"};
+      throw StaysNative{"ranks have different ECO_ options; set the same on all nodes", true};
     }
     if (options_.mode == Mode::off) throw StaysNative{"ECO=off"};
     if (options_.mode == Mode::observe) throw StaysNative{"ECO=observe"};
@@ -187,22 +193,27 @@ class Arming {
     together("", [&] { all.resize(static_cast<std::size_t>(n_ranks_)); });
     native_.allgather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
     std::vector<net::HostId> hosts;
-    for (const IdentityRecord& record : all) {
-      hosts.push_back(
-          {get(record.name), get(record.address), get(record.boot_id), get(record.net_namespace)});
-    }
+    together("", [&] {
+      for (const IdentityRecord& record : all) {
+        hosts.push_back(
+            {get(record.name), get(record.address), get(record.boot_id), get(record.net_namespace)});
+      }
+    });
     return hosts;
   }
 
   // Rank 0 looks, all learn what it found; what it throws ends the step everywhere.
   std::pair<Found, std::string> look(const std::string& step,
                                      const std::function<std::pair<Found, std::string>()>& on_rank_0) {
-    std::pair<Found, std::string> found{Found::nothing, {}};
+    std::string text;
     together(step, [&] {
-      if (rank_ == 0) found = on_rank_0();
+      if (rank_ != 0) return;
+      const auto [found, found_text] = on_rank_0();
+      text = std::string(1, static_cast<char>(found)) + found_text;
     });
-    const std::string text = agreement_.share(std::string(1, static_cast<char>(found.first)) + found.second);
-    return {static_cast<Found>(text[0]), text.substr(1)};
+    text = agreement_.share(std::move(text));
+    const auto found = static_cast<Found>(text[0]);
+    return {found, std::move(text.erase(0, 1))};
   }
 
   net::GroupView find_view(const std::vector<net::HostId>& hosts) {
@@ -214,12 +225,12 @@ class Arming {
         const net::Network network = net::load_network(options_.network_file);
         hosts_of_ranks(network, hosts, true);
         source = options_.network_file;
-        return {Found::text, net::to_json(network)};
+        return {Found::text, net::to_json(network.without_samples())};
       }
       const net::FoundNetwork remembered = store_.find_network(hosts, transport);
       if (remembered.network) {
         source = "remembered";
-        return {Found::text, net::to_json(*remembered.network)};
+        return {Found::text, net::to_json(remembered.network->without_samples())};
       }
       if (options_.measure == MeasurePolicy::never) {
         return {Found::nothing,
@@ -267,9 +278,16 @@ class Arming {
     });
     source = "measured in this job in " + seconds_text(took_s);
     if (rank_ == 0) {
-      if (const auto failure = store_.remember_network(network)) source += ", not remembered: " + *failure;
+      std::optional<std::string> failure;
+      if (network.n_hosts() > 1 && network.largest_size() < kReliableBytes) {
+        failure = "the budget was enough for messages up to " + std::to_string(network.largest_size()) +
+                  " bytes only; measure once with eco characterize";
+      } else {
+        failure = store_.remember_network(network);
+      }
+      if (failure) source += ", not remembered: " + *failure;
     }
-    return network;
+    return network.without_samples();
   }
 
   plan::PlanTable find_table(const net::GroupView& view) {
@@ -280,7 +298,7 @@ class Arming {
     const auto [found, text] = look("", [&]() -> std::pair<Found, std::string> {
       if (!options_.plan_file.empty()) {
         const plan::PlanTable table = plan::PlanTable::from_json(base::read_text(options_.plan_file));
-        prove_all(table, view);
+        prove_plan(table, view, "plan file " + options_.plan_file);
         source = "plan from " + options_.plan_file;
         return {Found::text, table.to_json()};
       }
@@ -325,35 +343,6 @@ class Arming {
     }
   }
 
-  // Proves what a file given by hand wants to run.
-  void prove_all(const plan::PlanTable& table, const net::GroupView& view) const {
-    if (table.host_of_rank.size() != static_cast<std::size_t>(n_ranks_)) {
-      throw CorruptFile("plan file " + options_.plan_file + " is for " +
-                        std::to_string(table.host_of_rank.size()) + " ranks, this group has " +
-                        std::to_string(n_ranks_));
-    }
-    for (const plan::Entry& entry : table.entries) {
-      if (entry.collective == Collective::broadcast && entry.root_subnet >= view.n_subnets()) {
-        throw CorruptFile("plan file " + options_.plan_file + " speaks of subnet " +
-                          std::to_string(entry.root_subnet) + ", this group has " +
-                          std::to_string(view.n_subnets()));
-      }
-      for (const plan::Row& row : entry.rows) {
-        if (!row.recipe) continue;
-        coll::CommonProblem problem;
-        problem.collective = entry.collective;
-        problem.n_ranks = n_ranks_;
-        problem.bytes = row.up_to_bytes;
-        if (entry.collective == Collective::broadcast) {
-          problem.root = view.subnets[static_cast<std::size_t>(entry.root_subnet)].ranks.front();
-        }
-        if (const auto fault = plan::prove(*row.recipe, problem, view)) {
-          throw CorruptFile("plan file " + options_.plan_file + ": '" + row.recipe->text() + "': " + *fault);
-        }
-      }
-    }
-  }
-
   // Collective. The table's text, on every rank.
   std::string measured_plan(const net::GroupView& view, const net::PlanKey& key, const plan::PlanTable& known,
                             std::string& source) {
@@ -394,17 +383,19 @@ class Arming {
     how.known = &known;
     how.progress = request_.progress;
     how.shortlist = offline ? kShortlistOffline : kShortlistInJob;
-    if (!request_.sizes.empty()) how.sizes = with_known_sizes(request_.sizes, known);
+    if (!request_.sizes.empty()) {
+      how.sizes = request_.sizes;
+      std::sort(how.sizes.begin(), how.sizes.end());
+      how.left_open = plan::default_sizes();
+    }
+    add_known_sizes(known, how.sizes);
     if (!offline) {
       how.most_native_s = kMostNativeInJob_s;
       how.forecast.most_operations = kOperationsPredictedInJob;
       how.time_is_up = [this, limits] { return clock_() >= limits.until_s; };
     }
     std::vector<Collective> collectives;
-    for (int i = 0; i < coll::kCollectives; ++i) {
-      const auto collective = static_cast<Collective>(i);
-      if (!options_.is_disabled(coll::name(collective))) collectives.push_back(collective);
-    }
+    for (int i = 0; i < coll::kCollectives; ++i) collectives.push_back(static_cast<Collective>(i));
     plan::PlanTable table;
     try {
       table = plan::make_plan(view, collectives, how, measure_by_trials(trials, clock_, limits));
@@ -449,8 +440,9 @@ ArmResult Communicator::arm(transport::Transport& transport, transport::Native& 
   try {
     return Arming(transport, native, options, identity, request).run();
   } catch (const std::exception& error) {
-    // Only where the native library itself failed: nothing can be agreed through it any more.
-    return {nullptr, std::string("arming failed: ") + error.what(), 0};
+    // Where the native library itself failed, so that nothing can be agreed through it any more; or on all ranks, where
+    // one had no memory for a shared text.
+    return {nullptr, std::string("arming failed: ") + error.what(), 0, true};
   }
 }
 

@@ -8,6 +8,7 @@
 #include "eco/base/errors.h"
 #include "eco/base/json_file.h"
 #include "eco/runtime/abandoned.h"
+#include "eco/runtime/combine.h"
 
 namespace eco::runtime {
 namespace {
@@ -27,12 +28,6 @@ bool same(const CommonProblem& a, const CommonProblem& b) {
     return std::tuple(p.collective, p.n_ranks, p.root, p.bytes, p.element_bytes, p.commutative);
   };
   return all(a) == all(b);
-}
-
-void combine_tokens(void*, const void* in, void* inout, std::size_t bytes) {
-  const auto* left = static_cast<const unsigned char*>(in);
-  auto* right = static_cast<unsigned char*>(inout);
-  for (std::size_t i = 0; i < bytes; ++i) right[i] = static_cast<unsigned char>(left[i] | right[i]);
 }
 
 }  // namespace

@@ -101,6 +101,8 @@ struct ArmResult {
   std::unique_ptr<Communicator> communicator;  // null: this group stays native
   std::string reason;                          // why, on every rank the same
   double seconds_measuring = 0;                // taken from the job's budget, on every rank the same
+  // Arming ended by an error or a disagreement; else the library is as good, or nobody wanted or allowed more.
+  bool failed = false;
 };
 
 // What networks measured through this library are remembered under: "Open MPI 5.0.11 point-to-point".

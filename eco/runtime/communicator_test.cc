@@ -9,6 +9,7 @@
 #include "eco/base/json_file.h"
 #include "eco/runtime/abandoned.h"
 #include "eco/runtime/agreement.h"
+#include "eco/runtime/combine.h"
 #include "eco/runtime/testing.h"
 
 namespace eco::runtime {
@@ -17,45 +18,14 @@ namespace {
 using coll::Collective;
 using coll::CommonProblem;
 using testing::arm_group;
+using testing::broadcast_of;
 using testing::Directory;
+using testing::expect_all;
 using testing::Group;
+using testing::plan_text;
+using testing::small_group;
+using testing::with_network;
 using transport::Status;
-
-constexpr const char* kNetwork = "hosts=2+2 rate_mbit=200 uplink_mbit=40";
-
-// Options that find the network in a file and have time for a small plan.
-Options with_network(const Directory& directory) {
-  Options options;
-  options.network_file = directory.file("network.json");
-  net::save_network(net::synthetic_network(kNetwork), options.network_file);
-  options.cache_dir = directory.file("cache");
-  options.budget_s = 60;
-  return options;
-}
-
-Group small_group() {
-  Group group;
-  group.network = kNetwork;
-  group.request.sizes = {64, 4096};
-  return group;
-}
-
-void expect_all(const std::vector<std::string>& reasons, const std::string& part) {
-  for (const std::string& reason : reasons) {
-    EXPECT_EQ(reason, reasons[0]) << "ranks disagree";
-    EXPECT_NE(reason.find(part), std::string::npos) << reason;
-  }
-}
-
-void sum_doubles(void*, const void* in, void* inout, std::size_t bytes) {
-  for (std::size_t i = 0; i < bytes / sizeof(double); ++i) {
-    static_cast<double*>(inout)[i] += static_cast<const double*>(in)[i];
-  }
-}
-
-CommonProblem broadcast_of(std::size_t bytes, int root, int n_ranks = 4) {
-  return {.collective = Collective::broadcast, .n_ranks = n_ranks, .root = root, .bytes = bytes};
-}
 
 Status run_broadcast(Communicator& communicator, int rank, const CommonProblem& problem,
                      const algo::Recipe& recipe, bool& right) {
@@ -161,9 +131,9 @@ TEST(Communicator, FinishesAPlanThatLackedTime) {
   for (plan::Entry& entry : table.entries) {
     if (entry.collective != Collective::allreduce) continue;
     for (plan::Row& row : entry.rows)
-      row = {row.up_to_bytes, std::nullopt, 0, 0, 0, "no time left to measure it"};
+      row = {row.up_to_bytes, std::nullopt, 0, 0, 0, "whatever it says", true};
   }
-  const double kept_s = table.entries[0].rows.back().native_s;
+  const double kept_s = table.find_row(Collective::broadcast, 0, 4096)->native_s;
   std::ofstream(path) << table.to_json();
   // A job pays for measuring once; what is missing is for whoever tunes offline.
   arm_group(small_group(), options, [&](transport::Transport&, ArmResult& armed) {
@@ -177,7 +147,8 @@ TEST(Communicator, FinishesAPlanThatLackedTime) {
     ASSERT_TRUE(armed.communicator) << armed.reason;
     EXPECT_GT(armed.seconds_measuring, 0);
     EXPECT_NE(armed.communicator->table().lookup(Collective::allreduce, 0, 64), nullptr);
-    EXPECT_EQ(armed.communicator->table().entries[0].rows.back().native_s, kept_s) << "measured again";
+    EXPECT_EQ(armed.communicator->table().find_row(Collective::broadcast, 0, 4096)->native_s, kept_s)
+        << "measured again";
   });
 }
 
@@ -186,29 +157,19 @@ TEST(Communicator, StaysNativeWhereTheLibraryIsAsGood) {
   Group group = small_group();
   group.native_delay_s = 0;
   // Every message of ECO's takes a millisecond; the library's calls go around them.
-  struct Slow final : transport::Transport {
-    explicit Slow(transport::Transport& b) : below(b) {}
-    int rank() const override { return below.rank(); }
-    int n_ranks() const override { return below.n_ranks(); }
-    int max_tag() const override { return below.max_tag(); }
+  struct Slow final : testing::PassingTransport {
+    using PassingTransport::PassingTransport;
     Status post_send(int peer, int tag, std::span<const std::byte> bytes, transport::SendMode mode,
                      transport::Ticket ticket) override {
       std::this_thread::sleep_for(std::chrono::milliseconds(3));
-      return below.post_send(peer, tag, bytes, mode, ticket);
+      return below_.post_send(peer, tag, bytes, mode, ticket);
     }
-    Status post_recv(int peer, int tag, std::span<std::byte> bytes, transport::Ticket ticket) override {
-      return below.post_recv(peer, tag, bytes, ticket);
-    }
-    Status wait_some(std::span<transport::Ticket> done, std::size_t& n) override {
-      return below.wait_some(done, n);
-    }
-    Status test_some(std::span<transport::Ticket> done, std::size_t& n) override {
-      return below.test_some(done, n);
-    }
-    transport::Transport& below;
   };
   group.wrap = [](int, transport::Transport& below) { return std::make_unique<Slow>(below); };
-  expect_all(arm_group(group, with_network(directory)), "as good");
+  const auto reasons = arm_group(group, with_network(directory), [](transport::Transport&, ArmResult& armed) {
+    EXPECT_FALSE(armed.failed) << armed.reason;
+  });
+  expect_all(reasons, "as good");
 }
 
 TEST(Communicator, DisagreementIsAReasonOnAllRanks) {
@@ -260,63 +221,6 @@ TEST(Communicator, MeasuresNothingWhereItMayNot) {
   expect_all(arm_group(small_group(), options), "measuring is not allowed");
 }
 
-TEST(Communicator, KeepsTheBudget) {
-  const Directory directory;
-  Options options = with_network(directory);
-  options.budget_s = 1e-4;
-  const auto start = std::chrono::steady_clock::now();
-  expect_all(arm_group(small_group(), options), "as good wherever measured");
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
-}
-
-TEST(Communicator, MeasuresTheNetworkItself) {
-  const Directory directory;
-  Options options;
-  options.cache_dir = directory.file("cache");
-  options.budget_s = 3;
-  const auto first = arm_group(small_group(), options, [](transport::Transport&, ArmResult& armed) {
-    EXPECT_GT(armed.seconds_measuring, 0);
-    EXPECT_LT(armed.seconds_measuring, 6);
-  });
-  expect_all(first, "");
-  options.measure = MeasurePolicy::never;
-  // Found again without measuring, whatever was decided.
-  arm_group(small_group(), options, [](transport::Transport&, ArmResult& armed) {
-    EXPECT_EQ(armed.seconds_measuring, 0);
-    if (armed.communicator) {
-      EXPECT_NE(armed.communicator->provenance().find("remembered"), std::string::npos);
-    }
-  });
-}
-
-TEST(Communicator, DisabledCollectivesStayNative) {
-  const Directory directory;
-  Options options = with_network(directory);
-  options.disable = {"allreduce"};
-  arm_group(small_group(), options, [](transport::Transport&, ArmResult& armed) {
-    ASSERT_TRUE(armed.communicator) << armed.reason;
-    EXPECT_NE(armed.communicator->serves(broadcast_of(64, 0)), nullptr);
-    const CommonProblem sum{
-        .collective = Collective::allreduce, .n_ranks = 4, .root = 0, .bytes = 64, .element_bytes = 8};
-    EXPECT_EQ(armed.communicator->serves(sum), nullptr);
-  });
-  expect_all(arm_group(small_group(),
-                       [&] {
-                         Options off = options;
-                         off.mode = Mode::observe;
-                         return off;
-                       }()),
-             "ECO=observe");
-}
-
-std::string plan_text(const std::string& recipe, int root_subnet, std::vector<int> hosts) {
-  plan::PlanTable table;
-  table.host_of_rank = std::move(hosts);
-  table.entries.push_back(
-      {Collective::broadcast, root_subnet, {{1000, algo::parse_recipe(recipe), 0, 0, 0, "by hand"}}});
-  return table.to_json();
-}
-
 TEST(Communicator, TakesAPlanGivenByHandAfterProvingIt) {
   const Directory directory;
   Options options = with_network(directory);
@@ -349,13 +253,10 @@ TEST(Communicator, TakesAPlanGivenByHandAfterProvingIt) {
 
 // Fails on one rank from its n-th message on; from then on whoever waits, on any rank, hears of a lost peer. The native
 // collectives go on, as they must for ranks to agree.
-class Breaking final : public transport::Transport {
+class Breaking final : public testing::PassingTransport {
  public:
   Breaking(transport::Transport& below, std::shared_ptr<std::atomic<bool>> broken, int messages)
-      : below_(below), broken_(std::move(broken)), left_(messages) {}
-  int rank() const override { return below_.rank(); }
-  int n_ranks() const override { return below_.n_ranks(); }
-  int max_tag() const override { return below_.max_tag(); }
+      : PassingTransport(below), broken_(std::move(broken)), left_(messages) {}
   Status post_send(int peer, int tag, std::span<const std::byte> bytes, transport::SendMode mode,
                    transport::Ticket ticket) override {
     return breaks() ? Status::failed : below_.post_send(peer, tag, bytes, mode, ticket);
@@ -371,9 +272,6 @@ class Breaking final : public transport::Transport {
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
   }
-  Status test_some(std::span<transport::Ticket> done, std::size_t& n) override {
-    return below_.test_some(done, n);
-  }
 
  private:
   bool breaks() {
@@ -381,7 +279,6 @@ class Breaking final : public transport::Transport {
     *broken_ = true;
     return true;
   }
-  transport::Transport& below_;
   std::shared_ptr<std::atomic<bool>> broken_;
   int left_;
 };

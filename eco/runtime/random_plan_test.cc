@@ -9,6 +9,7 @@
 
 #include "eco/net/synthetic.h"
 #include "eco/plan/planner.h"
+#include "eco/runtime/combine.h"
 #include "eco/runtime/testing.h"
 
 namespace eco::runtime {
@@ -43,12 +44,6 @@ plan::PlanTable table_by_dice(const net::GroupView& view, std::mt19937_64& dice,
     }
   }
   return table;
-}
-
-void sum_doubles(void*, const void* in, void* inout, std::size_t bytes) {
-  for (std::size_t i = 0; i < bytes / sizeof(double); ++i) {
-    static_cast<double*>(inout)[i] += static_cast<const double*>(in)[i];
-  }
 }
 
 void check_broadcast(Communicator& communicator, int rank, std::size_t bytes, int root) {

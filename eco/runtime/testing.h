@@ -1,6 +1,8 @@
 // For the tests of this room: groups of threads that arm, on networks from one line of text.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -66,6 +68,32 @@ class PacedNative final : public transport::Native {
   double delay_s_;
 };
 
+// For transports that differ from the one below in a thing or two.
+class PassingTransport : public transport::Transport {
+ public:
+  explicit PassingTransport(transport::Transport& below) : below_(below) {}
+  int rank() const override { return below_.rank(); }
+  int n_ranks() const override { return below_.n_ranks(); }
+  int max_tag() const override { return below_.max_tag(); }
+  transport::Status post_send(int peer, int tag, std::span<const std::byte> bytes, transport::SendMode mode,
+                              transport::Ticket ticket) override {
+    return below_.post_send(peer, tag, bytes, mode, ticket);
+  }
+  transport::Status post_recv(int peer, int tag, std::span<std::byte> bytes,
+                              transport::Ticket ticket) override {
+    return below_.post_recv(peer, tag, bytes, ticket);
+  }
+  transport::Status wait_some(std::span<transport::Ticket> done, std::size_t& n) override {
+    return below_.wait_some(done, n);
+  }
+  transport::Status test_some(std::span<transport::Ticket> done, std::size_t& n) override {
+    return below_.test_some(done, n);
+  }
+
+ protected:
+  transport::Transport& below_;
+};
+
 struct Group {
   std::string network = "hosts=2+2 rate_mbit=200 uplink_mbit=40";
   double native_delay_s = 0.005;
@@ -99,6 +127,46 @@ inline std::vector<std::string> arm_group(
     body(transport, result);
   });
   return reasons;
+}
+
+inline constexpr const char* kNetwork = "hosts=2+2 rate_mbit=200 uplink_mbit=40";
+
+// Options that find the network in a file and have time for a small plan.
+inline Options with_network(const Directory& directory) {
+  Options options;
+  options.network_file = directory.file("network.json");
+  net::save_network(net::synthetic_network(kNetwork), options.network_file);
+  options.cache_dir = directory.file("cache");
+  options.budget_s = 60;
+  return options;
+}
+
+inline Group small_group() {
+  Group group;
+  group.network = kNetwork;
+  group.request.sizes = {64, 4096};
+  return group;
+}
+
+inline void expect_all(const std::vector<std::string>& reasons, const std::string& part) {
+  for (const std::string& reason : reasons) {
+    EXPECT_EQ(reason, reasons[0]) << "ranks disagree";
+    EXPECT_NE(reason.find(part), std::string::npos) << reason;
+  }
+}
+
+inline coll::CommonProblem broadcast_of(std::size_t bytes, int root, int n_ranks = 4) {
+  return {.collective = coll::Collective::broadcast, .n_ranks = n_ranks, .root = root, .bytes = bytes};
+}
+
+inline std::string plan_text(const std::string& recipe, int root_subnet, std::vector<int> hosts,
+                             std::size_t up_to_bytes = 1000) {
+  plan::PlanTable table;
+  table.host_of_rank = std::move(hosts);
+  table.entries.push_back({coll::Collective::broadcast,
+                           root_subnet,
+                           {{up_to_bytes, algo::parse_recipe(recipe), 0, 0, 0, "by hand"}}});
+  return table.to_json();
 }
 
 }  // namespace eco::runtime::testing

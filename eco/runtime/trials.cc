@@ -10,6 +10,7 @@
 #include "eco/algo/algorithm.h"
 #include "eco/base/errors.h"
 #include "eco/runtime/abandoned.h"
+#include "eco/runtime/combine.h"
 
 namespace eco::runtime {
 namespace {
@@ -20,18 +21,6 @@ using transport::Status;
 
 constexpr std::string_view kEnd = "end";
 constexpr std::string_view kNative = "native";
-
-void sum_doubles(void*, const void* in, void* inout, std::size_t bytes) {
-  const auto* left = static_cast<const double*>(in);
-  auto* right = static_cast<double*>(inout);
-  for (std::size_t i = 0; i < bytes / sizeof(double); ++i) right[i] = left[i] + right[i];
-}
-
-void combine_tokens(void*, const void* in, void* inout, std::size_t bytes) {
-  const auto* left = static_cast<const unsigned char*>(in);
-  auto* right = static_cast<unsigned char*>(inout);
-  for (std::size_t i = 0; i < bytes; ++i) right[i] = static_cast<unsigned char>(left[i] | right[i]);
-}
 
 // Different at every place and for every rank, and exact in sums: whole numbers far below 2^53.
 double value_at(int rank, std::size_t i) {
@@ -190,15 +179,21 @@ bool Trials::result_is_right(const Trial& trial, const Prepared& prepared) const
 }
 
 TrialResult Trials::run(const Trial& trial, const Repetitions& repetitions) {
-  Prepared prepared;
   const std::size_t n = trial.candidates.size();
+  Prepared prepared;
   TrialResult result;
-  result.seconds.resize(n);
-  if (agreement_.failed([&] { prepared = prepare(trial); })) return result;  // not enough memory on some rank
+  std::vector<std::int64_t> able;
+  const auto no_room = agreement_.failed([&] {
+    prepared = prepare(trial);
+    result.seconds.resize(n);
+    able.assign(prepared.able.begin(), prepared.able.end());
+  });
+  if (no_room) {
+    result.seconds.assign(n, {});
+    return result;
+  }
 
   double round_s = 0;
-  std::vector<std::int64_t> able(n);
-  for (std::size_t c = 0; c < n; ++c) able[c] = prepared.able[c] ? 1 : 0;
   native_.allreduce_min(able);
   for (std::size_t c = 0; c < n; ++c) {
     if (able[c] == 0) continue;
@@ -212,7 +207,8 @@ TrialResult Trials::run(const Trial& trial, const Repetitions& repetitions) {
   const bool conducts = transport_.rank() == 0;
   const auto n_rounds =
       static_cast<std::size_t>(agreement_.share_number(conducts ? repetitions(round_s) : 0));
-  std::vector<double> times(n * n_rounds, 0.0);
+  std::vector<double> times;
+  if (agreement_.failed([&] { times.assign(n * n_rounds, 0.0); })) return result;
   for (std::size_t round = 0; round < n_rounds; ++round) {
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t c = (i + round) % n;
@@ -231,7 +227,12 @@ TrialResult Trials::run(const Trial& trial, const Repetitions& repetitions) {
 
 TrialResult Trials::order(const Trial& trial, const Repetitions& repetitions) {
   agreement_.share(trial.text());
+  agree_that_order_is_read([] {});
   return run(trial, repetitions);
+}
+
+void Trials::agree_that_order_is_read(const std::function<void()>& read) {
+  if (const auto reason = agreement_.failed(read)) throw TransportError("a trial's order: " + *reason);
 }
 
 void Trials::end() { agreement_.share(std::string(kEnd)); }
@@ -240,7 +241,9 @@ void Trials::follow() {
   for (;;) {
     const std::string order = agreement_.share({});
     if (order == kEnd) return;
-    run(Trial::parse(order), {});
+    Trial trial;
+    agree_that_order_is_read([&] { trial = Trial::parse(order); });
+    run(trial, {});
   }
 }
 

@@ -2,11 +2,12 @@
 //
 // Rank 0 plans and conducts; the others follow its orders until it ends the trials:
 //
-//   if (rank == 0) { TrialConductor conductor(trials, ...); make_plan(..., conductor.measure()); conductor.end(); }
+//   if (rank == 0) { make_plan(..., measure_by_trials(trials, clock, limits)); trials.end(); }
 //   else trials.follow();
 //
-// A trial is one problem and several candidates. Each candidate runs once untimed, with its result checked; then all of
-// them in turn, as often as rank 0's clock allows. Every run begins after a native barrier; its time is the latest
+// A trial is one problem and several candidates. Each candidate runs once untimed, with its result checked (but for
+// barriers, which have none: that nobody leaves before all have come is what plan::prove() showed of their recipes
+// before they got here); then all of them in turn, as often as rank 0's clock allows. Every run begins after a native barrier; its time is the latest
 // rank's. Interleaving lets ambient traffic hit all candidates alike; the median is reported because single delays
 // (a retransmission, a preempted rank) are many times the quantity measured.
 #pragma once
@@ -53,12 +54,13 @@ class Trials {
   Trials(transport::Transport& transport, transport::Native& native, const net::GroupView& view, Clock clock);
 
   // Collective; every rank passes the same trial, `repetitions` counts on rank 0 only. The result is the same on all
-  // ranks. Throws TransportError on every rank that can still be reached if a run failed.
+  // ranks, and empty if one of them had no memory for it. Throws TransportError on every rank that can still be reached
+  // if a run failed.
   TrialResult run(const Trial& trial, const Repetitions& repetitions);
   // Collective, ranks other than 0: runs what rank 0 orders until it ends.
   void follow();
 
-  // Collective with follow(): rank 0's side of one order, and the last one.
+  // Collective with follow(): rank 0's side of one order, and the last one. TransportError is thrown by all or none.
   TrialResult order(const Trial& trial, const Repetitions& repetitions);
   void end();
 
@@ -68,6 +70,7 @@ class Trials {
   Prepared prepare(const Trial& trial);
   // Collective. Seconds on this rank.
   double run_once(const Trial& trial, Prepared& prepared, std::size_t candidate);
+  void agree_that_order_is_read(const std::function<void()>& read);
   void agree_that_nothing_is_lost(Prepared& prepared);
   bool result_is_right(const Trial& trial, const Prepared& prepared) const;
 

@@ -1,0 +1,58 @@
+#include "eco/runtime/plan_by_hand.h"
+
+#include <limits>
+
+#include "eco/base/errors.h"
+#include "eco/plan/forecast.h"
+
+namespace eco::runtime {
+namespace {
+
+// MPI counts in int.
+constexpr std::size_t kMostBytes = std::numeric_limits<int>::max();
+// Proving and building take time and memory by the segment, while all ranks wait.
+constexpr std::size_t kMostSegments = 65'536;
+
+void check_size(const plan::Row& row, const std::string& where) {
+  const std::size_t segment = row.recipe->params.segment_bytes;
+  const std::size_t n_segments = segment == 0 ? 1 : (row.up_to_bytes + segment - 1) / segment;
+  if (row.up_to_bytes > kMostBytes) {
+    throw CorruptFile(where + "no MPI message is longer than " + std::to_string(kMostBytes) +
+                      " bytes; end the row there");
+  }
+  if (n_segments > kMostSegments) {
+    throw CorruptFile(where + std::to_string(n_segments) + " segments a rank are more than " +
+                      std::to_string(kMostSegments) + "; use larger segments or end the row earlier");
+  }
+}
+
+}  // namespace
+
+void prove_plan(const plan::PlanTable& table, const net::GroupView& view, const std::string& where) {
+  if (table.host_of_rank.size() != static_cast<std::size_t>(view.n_ranks())) {
+    throw CorruptFile(where + " is for " + std::to_string(table.host_of_rank.size()) +
+                      " ranks, this group has " + std::to_string(view.n_ranks()));
+  }
+  for (const plan::Entry& entry : table.entries) {
+    const bool rooted = entry.collective == coll::Collective::broadcast;
+    if (rooted && entry.root_subnet >= view.n_subnets()) {
+      throw CorruptFile(where + " speaks of subnet " + std::to_string(entry.root_subnet) +
+                        ", this group has " + std::to_string(view.n_subnets()));
+    }
+    for (const plan::Row& row : entry.rows) {
+      if (!row.recipe) continue;
+      check_size(row, where + ": '" + row.recipe->text() + "' up to " + std::to_string(row.up_to_bytes) +
+                          " bytes: ");
+      coll::CommonProblem problem;
+      problem.collective = entry.collective;
+      problem.n_ranks = view.n_ranks();
+      problem.bytes = row.up_to_bytes;
+      if (rooted) problem.root = view.subnets[static_cast<std::size_t>(entry.root_subnet)].ranks.front();
+      if (const auto fault = plan::prove(*row.recipe, problem, view)) {
+        throw CorruptFile(where + ": '" + row.recipe->text() + "': " + *fault);
+      }
+    }
+  }
+}
+
+}  // namespace eco::runtime

@@ -1,0 +1,17 @@
+// A plan that someone wrote or moved here: what it wants to run is proved before it runs.
+//
+//   prove_plan(table, view, "plan file plan.json");
+#pragma once
+
+#include <string>
+
+#include "eco/net/group_view.h"
+#include "eco/plan/plan_table.h"
+
+namespace eco::runtime {
+
+// Local. Throws CorruptFile, beginning with `where`: a table of another number of ranks or with a subnet that this group
+// has not, a recipe that does not fit the group or is refused by the verifier, or a row too large to be proved.
+void prove_plan(const plan::PlanTable& table, const net::GroupView& view, const std::string& where);
+
+}  // namespace eco::runtime
