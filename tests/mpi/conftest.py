@@ -84,10 +84,19 @@ class Library:
         }
         return inherited | AS_ROOT | yielding | dict(settings)
 
-    def compile(self, source: str) -> str:
-        target = self.folder / source
+    def compile(self, source: str, name: str = "", flags: Sequence[str] = ()) -> str:
+        """The program of this source; flags make another program, so it needs a name of its own."""
+        target = self.folder / (name or source)
         if not target.exists():
-            words = [self.prefix / "bin" / "mpicc", "-O1", "-pthread", PROGRAMS / f"{source}.c", "-o", target]
+            words = [
+                self.prefix / "bin" / "mpicc",
+                "-O1",
+                "-pthread",
+                PROGRAMS / f"{source}.c",
+                "-o",
+                target,
+                *flags,
+            ]
             subprocess.run(words, check=True, env=self.environment({}))
         return str(target)
 

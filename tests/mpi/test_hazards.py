@@ -1,6 +1,7 @@
 """The programs that break a layer like this one if it is careless (DESIGN, "Rules that are correctness")."""
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,16 +16,27 @@ pytestmark = pytest.mark.mpi
 def right(
     library: Library, ranks: int, program: str, *arguments: str, timeout_s: float = 300, **settings: str
 ) -> str:
-    """Runs it with ECO serving; its standard error."""
+    """Runs it with ECO serving, which is proved; its standard error."""
     words = [library.compile(program), *arguments]
     ended = library.run_served(ranks, words, settings, timeout_s)
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert ended.served()[0] > 0, ended.stderr
     return ended.stderr
+
+
+def shared_library(folder: Path, file_name: str, source: str) -> Path:
+    """A small C library of this file name and soname."""
+    target = folder / file_name
+    code = folder / f"{file_name}.c"
+    code.write_text(source)
+    words = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{file_name}", str(code), "-o", str(target)]
+    subprocess.run(words, check=True)
+    return target
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 5])
 def test_ranks_that_differ_in_type_and_count(library: Library, ranks: int) -> None:
-    assert "served" in right(library, ranks, "local_choices")
+    right(library, ranks, "local_choices")
 
 
 @pytest.mark.parametrize("arm_after", ["0", "3"])
@@ -34,8 +46,7 @@ def test_nonblocking_calls_first(library: Library, arm_after: str) -> None:
 
 @pytest.mark.slow
 def test_1500_communicators_at_once(library: Library) -> None:
-    stderr = right(library, 2, "communicators", "1500", "0", ECO_ARM_AFTER="3")
-    assert "served" in stderr
+    right(library, 2, "communicators", "1500", "0", ECO_ARM_AFTER="3")
 
 
 @pytest.mark.slow
@@ -76,6 +87,88 @@ def test_same_bits_on_all_ranks(library: Library, ranks: int) -> None:
 
 def test_two_threads_on_two_communicators(library: Library) -> None:
     right(library, 2, "threads")
+
+
+@pytest.mark.parametrize("child", ["preloaded", "bare"])
+def test_world_merged_with_a_spawned_one_stays_native(library: Library, tmp_path: Path, child: str) -> None:
+    """Ranks beyond MPI_COMM_WORLD may run without ECO: arming with them would wait for ever."""
+    program = library.compile("merged")
+    try:
+        stock = library.run(2, [program, child], timeout_s=30)
+    except subprocess.TimeoutExpired:
+        pytest.skip(
+            f"MPI_Comm_spawn of {library.name} does not come to an end on this host without ECO either"
+        )
+    if stock.returncode != 0:
+        pytest.skip(f"MPI_Comm_spawn of {library.name} does not work on this host: {stock.stderr[-300:]}")
+    report = tmp_path / "report.json"
+    ended = library.run_served(2, [program, child], {"ECO_REPORT": str(report)}, timeout_s=60)
+    # Lines, because UCX may add one of its own about spawned ranks.
+    assert (ended.returncode, "right" in ended.stdout.splitlines()) == (0, True), ended.stdout + ended.stderr
+    native = ended.report["communicators_native"]
+    assert isinstance(native, dict)
+    assert [count for why, count in native.items() if "beyond this job" in why] == [1], native
+
+
+def test_a_broken_communicator_ends_in_errors_not_in_a_hang(library: Library) -> None:
+    right(library, 2, "mismatch", timeout_s=60)
+
+
+def test_the_programs_sigusr1_stays_its_own(library: Library) -> None:
+    program = library.compile("own_signal")
+    stock = library.run(2, [program])
+    eco = library.run_served(2, [program])
+    assert (eco.returncode, eco.stdout) == (stock.returncode, stock.stdout), eco.stderr
+    assert eco.served()[0] > 0
+    if library.name == "openmpi":  # MPICH has a use for this signal itself
+        assert eco.returncode == 0, eco.stderr
+
+
+@pytest.mark.parametrize("fortran", ["libmpi_mpifh.so.40", "libmpi_usempif08.so.40", "libmpifort.so.12"])
+def test_fortran_programs_are_left_alone(library: Library, tmp_path: Path, fortran: str) -> None:
+    """The wheels bring no Fortran: a library of that name does, since the name is what is looked at."""
+    file = shared_library(tmp_path, fortran, "int eco_test_fortran;\n")
+    flags = ["-Wl,--no-as-needed", str(file), f"-Wl,-rpath,{tmp_path}"]
+    program = library.compile("reductions", f"reductions-{fortran}", flags)
+    ended = library.run_served(2, [program])
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert f"runs without ECO: it needs {fortran}" in ended.stderr, ended.stderr
+    assert "eco: served" not in ended.stderr
+
+
+def test_program_that_cannot_be_judged_does_not_start(tmp_path: Path) -> None:
+    """A guess of this rank alone could differ from the other ranks'."""
+    source = tmp_path / "program.c"
+    source.write_text("int main(void) { return 0; }\n")
+    program = tmp_path / "program"
+    words = ["cc", str(source), "-o", str(program), "-Wl,--dynamic-linker=/bin/false"]
+    subprocess.run(words, check=True)
+    eco_exec = str(paths.native_file("eco-exec"))
+    done = subprocess.run([eco_exec, str(program)], env={}, text=True, capture_output=True, check=False)
+    assert done.returncode == 127, done.stderr
+    assert "/bin/false" in done.stderr
+    assert "cannot tell which libraries" in done.stderr
+
+
+def test_bench_sees_a_barrier_that_holds_nobody(library: Library, tmp_path: Path) -> None:
+    broken = shared_library(tmp_path, "libbroken.so", "int MPI_Barrier(long comm) { return 0; }\n")
+    words = [str(paths.native_file(f"eco-rank-{library.name}")), "bench", "--ops", "barrier", "--out",
+             str(tmp_path / "bench.json")]  # fmt: skip
+    stock = library.run(2, words)
+    assert stock.returncode == 0, stock.stderr
+    ended = library.run(2, words, {"LD_PRELOAD": str(broken)})
+    assert ended.returncode == 3, ended.stderr
+    assert "barrier of 0 bytes on 2 ranks" in ended.stderr
+
+
+def test_tune_that_made_no_plan_says_so(library: Library, tmp_path: Path) -> None:
+    out = tmp_path / "plan.json"
+    words = [str(paths.native_file(f"eco-rank-{library.name}")), "tune", "--network", str(tmp_path / "absent.json"),
+             "--out", str(out)]  # fmt: skip
+    ended = library.run(2, words)
+    assert ended.returncode == 1, ended.stderr
+    assert "absent.json" in ended.stderr
+    assert not out.exists()
 
 
 def test_error_classes_are_the_librarys(library: Library) -> None:
