@@ -17,7 +17,7 @@ from rich.console import Console
 
 from eco import jobs, paths
 from eco import network as networks
-from eco.bench import CLOCK_UNCERTAINTY_S, RATE_UNCERTAINTY, BenchOptions, bench_lab
+from eco.bench import CLOCK_UNCERTAINTY_S, NOTHING_TO_GAIN, RATE_UNCERTAINTY, BenchOptions, bench_lab
 from eco.cli.characterize import characterize_place
 from eco.errors import EcoError
 from eco.lab import Lab, load
@@ -64,14 +64,20 @@ def program(lab: Lab, *words: str) -> list[str]:
 def test_run_measures_and_remembers(lab: Lab) -> None:
     # What is served of it depends on what was measured; tests/mpi, with plans given by hand, sees to serving.
     with lab:
-        first = lab.run(program(lab, "--report", "r.json"), timeout=LIMIT_S, capture=True)
-        again = lab.run(program(lab), timeout=LIMIT_S, capture=True)
-    assert first.returncode == 0, first.stderr
-    assert "sum 4 value 0.0" in first.stdout
-    assert "measured in this job" in first.stderr
-    assert json.loads(Path("r.json").read_text())["schema"] == "eco.report"
-    assert again.returncode == 0
-    assert "remembered" in again.stderr
+        first = lab.run(program(lab, "--budget", "10", "--report", "r1.json"), timeout=LIMIT_S, capture=True)
+        again = lab.run(program(lab, "--budget", "10", "--report", "r2.json"), timeout=LIMIT_S, capture=True)
+    reports = [json.loads(Path(name).read_text()) for name in ("r1.json", "r2.json")]
+    for ended, report in zip((first, again), reports, strict=True):
+        assert ended.returncode == 0, ended.stderr
+        assert "sum 4 value 0.0" in ended.stdout
+        assert report["schema"] == "eco.report"
+        # Where ECO is not used, the reason is that measuring said so.
+        assert report["communicators_armed"] == 1 or NOTHING_TO_GAIN in str(report["communicators_native"])
+    assert reports[0]["measuring_s"] > 0
+    assert reports[1]["measuring_s"] == 0
+    networks_kept = list(Path("cache").rglob("networks/*.json"))
+    assert len(networks_kept) == 1
+    assert len(networks.load(networks_kept[0]).hosts) == 4
 
 
 BAD = {"missing": None, "truncated": 0.5, "foreign": '{"schema": "x", "version": 1}', "version": 99}

@@ -16,7 +16,13 @@ def test_version() -> None:
     assert runner.invoke(main.app, ["--version"]).output == f"eco {__version__}\n"
 
 
-@pytest.mark.parametrize("name", [name for name in main.COMMANDS if main.has_module(name)])
+def test_every_command_listed_is_there() -> None:
+    assert [name for name in main.COMMANDS if not main.has_module(name)] == []
+    listed = runner.invoke(main.app, ["--help"]).output
+    assert all(f" {name} " in listed for name in main.COMMANDS)
+
+
+@pytest.mark.parametrize("name", main.COMMANDS)
 def test_every_command_explains_itself(name: str) -> None:
     done = runner.invoke(main.app, [name, "--help"])
     assert done.exit_code == 0, done.output

@@ -1,0 +1,45 @@
+"""eco tune with a launcher and an eco-rank that are scripts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def test_it_tunes_what_is_asked_for_and_leaves_no_files(fakes: Any, eco: Any) -> None:
+    ended = eco("tune", "--sizes", "8,16KiB", "--", "mpirun", "-n", "8")
+    assert ended.returncode == 0, ended.stderr
+    assert "network and plan are remembered" in ended.stdout
+    (told,) = fakes.told()
+    words = told["words"]
+    assert words[0] == "tune"
+    assert words[words.index("--sizes") + 1] == "8,16384"
+    assert told["ECO"] == "off"  # eco-rank tunes by itself; nothing is under it
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "code", "said"),
+    [
+        ("refuses", 1, "ranks run different versions of ECO"),
+        ("fails", 1, "no space in the cache"),
+        ("dies", 1, "host b vanished"),
+        ("useless", 0, ""),
+    ],
+)
+def test_it_says_why_there_is_no_plan(
+    fakes: Any, eco: Any, monkeypatch: pytest.MonkeyPatch, mode: str, code: int, said: str
+) -> None:
+    monkeypatch.setenv("FAKE_RANK", mode)
+    ended = eco("tune", "--", "mpirun", "-n", "8")
+    assert ended.returncode == code
+    assert said in ended.stderr
+
+
+def test_it_brings_its_own_program(fakes: Any, eco: Any) -> None:
+    ended = eco("tune", "--", "mpirun", "-n", "8", "./app")
+    assert ended.returncode == 2
+    assert "brings its own" in ended.stderr
+    assert fakes.told() == []
