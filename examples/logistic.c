@@ -29,7 +29,7 @@ static float uniform(uint64_t* state) { return (float)(next(state) >> 40) / (flo
 // Most samples use few, common features, as words in a text do.
 static int feature(uint64_t* state) {
   const double u = (double)(next(state) >> 11) / 9007199254740992.0;
-  return (int)(pow((double)kFeatures, u)) - 1;
+  return (int)(pow((double)kFeatures, u))-1;
 }
 
 static void* allocate(size_t bytes) {
@@ -95,8 +95,8 @@ int main(int argc, char** argv) {
   MPI_Allreduce(MPI_IN_PLACE, loss_and_right, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) {
     const double n = (double)kSamples * n_ranks;
-    printf("%.0f samples on %d ranks, %d steps: loss %.6f, %.2f %% right\n", n, n_ranks, steps, loss_and_right[0] / n,
-           100 * loss_and_right[1] / n);
+    printf("%.0f samples on %d ranks, %d steps: loss %.6f, %.2f %% right\n", n, n_ranks, steps,
+           loss_and_right[0] / n, 100 * loss_and_right[1] / n);
   }
   free(truth), free(features), free(labels), free(weights), free(gradient);
   MPI_Finalize();

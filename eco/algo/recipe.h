@@ -19,10 +19,10 @@ std::string_view name(Shape shape);
 
 struct Params {
   std::size_t segment_bytes = 0;  // the pipeline's unit; 0: the whole message (or block) at once
-  int head = 0;                   // broadcast: so many first segments go straight from the root to every subnet
-  int window = 0;                 // synchronous sends under way per peer; 0: eager sends, no limit
-  Shape inside = Shape::chain;    // tree inside a subnet, and of algorithms that have one tree
-  Shape between = Shape::chain;   // tree over subnets
+  int head = 0;                 // broadcast: so many first segments go straight from the root to every subnet
+  int window = 0;               // synchronous sends under way per channel; 0: eager sends, no limit
+  Shape inside = Shape::chain;  // tree inside a subnet, and of algorithms that have one tree
+  Shape between = Shape::chain;  // tree over subnets
   // Subnets of the view in tree order, the root's moved to the front; empty: the view's order.
   std::vector<int> order{};
   friend bool operator==(const Params&, const Params&) = default;

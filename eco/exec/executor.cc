@@ -70,19 +70,13 @@ struct Executor::Run {
   }
 
   Status post_sends() {
-    const sched::SendWindow& limit = schedule.window;
-    const auto mode = limit.synchronous ? transport::SendMode::synchronous : transport::SendMode::eager;
-    auto& under_way = executor.under_way_;
-    const auto may_send = [&](int peer) {
-      return limit.messages_per_peer == 0 ||
-             under_way[static_cast<std::size_t>(peer)] < limit.messages_per_peer;
-    };
-    while (const auto id = executor.window_.take_ready_send(may_send)) {
+    const auto mode =
+        schedule.window.synchronous ? transport::SendMode::synchronous : transport::SendMode::eager;
+    while (const auto id = executor.window_.take_ready(OpKind::send)) {
       const Op& op = executor.window_.op(*id);
       const Status status =
           executor.transport_.post_send(op.peer, tag(op), {address(op.source), op.source.bytes}, mode, *id);
       if (status != Status::ok) return status;
-      ++under_way[static_cast<std::size_t>(op.peer)];
       executor.recorder_.message_posted(op.peer, true);
       executor.window_.posted(*id);
     }
@@ -98,7 +92,6 @@ struct Executor::Run {
       const OpId id = executor.finished_[i];
       const Op& op = executor.window_.op(id);
       const bool is_send = op.kind == OpKind::send;
-      if (is_send) --executor.under_way_[static_cast<std::size_t>(op.peer)];
       executor.recorder_.message_done(op.peer, is_send);
       executor.window_.complete(id);
     }
@@ -128,10 +121,7 @@ const sched::Schedule& empty_schedule() {
 }  // namespace
 
 Executor::Executor(transport::Transport& transport)
-    : transport_(transport),
-      window_(empty_schedule(), kWindowCapacity, false),
-      under_way_(static_cast<std::size_t>(transport.n_ranks())),
-      finished_(kWindowCapacity) {}
+    : transport_(transport), window_(empty_schedule(), kWindowCapacity, false), finished_(kWindowCapacity) {}
 
 bool Executor::reserve(std::size_t scratch_bytes) {
   if (scratch_.size() >= scratch_bytes) return true;
@@ -148,7 +138,6 @@ Status Executor::run(const sched::Schedule& schedule, const Buffers& buffers, in
   ECO_ASSERT(light, tag_base >= 0 && tag_base + schedule.n_channels - 1 <= transport_.max_tag(),
              "tags out of range");
   if (!reserve(schedule.scratch_bytes)) return Status::failed;
-  std::fill(under_way_.begin(), under_way_.end(), 0);
   recorder_.begin_call(recipe_digest, transport_.n_ranks());
   window_.restart(schedule, buffers.input_is_output);
   const Status status = Run{*this, schedule, buffers, tag_base}.to_the_end();

@@ -57,7 +57,6 @@ class Executor {
   transport::Transport& transport_;
   sched::Window window_;
   std::vector<std::byte> scratch_;
-  std::vector<int> under_way_;               // sends per peer
   std::vector<transport::Ticket> finished_;  // room for one wait
   FlightRecorder recorder_;
 };

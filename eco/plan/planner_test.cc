@@ -359,7 +359,7 @@ allreduce 0
   8: allreduce/subnets segment=0 head=0 window=0 between=flat inside=binomial
   16383: allreduce/subnets segment=0 head=0 window=0 between=flat inside=binomial
   16384: allreduce/subnets segment=1392 head=0 window=0 between=flat inside=flat
-  1048576: allreduce/subnets segment=5728 head=0 window=4 between=flat inside=chain
+  1048576: allreduce/subnets segment=8624 head=0 window=2 between=flat inside=flat
 barrier 0
   0: barrier/subnets segment=0 head=0 window=0 between=flat inside=binomial
 broadcast 1

@@ -49,10 +49,15 @@ struct Op {
   Region target;    // written: recv, copy; reduce: target = source op target
 };
 
-// How many messages to one peer may be under way at once. With `synchronous`, "under way" ends when the receiver has
+// How many messages of one channel may be under way at once. With `synchronous`, "under way" ends when the receiver has
 // matched the message; otherwise when the bytes have left the caller's hands, which bounds nothing in the network.
+//
+// Per channel and not per peer: ranks look ahead over equally many operations, hence over different numbers of
+// segments, so a sender can be far ahead of what its receiver has posted. Were the limit shared, such early messages
+// could keep back the one of another channel that the receiver waits for before it looks further. With a limit for
+// each channel the oldest unfinished segment can always move: its messages stand first on their channels everywhere.
 struct SendWindow {
-  int messages_per_peer = 0;  // 0: no limit
+  int messages_per_channel = 0;  // 0: no limit
   bool synchronous = false;
 };
 

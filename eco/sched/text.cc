@@ -34,8 +34,8 @@ std::string to_text(const Schedule& schedule, std::size_t max_ops) {
   std::string text = "rank " + std::to_string(schedule.rank()) + " of " + std::to_string(schedule.n_ranks()) +
                      ", scratch " + std::to_string(schedule.scratch_bytes) + ", channels " +
                      std::to_string(schedule.n_channels);
-  if (schedule.window.messages_per_peer > 0) {
-    text += ", window " + std::to_string(schedule.window.messages_per_peer) +
+  if (schedule.window.messages_per_channel > 0) {
+    text += ", window " + std::to_string(schedule.window.messages_per_channel) +
             (schedule.window.synchronous ? " synchronous" : "");
   }
   text += "\n";

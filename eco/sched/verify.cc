@@ -22,8 +22,9 @@ using Tree = Expressions::Tree;
 
 struct Mode {
   const char* name;
-  bool synchronous;       // every send waits for its receive
-  std::uint64_t shuffle;  // seed of a random order of completions; 0: first come, first served
+  bool synchronous;           // every send waits for its receive
+  std::uint64_t shuffle;      // seed of a random order of completions; 0: first come, first served
+  bool newest_first = false;  // those who are ahead run as far ahead as they can
 };
 
 // One unit of memory: which element of the vector it holds, combined how.
@@ -77,9 +78,8 @@ class Machine {
     const std::size_t payload = coll::payload_bytes(problem) / unit;
     for (int rank = 0; rank < problem.n_ranks; ++rank) {
       const Schedule& schedule = schedules[static_cast<std::size_t>(rank)];
-      ranks_.push_back({Window(schedule, options.window_capacity, options.input_is_output), {}, {}, {}});
+      ranks_.push_back({Window(schedule, options.window_capacity, options.input_is_output), {}, {}});
       Rank& state = ranks_.back();
-      state.under_way.resize(static_cast<std::size_t>(problem.n_ranks));
       const std::size_t scratch = (schedule.scratch_bytes + unit - 1) / unit;
       const bool has_input = problem.collective != Collective::broadcast;
       const std::array<std::size_t, 3> sizes = {has_input ? payload : 0, payload, scratch};
@@ -103,6 +103,7 @@ class Machine {
     while (!fault_ && !completions_.empty()) {
       std::size_t pick = 0;
       if (mode_.shuffle != 0) pick = random_() % completions_.size();
+      if (mode_.newest_first) pick = completions_.size() - 1;
       std::swap(completions_[pick], completions_.front());
       const auto [rank, id] = completions_.front();
       completions_.pop_front();
@@ -118,7 +119,6 @@ class Machine {
   struct Rank {
     Window window;
     std::array<Memory, 3> memory;                          // by Buffer
-    std::vector<int> under_way;                            // sends per peer
     std::unordered_map<OpId, std::vector<Cell>> arriving;  // matched receives that are not complete
   };
   struct PostedSend {
@@ -187,12 +187,8 @@ class Machine {
         }
       }
     }
-    const int limit = schedules_[static_cast<std::size_t>(rank)].window.messages_per_peer;
-    const auto may_send = [&](int peer) {
-      return limit == 0 || state.under_way[static_cast<std::size_t>(peer)] < limit;
-    };
     while (!fault_) {
-      const auto id = state.window.take_ready_send(may_send);
+      const auto id = state.window.take_ready(OpKind::send);
       if (!id) break;
       post_send(rank, *id);
     }
@@ -229,7 +225,6 @@ class Machine {
     if (!readable(rank, *memory, span.first, span.second, op)) return;
     for (std::size_t u = span.first; u < span.second; ++u) ++memory->reads[u];
     state.window.posted(id);
-    ++state.under_way[static_cast<std::size_t>(op.peer)];
     const bool waits = mode_.synchronous || schedules_[static_cast<std::size_t>(rank)].window.synchronous;
     const auto begin = memory->cells.begin();
     stream(rank, op.peer, op.channel)
@@ -304,7 +299,6 @@ class Machine {
     if (op.kind == OpKind::send) {
       auto [memory, span] = *locate(rank, op.source, op);
       for (std::size_t u = span.first; u < span.second; ++u) --memory->reads[u];
-      --state.under_way[static_cast<std::size_t>(op.peer)];
     } else {
       auto [memory, span] = *locate(rank, op.target, op);
       const std::vector<Cell> cells = std::move(state.arriving[id]);
@@ -382,7 +376,10 @@ std::optional<Fault> verify(const CommonProblem& problem, const std::vector<Sche
     return Fault{"a region begins or ends inside an element of " + std::to_string(problem.element_bytes) +
                  " bytes"};
   }
-  std::vector<Mode> modes = {{"synchronous sends", true, 0}, {"buffered sends", false, 0}};
+  std::vector<Mode> modes = {{"synchronous sends", true, 0},
+                             {"buffered sends", false, 0},
+                             {"newest first", true, 0, true},
+                             {"newest first, buffered", false, 0, true}};
   for (int seed = 1; seed <= options.random_orders; ++seed) {
     modes.push_back({"random order", seed % 2 == 0, static_cast<std::uint64_t>(seed)});
   }

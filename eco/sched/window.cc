@@ -29,6 +29,7 @@ struct Slot {
 struct Channel {
   OpId first = kNone;
   OpId last = kNone;
+  int under_way = 0;  // posted and not complete
 };
 
 }  // namespace
@@ -42,6 +43,7 @@ struct Window::State {
   void start(const Schedule& schedule, bool in_place) {
     cursor = Cursor(schedule);
     n_ranks = schedule.n_ranks();
+    send_limit = schedule.window.messages_per_channel;
     input_is_output = in_place;
     exhausted = false;
     next_sequence = n_completed = 0;
@@ -66,6 +68,8 @@ struct Window::State {
                "a schedule uses more channels than it declares, or a peer out of range");
     return channels[index];
   }
+
+  bool may_send(const Op& op) { return send_limit == 0 || channel_of(op).under_way < send_limit; }
 
   void refill() {
     while (!exhausted && !free.empty()) {
@@ -126,6 +130,7 @@ struct Window::State {
   void complete(OpId id) {
     Slot& slot = slots[id];
     ECO_ASSERT(normal, slot.sequence != kFree, "an operation completed twice");
+    if (is_message(slot.op.kind)) --channel_of(slot.op).under_way;
     slot.sequence = kFree;
     ++n_completed;
     for (const OpId dependent : slot.dependents) {
@@ -137,6 +142,7 @@ struct Window::State {
 
   Cursor cursor;
   int n_ranks = 0;
+  int send_limit = 0;  // messages under way on one channel; 0: no limit
   bool input_is_output = false;
   bool exhausted = false;
   std::uint64_t next_sequence = 0;
@@ -161,21 +167,14 @@ bool Window::done() const { return state_->exhausted && n_unfinished() == 0; }
 
 std::optional<OpId> Window::take_ready(OpKind kind) {
   auto& list = state_->ready[static_cast<std::size_t>(kind)];
-  if (list.empty()) return std::nullopt;
-  const OpId id = list.front();
-  list.erase(list.begin());
+  const auto may_start = [&](OpId id) {
+    return kind != OpKind::send || state_->may_send(state_->slots[id].op);
+  };
+  const auto first = std::find_if(list.begin(), list.end(), may_start);
+  if (first == list.end()) return std::nullopt;
+  const OpId id = *first;
+  list.erase(first);
   return id;
-}
-
-std::optional<OpId> Window::ready_send_at(std::size_t i) const {
-  const auto& list = state_->ready[static_cast<std::size_t>(OpKind::send)];
-  if (i >= list.size()) return std::nullopt;
-  return list[i];
-}
-
-void Window::remove_ready_send_at(std::size_t i) {
-  auto& list = state_->ready[static_cast<std::size_t>(OpKind::send)];
-  list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
 }
 
 void Window::posted(OpId id) {
@@ -183,6 +182,7 @@ void Window::posted(OpId id) {
   Slot& slot = state.slots[id];
   Channel& channel = state.channel_of(slot.op);
   ECO_ASSERT(light, channel.first == id, "messages of one channel are posted in program order");
+  ++channel.under_way;
   channel.first = slot.next_in_channel;
   if (channel.first == kNone) {
     channel.last = kNone;

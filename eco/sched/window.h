@@ -38,19 +38,8 @@ class Window {
   // True when every operation of the schedule has completed.
   bool done() const;
   // The first ready operation of this kind in program order, taken out of the ready set; nothing if there is none.
-  // Sends whose peer `may_send` refuses are passed over (send windows).
+  // Sends on a channel whose send window is full are passed over.
   std::optional<OpId> take_ready(OpKind kind);
-  template <class MaySend>
-  std::optional<OpId> take_ready_send(MaySend&& may_send) {
-    for (std::size_t i = 0;; ++i) {
-      const std::optional<OpId> id = ready_send_at(i);
-      if (!id) return std::nullopt;
-      if (may_send(op(*id).peer)) {
-        remove_ready_send_at(i);
-        return id;
-      }
-    }
-  }
   // A taken message was handed to the transport: the next one of its channel may follow.
   void posted(OpId id);
   // A posted message or a taken reduce or copy has finished; its slot may be reused, later operations become ready.
@@ -63,9 +52,6 @@ class Window {
   std::uint64_t n_completed() const;
 
  private:
-  std::optional<OpId> ready_send_at(std::size_t i) const;
-  void remove_ready_send_at(std::size_t i);
-
   struct State;
   std::unique_ptr<State> state_;
 };

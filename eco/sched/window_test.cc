@@ -9,7 +9,6 @@ namespace {
 
 Region out(std::size_t offset, std::size_t bytes) { return {Buffer::output, offset, bytes}; }
 Region scratch(std::size_t offset, std::size_t bytes) { return {Buffer::scratch, offset, bytes}; }
-bool anybody(int) { return true; }
 
 TEST(Window, ASendWaitsForTheReceiveItForwards) {
   Schedule s(1, 3);
@@ -18,13 +17,13 @@ TEST(Window, ASendWaitsForTheReceiveItForwards) {
     e.send(2, out(0, 100));
   });
   Window window(s, 8, false);
-  EXPECT_FALSE(window.take_ready_send(anybody));
+  EXPECT_FALSE(window.take_ready(OpKind::send));
   const auto recv = window.take_ready(OpKind::recv);
   ASSERT_TRUE(recv);
   window.posted(*recv);
-  EXPECT_FALSE(window.take_ready_send(anybody)) << "posted is not arrived";
+  EXPECT_FALSE(window.take_ready(OpKind::send)) << "posted is not arrived";
   window.complete(*recv);
-  const auto send = window.take_ready_send(anybody);
+  const auto send = window.take_ready(OpKind::send);
   ASSERT_TRUE(send);
   window.posted(*send);
   EXPECT_FALSE(window.done());
@@ -40,11 +39,11 @@ TEST(Window, NeighboursInOneCellDoNotWaitForEachOther) {
     e.send(1, out(999, 24));   // shares a byte
   });
   Window window(s, 8, false);
-  const auto send = window.take_ready_send(anybody);
+  const auto send = window.take_ready(OpKind::send);
   ASSERT_TRUE(send);
   EXPECT_EQ(window.op(*send).source.offset, 1000U);
   window.posted(*send);
-  EXPECT_FALSE(window.take_ready_send(anybody));
+  EXPECT_FALSE(window.take_ready(OpKind::send));
 }
 
 TEST(Window, TwoReadsDoNotConflictAWriteAfterAReadDoes) {
@@ -55,8 +54,8 @@ TEST(Window, TwoReadsDoNotConflictAWriteAfterAReadDoes) {
     e.recv(1, out(4, 8));
   });
   Window window(s, 8, false);
-  const auto first = window.take_ready_send(anybody);
-  const auto second = window.take_ready_send(anybody);
+  const auto first = window.take_ready(OpKind::send);
+  const auto second = window.take_ready(OpKind::send);
   ASSERT_TRUE(first && second);
   EXPECT_FALSE(window.take_ready(OpKind::recv));
   window.posted(*first), window.posted(*second);
@@ -76,16 +75,16 @@ TEST(Window, MessagesOfOneChannelArePostedInProgramOrder) {
     e.send(2, out(16, 8), 1);  // another channel
   });
   Window window(s, 8, false);
-  const auto other = window.take_ready_send(anybody);
+  const auto other = window.take_ready(OpKind::send);
   ASSERT_TRUE(other);
   EXPECT_EQ(window.op(*other).channel, 1);
   window.posted(*other);
-  EXPECT_FALSE(window.take_ready_send(anybody));
+  EXPECT_FALSE(window.take_ready(OpKind::send));
   const auto recv = window.take_ready(OpKind::recv);
   window.posted(*recv);
   window.complete(*recv);
   for (const std::size_t offset : {std::size_t{0}, std::size_t{8}}) {
-    const auto send = window.take_ready_send(anybody);
+    const auto send = window.take_ready(OpKind::send);
     ASSERT_TRUE(send);
     EXPECT_EQ(window.op(*send).source.offset, offset);
     window.posted(*send);
@@ -142,6 +141,29 @@ TEST(Window, LooksAheadOnlySoFar) {
   EXPECT_FALSE(window.done());
 }
 
+TEST(Window, AFullChannelLetsOthersPass) {
+  Schedule s(0, 2);
+  s.n_channels = 2;
+  s.window = {1, true};
+  s.once([](std::size_t, Emitter& e) {
+    e.send(1, out(0, 8), 0);
+    e.send(1, out(8, 8), 0);
+    e.send(1, out(16, 8), 1);
+  });
+  Window window(s, 8, false);
+  const auto first = window.take_ready(OpKind::send);
+  window.posted(*first);
+  const auto other = window.take_ready(OpKind::send);
+  ASSERT_TRUE(other);
+  EXPECT_EQ(window.op(*other).channel, 1);
+  window.posted(*other);
+  EXPECT_FALSE(window.take_ready(OpKind::send)) << "one message under way on channel 0 already";
+  window.complete(*first);
+  const auto second = window.take_ready(OpKind::send);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(window.op(*second).source.offset, 8U);
+}
+
 TEST(Window, AWideRegionMeetsEveryNarrowOne) {
   Schedule s(0, 2);
   s.once([](std::size_t, Emitter& e) {
@@ -151,14 +173,14 @@ TEST(Window, AWideRegionMeetsEveryNarrowOne) {
   });
   Window window(s, 16, false);
   for (int j = 0; j < 3; ++j) {
-    EXPECT_FALSE(window.take_ready_send(anybody));
+    EXPECT_FALSE(window.take_ready(OpKind::send));
     const auto id = window.take_ready(OpKind::recv);
     ASSERT_TRUE(id);
     window.posted(*id);
     window.complete(*id);
   }
   EXPECT_FALSE(window.take_ready(OpKind::recv)) << "the wide send still reads it";
-  EXPECT_TRUE(window.take_ready_send(anybody));
+  EXPECT_TRUE(window.take_ready(OpKind::send));
 }
 
 TEST(Text, PrintsAndCounts) {

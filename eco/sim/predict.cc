@@ -84,8 +84,6 @@ struct RankState {
   sched::Window window;
   Moment cpu;  // busy until then
   bool synchronous = false;
-  int send_limit = 0;
-  std::vector<int> under_way;  // sends per peer; empty without a limit
 };
 
 class Simulator {
@@ -98,11 +96,9 @@ class Simulator {
     ranks_.reserve(n_ranks);
     for (const sched::Schedule& schedule : schedules) {
       ranks_.push_back(
-          {sched::Window(schedule, options.window_capacity, options.input_is_output), {}, false, 0, {}});
+          {sched::Window(schedule, options.window_capacity, options.input_is_output), {}, false});
       RankState& rank = ranks_.back();
       rank.synchronous = schedule.window.synchronous;
-      rank.send_limit = schedule.window.messages_per_peer;
-      if (rank.send_limit > 0) rank.under_way.assign(n_ranks, 0);
     }
     free_.resize(network_.resources.size());
     result_.resource_busy_s.assign(network_.resources.size(), 0.0);
@@ -160,10 +156,7 @@ class Simulator {
           progress = true;
         }
       }
-      const auto may_send = [&state](int peer) {
-        return state.send_limit == 0 || state.under_way[static_cast<std::size_t>(peer)] < state.send_limit;
-      };
-      while (const auto id = state.window.take_ready_send(may_send)) {
+      while (const auto id = state.window.take_ready(sched::OpKind::send)) {
         send(rank, *id);
         progress = true;
       }
@@ -195,13 +188,8 @@ class Simulator {
     message.bytes = op.source.bytes;
     message.first = message.last = state.cpu;
     ++result_.n_messages;
-    const int peer = op.peer;
     state.window.posted(id);
-    if (state.synchronous) {
-      if (state.send_limit > 0) ++state.under_way[static_cast<std::size_t>(peer)];
-    } else {
-      state.window.complete(id);
-    }
+    if (!state.synchronous) state.window.complete(id);
     schedule_event(message.first.s, index, EventKind::hop);
   }
 
@@ -271,7 +259,6 @@ class Simulator {
     const Channel& channel = channels_[message.channel];
     RankState& state = ranks_[static_cast<std::size_t>(channel.sender)];
     state.cpu = later(state.cpu, message.first);
-    if (state.send_limit > 0) --state.under_way[static_cast<std::size_t>(channel.receiver)];
     state.window.complete(message.send);
     free_messages_.push_back(index);
     advance(channel.sender);

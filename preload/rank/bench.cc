@@ -35,7 +35,8 @@ namespace {
 using transport::mpi::MpiNative;
 
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
-constexpr std::int64_t kFirstLead_ns = 2'000'000;  // what telling all ranks an instant takes at first guess
+// What telling all ranks an instant takes, and then its last packets need to leave a slow medium.
+constexpr std::int64_t kFirstLead_ns = 10'000'000;
 constexpr std::int64_t kMostLead_ns = kNanoseconds;
 constexpr std::int64_t kLateness_ns = 20'000'000;  // far beyond what a barrier takes: leaving early shows
 

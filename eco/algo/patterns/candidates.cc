@@ -9,16 +9,17 @@ namespace eco::algo {
 namespace {
 
 // From here on many flows that meet on one uplink overrun its queue unless receivers confirm (measured on three-subnets
-// in the lab: 8 MiB lost 464 packets without, none with 4 messages of 16 KiB under way; from 1 MiB it pays).
+// in the lab: 8 MiB lost 464 packets without, none with 4 messages of 16 KiB under way to a peer; from 1 MiB it pays).
+// An allreduce uses two channels between two leaders, one up and one down.
 constexpr std::size_t kWindowFrom = std::size_t{1} << 20;
-constexpr int kWindow = 4;
+constexpr int kWindowPerPeer = 4;
 
 // Up to this many segments the depth of a tree counts more than what its root sends; beyond, the reverse.
 constexpr std::size_t kFewSegments = 4;
 
-std::vector<int> windows(std::size_t bytes) {
-  if (bytes < kWindowFrom) return {0};
-  return {0, kWindow};
+std::vector<int> windows(const coll::CommonProblem& problem) {
+  if (coll::payload_bytes(problem) < kWindowFrom) return {0};
+  return {0, problem.collective == coll::Collective::broadcast ? kWindowPerPeer : kWindowPerPeer / 2};
 }
 
 // While a chain of subnets fills, the last one idles for a segment per subnet before it: so many first segments may go
@@ -39,7 +40,7 @@ std::vector<Shape> inner_shapes(std::size_t n_segments) {
 std::vector<Params> tree_candidates(const coll::CommonProblem& problem, Shape shape) {
   std::vector<Params> all;
   for (const std::size_t segment : segment_candidates(problem)) {
-    for (const int window : windows(coll::payload_bytes(problem))) {
+    for (const int window : windows(problem)) {
       Params params;
       params.segment_bytes = segment;
       params.window = window;

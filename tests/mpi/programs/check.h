@@ -14,12 +14,12 @@ static void begin(int* argc, char*** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
 }
 
-#define CHECK(condition)                                                                      \
-  do {                                                                                        \
-    if (!(condition)) {                                                                       \
+#define CHECK(condition)                                                                           \
+  do {                                                                                             \
+    if (!(condition)) {                                                                            \
       fprintf(stderr, "%s:%d: rank %d: %s does not hold\n", __FILE__, __LINE__, rank, #condition); \
-      MPI_Abort(MPI_COMM_WORLD, 9);                                                           \
-    }                                                                                         \
+      MPI_Abort(MPI_COMM_WORLD, 9);                                                                \
+    }                                                                                              \
   } while (0)
 
 static int end(void) {

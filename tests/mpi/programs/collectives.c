@@ -35,8 +35,10 @@ static void broadcast_swapped(MPI_Comm comm, int root) {
   MPI_Type_indexed(2, one, displacements, MPI_INT, &swapped);
   MPI_Type_commit(&swapped);
   if (me == root) data[0] = 10, data[1] = 20;
-  if (me == root) MPI_Bcast(data, 2, MPI_INT, root, comm);
-  else MPI_Bcast(data, 1, swapped, root, comm);
+  if (me == root)
+    MPI_Bcast(data, 2, MPI_INT, root, comm);
+  else
+    MPI_Bcast(data, 1, swapped, root, comm);
   CHECK(me == root ? data[0] == 10 && data[1] == 20 : data[0] == 20 && data[1] == 10);
   MPI_Type_free(&swapped);
 }
@@ -57,18 +59,18 @@ static void broadcast_bottom(MPI_Comm comm, int root) {
   MPI_Type_free(&type);
 }
 
-#define ALLREDUCE(name, ctype, mpitype, op, per_rank, expected)                            \
-  static void name(MPI_Comm comm, int count, int in_place) {                               \
-    static ctype in[kMost], out[kMost];                                                    \
-    int me, n;                                                                             \
-    MPI_Comm_rank(comm, &me);                                                              \
-    MPI_Comm_size(comm, &n);                                                               \
+#define ALLREDUCE(name, ctype, mpitype, op, per_rank, expected)                                       \
+  static void name(MPI_Comm comm, int count, int in_place) {                                          \
+    static ctype in[kMost], out[kMost];                                                               \
+    int me, n;                                                                                        \
+    MPI_Comm_rank(comm, &me);                                                                         \
+    MPI_Comm_size(comm, &n);                                                                          \
     for (int i = 0; i < count; ++i) in[i] = (ctype)(per_rank), out[i] = in_place ? in[i] : (ctype)77; \
     CHECK(MPI_Allreduce(in_place ? MPI_IN_PLACE : in, out, count, mpitype, op, comm) == MPI_SUCCESS); \
-    for (int i = 0; i < count; ++i) CHECK(out[i] == (ctype)(expected));                    \
+    for (int i = 0; i < count; ++i) CHECK(out[i] == (ctype)(expected));                               \
   }
-ALLREDUCE(sum_int, int, MPI_INT, MPI_SUM, me + i, n * (n - 1) / 2 + n * i)
-ALLREDUCE(sum_double, double, MPI_DOUBLE, MPI_SUM, me + i, n * (n - 1) / 2 + n * i)
+ALLREDUCE(sum_int, int, MPI_INT, MPI_SUM, me + i, n*(n - 1) / 2 + n * i)
+ALLREDUCE(sum_double, double, MPI_DOUBLE, MPI_SUM, me + i, n*(n - 1) / 2 + n * i)
 ALLREDUCE(max_long, long, MPI_LONG, MPI_MAX, me * 10 + i % 3, (n - 1) * 10 + i % 3)
 ALLREDUCE(min_float, float, MPI_FLOAT, MPI_MIN, me - i, -i)
 ALLREDUCE(bor_byte, unsigned char, MPI_BYTE, MPI_BOR, 1 << (me % 8), n >= 8 ? 255 : (1 << n) - 1)
@@ -76,14 +78,19 @@ ALLREDUCE(land_short, short, MPI_SHORT, MPI_LAND, me + 1, 1)
 ALLREDUCE(bxor_u64, unsigned long, MPI_UINT64_T, MPI_BXOR, 1ul << me, (1ul << n) - 1)
 
 static void maxloc(MPI_Comm comm, int count) {
-  struct Pair { int value, where; } in[200], out[200];
+  struct Pair {
+    int value, where;
+  } in[200], out[200];
   int me, n;
   MPI_Comm_rank(comm, &me);
   MPI_Comm_size(comm, &n);
   for (int i = 0; i < count; ++i) in[i].value = (me + i) % n, in[i].where = me;
   MPI_Allreduce(in, out, count, MPI_2INT, MPI_MAXLOC, comm);
   for (int i = 0; i < count; ++i) CHECK(out[i].value == n - 1 && (out[i].where + i) % n == n - 1);
-  struct Gapped { double value; int where; } gin = {me, me}, gout; /* has a gap: the library's */
+  struct Gapped {
+    double value;
+    int where;
+  } gin = {me, me}, gout; /* has a gap: the library's */
   MPI_Allreduce(&gin, &gout, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm);
   CHECK(gout.value == n - 1 && gout.where == n - 1);
 }

@@ -1,7 +1,11 @@
 /* Hazard 1: one rank has ints, one a struct, one a vector, one bytes of its own packing; same signature, same call. */
 #include "check.h"
 
-struct Mixed { int a; char gap[4]; int b; };
+struct Mixed {
+  int a;
+  char gap[4];
+  int b;
+};
 
 int main(int argc, char** argv) {
   enum { kPairs = 3000 };
@@ -28,12 +32,19 @@ int main(int argc, char** argv) {
       }
     }
     switch (rank % 3) {
-      case 0: MPI_Bcast(flat, 2 * kPairs, MPI_INT, root, MPI_COMM_WORLD); break;
-      case 1: MPI_Bcast(mixed, kPairs, structure, root, MPI_COMM_WORLD); break;
-      case 2: MPI_Bcast(spread, 1, vector, root, MPI_COMM_WORLD); break;
+      case 0:
+        MPI_Bcast(flat, 2 * kPairs, MPI_INT, root, MPI_COMM_WORLD);
+        break;
+      case 1:
+        MPI_Bcast(mixed, kPairs, structure, root, MPI_COMM_WORLD);
+        break;
+      case 2:
+        MPI_Bcast(spread, 1, vector, root, MPI_COMM_WORLD);
+        break;
     }
     for (int i = 0; i < kPairs; ++i) {
-      if (rank % 3 == 1) CHECK(mixed[i].a == 2 * i && mixed[i].b == 2 * i + 1 && !memcmp(mixed[i].gap, "gggg", 4));
+      if (rank % 3 == 1)
+        CHECK(mixed[i].a == 2 * i && mixed[i].b == 2 * i + 1 && !memcmp(mixed[i].gap, "gggg", 4));
       for (int j = 0; j < 2; ++j) {
         if (rank % 3 == 0) CHECK(flat[2 * i + j] == 2 * i + j);
         if (rank % 3 == 2) CHECK(spread[4 * i + 2 * j] == 2 * i + j && spread[4 * i + 2 * j + 1] == -7);
@@ -42,9 +53,12 @@ int main(int argc, char** argv) {
 #if MPI_VERSION >= 4 && !defined(OPEN_MPI)
     /* One rank's binding takes large counts, the others' do not. */
     memset(flat, 0, sizeof flat);
-    if (mine) for (int i = 0; i < 2 * kPairs; ++i) flat[i] = i;
-    if (rank % 2) MPI_Bcast_c(flat, 2 * kPairs, MPI_INT, root, MPI_COMM_WORLD);
-    else MPI_Bcast(flat, 2 * kPairs, MPI_INT, root, MPI_COMM_WORLD);
+    if (mine)
+      for (int i = 0; i < 2 * kPairs; ++i) flat[i] = i;
+    if (rank % 2)
+      MPI_Bcast_c(flat, 2 * kPairs, MPI_INT, root, MPI_COMM_WORLD);
+    else
+      MPI_Bcast(flat, 2 * kPairs, MPI_INT, root, MPI_COMM_WORLD);
     for (int i = 0; i < 2 * kPairs; ++i) CHECK(flat[i] == i);
 #endif
   }
