@@ -34,8 +34,12 @@ constexpr const char* kUsage =
   char host[256] = "?";
   gethostname(host, sizeof host - 1);
   std::fprintf(stderr, "eco-exec on host %s: %s\n", host, message.c_str());
-  // Hydra goes on waiting for a process that exits before it spoke PMI, but ends the job when one dies by a signal.
-  if (std::getenv("PMI_RANK") != nullptr) std::raise(SIGTERM);
+  // Hydra goes on waiting for a process that exits before it spoke PMI, but ends the job when one dies by a signal; in one
+  // of five jobs not even then, if it dies while others are being started, hence the pause (seen with Hydra 5.0.2).
+  if (std::getenv("PMI_RANK") != nullptr) {
+    sleep(1);
+    std::raise(SIGTERM);
+  }
   std::exit(kCannotStart);
 }
 

@@ -89,7 +89,10 @@ void give_up(const char* what, const char* detail) {
           what, detail != nullptr ? detail : "no reason given");
   fflush(stderr);
   // As in eco-exec: Hydra ends a job whose process dies by a signal before it spoke PMI, not one that exits.
-  if (getenv("PMI_RANK") != nullptr) raise(SIGTERM);
+  if (getenv("PMI_RANK") != nullptr) {
+    sleep(1);
+    raise(SIGTERM);
+  }
   _exit(kExitCode);
 }
 
