@@ -36,25 +36,12 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
+from eco.collectives import COLLECTIVES as COLLECTIVES
 from eco.errors import InvalidArgument
 from eco.lab.description import Description
 from eco.lab.fabric import Fabric, Hop
 from eco.lab.placement import place
 
-COLLECTIVES = (
-    "broadcast",
-    "barrier",
-    "reduce",
-    "allreduce",
-    "reduce_scatter",
-    "reduce_scatter_block",
-    "scatter",
-    "gather",
-    "allgather",
-    "alltoall",
-    "scan",
-    "exscan",
-)
 ROOTED = ("broadcast", "reduce", "scatter", "gather")
 
 PAYLOAD_BYTES = 1448  # of a full frame: MTU 1500 less 20 (IP) and 32 (TCP with timestamps)

@@ -19,26 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from eco import stats
+from eco.collectives import COLLECTIVES as COLLECTIVES
 from eco.errors import CorruptFile, InvalidArgument
 
 SCHEMA = "eco.bench"
 VERSION = 1
 
-#: The twelve operations, as users name them.
-COLLECTIVES = (
-    "broadcast",
-    "barrier",
-    "reduce",
-    "allreduce",
-    "reduce_scatter",
-    "reduce_scatter_block",
-    "scatter",
-    "gather",
-    "allgather",
-    "alltoall",
-    "scan",
-    "exscan",
-)
 
 DEFAULT_SIZES = "8,1KiB,16KiB,128KiB,1MiB"
 
