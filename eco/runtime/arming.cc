@@ -46,8 +46,8 @@ constexpr std::size_t kReliableBytes = 16384;
 constexpr double kMostNativeInJob_s = 0.3;
 // One trial's aim in a job, where about twenty of them share the budget, and offline, where the median shall hold
 // against interference of some 100 ms.
-constexpr TrialLimits kInJob{.until_s = 0, .cell_s = 0.1, .fewest = 3, .most = 11};
-constexpr TrialLimits kOffline{.until_s = 0, .cell_s = 1.5, .fewest = 5, .most = 25};
+constexpr TrialLimits kInJob{.until_s = 0, .cell_s = 0.1, .fewest = 2, .most = 4, .in_turn = 2};
+constexpr TrialLimits kOffline{.until_s = 0, .cell_s = 2.5, .fewest = 3, .most = 6, .in_turn = 5};
 // Candidates measured beside the library's own. The predictor knows nothing of how a socket coalesces small messages,
 // so its first few are closer together than it can tell.
 constexpr std::size_t kShortlistInJob = 2;
@@ -147,6 +147,7 @@ class Arming {
       check();
       const std::vector<net::HostId> hosts = identities();
       const net::GroupView view = find_view(hosts);
+      if (request_.network_only) throw StaysNative{"only the network was asked for"};
       plan::PlanTable table = find_table(view);
       // Planned like the others, for whoever finds this plan: disabled is what this job does not run.
       std::erase_if(table.entries, [&](const plan::Entry& entry) {
@@ -348,7 +349,10 @@ class Arming {
                             std::string& source) {
     const double start_s = clock_();
     std::unique_ptr<Trials> trials;
-    together("", [&] { trials = std::make_unique<Trials>(transport_, native_, view, clock_); });
+    const bool offline = options_.budget_s == 0;
+    const CommonStart start(native_, reads_one_clock(native_, rank_, n_ranks_),
+                            offline ? CommonStart::kQuiet_ns : CommonStart::kQuick_ns);
+    together("", [&] { trials = std::make_unique<Trials>(transport_, native_, view, start); });
     std::string text;
     std::optional<std::string> reason;
     try {

@@ -33,6 +33,7 @@ struct Identity {
 // What only the tools ask for; a job arms with the defaults. The same on all ranks.
 struct ArmRequest {
   bool plan_anew = false;          // make a plan even if one is remembered
+  bool network_only = false;       // come to a network, remember it, and stay native
   std::vector<std::size_t> sizes;  // at which a plan is made; empty: plan::default_sizes()
   // Called on rank 0: what is being measured, and the fraction done of this step.
   std::function<void(const std::string& what, double fraction)> progress;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <new>
 #include <sstream>
@@ -21,6 +22,7 @@ using transport::Status;
 
 constexpr std::string_view kEnd = "end";
 constexpr std::string_view kNative = "native";
+constexpr double kNoSample = std::numeric_limits<double>::infinity();  // survives the maximum over the ranks
 
 // Different at every place and for every rank, and exact in sums: whole numbers far below 2^53.
 double value_at(int rank, std::size_t i) {
@@ -78,12 +80,12 @@ struct Trials::Prepared {
 };
 
 Trials::Trials(transport::Transport& transport, transport::Native& native, const net::GroupView& view,
-               Clock clock)
+               const CommonStart& start)
     : transport_(transport),
       native_(native),
       view_(view),
-      clock_(std::move(clock)),
       agreement_(native, transport.rank(), transport.n_ranks()),
+      start_(start),
       executor_(std::make_shared<exec::Executor>(transport)) {}
 
 Trials::Prepared Trials::prepare(const Trial& trial) {
@@ -117,7 +119,7 @@ Trials::Prepared Trials::prepare(const Trial& trial) {
   return prepared;
 }
 
-double Trials::run_once(const Trial& trial, Prepared& prepared, std::size_t candidate) {
+Trials::Run Trials::run_once(const Trial& trial, Prepared& prepared, std::size_t candidate) {
   const coll::CommonProblem& problem = trial.problem;
   auto& output = prepared.output;
   if (problem.collective == Collective::broadcast && problem.root == transport_.rank()) {
@@ -125,16 +127,15 @@ double Trials::run_once(const Trial& trial, Prepared& prepared, std::size_t cand
   } else {
     std::fill(output.begin(), output.end(), std::byte{0xff});
   }
-  native_.barrier();
-  const double start_s = clock_();
+  const Begin begin = start_.wait();
   if (prepared.schedules[candidate]) {
     // After a failure this rank still meets the others in the native calls, but runs nothing of its own.
-    if (prepared.lost) return 0;
+    if (prepared.lost) return {};
     // Tags may be the same every time: messages of one tag match in order.
     if (executor_->run(*prepared.schedules[candidate], prepared.buffers, 0) != Status::ok) {
       prepared.lost = "a trial of " + trial.candidates[candidate]->text() + " failed on rank " +
                       std::to_string(transport_.rank());
-      return 0;
+      return {};
     }
   } else if (problem.collective == Collective::broadcast) {
     native_.broadcast(output, problem.root);
@@ -145,7 +146,7 @@ double Trials::run_once(const Trial& trial, Prepared& prepared, std::size_t cand
   } else {
     native_.barrier();
   }
-  return clock_() - start_s;
+  return {static_cast<double>(now_ns() - begin.at_ns) * 1e-9, begin.late};
 }
 
 void Trials::agree_that_nothing_is_lost(Prepared& prepared) {
@@ -178,7 +179,7 @@ bool Trials::result_is_right(const Trial& trial, const Prepared& prepared) const
   return true;
 }
 
-TrialResult Trials::run(const Trial& trial, const Repetitions& repetitions) {
+TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
   const std::size_t n = trial.candidates.size();
   Prepared prepared;
   TrialResult result;
@@ -194,41 +195,53 @@ TrialResult Trials::run(const Trial& trial, const Repetitions& repetitions) {
   }
 
   double round_s = 0;
+  bool late = false;
   native_.allreduce_min(able);
   for (std::size_t c = 0; c < n; ++c) {
     if (able[c] == 0) continue;
-    round_s += run_once(trial, prepared, c);
+    const Run run = run_once(trial, prepared, c);
+    round_s += run.seconds;
+    late = late || run.late;
     if (!result_is_right(trial, prepared)) able[c] = 0;
   }
   agree_that_nothing_is_lost(prepared);
   native_.allreduce_min(able);
 
   round_s = agreement_.largest(round_s);
+  if (!agreement_.all(!late)) start_.widen();
   const bool conducts = transport_.rank() == 0;
-  const auto n_rounds =
-      static_cast<std::size_t>(agreement_.share_number(conducts ? repetitions(round_s) : 0));
+  const Repetitions wanted = conducts ? repeat(round_s) : Repetitions{};
+  const auto n_rounds = static_cast<std::size_t>(agreement_.share_number(wanted.rounds));
+  const auto n_in_turn = static_cast<std::size_t>(agreement_.share_number(wanted.in_turn));
+  const std::size_t n_timed = n_rounds * n_in_turn;
   std::vector<double> times;
-  if (agreement_.failed([&] { times.assign(n * n_rounds, 0.0); })) return result;
+  if (agreement_.failed([&] { times.assign(n * n_timed, 0.0); })) return result;
   for (std::size_t round = 0; round < n_rounds; ++round) {
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t c = (i + round) % n;
-      if (able[c] != 0) times[c * n_rounds + round] = run_once(trial, prepared, c);
+      if (able[c] == 0) continue;
+      run_once(trial, prepared, c);
+      for (std::size_t k = 0; k < n_in_turn; ++k) {
+        const Run run = run_once(trial, prepared, c);
+        times[c * n_timed + round * n_in_turn + k] = run.late ? kNoSample : run.seconds;
+      }
     }
   }
   agree_that_nothing_is_lost(prepared);
   if (!times.empty()) native_.allreduce_max(times);
+  if (std::find(times.begin(), times.end(), kNoSample) != times.end()) start_.widen();
   for (std::size_t c = 0; c < n; ++c) {
-    if (able[c] == 0) continue;
-    const auto begin = times.begin() + static_cast<std::ptrdiff_t>(c * n_rounds);
-    result.seconds[c].assign(begin, begin + static_cast<std::ptrdiff_t>(n_rounds));
+    const auto begin = times.begin() + static_cast<std::ptrdiff_t>(c * n_timed);
+    std::copy_if(begin, begin + static_cast<std::ptrdiff_t>(able[c] != 0 ? n_timed : 0),
+                 std::back_inserter(result.seconds[c]), [](double seconds) { return seconds != kNoSample; });
   }
   return result;
 }
 
-TrialResult Trials::order(const Trial& trial, const Repetitions& repetitions) {
+TrialResult Trials::order(const Trial& trial, const Repeat& repeat) {
   agreement_.share(trial.text());
   agree_that_order_is_read([] {});
-  return run(trial, repetitions);
+  return run(trial, repeat);
 }
 
 void Trials::agree_that_order_is_read(const std::function<void()>& read) {
@@ -256,20 +269,22 @@ plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialL
   return [&trials, clock, limits](const coll::CommonProblem& problem,
                                   const std::vector<const algo::Recipe*>& candidates,
                                   double expected_s) -> std::vector<std::optional<plan::Measurement>> {
-    const auto rounds_left = [&](double round_s) { return (limits.until_s - clock()) / round_s; };
-    // One round is spent before it is known what a round takes.
-    if (rounds_left(std::max(expected_s, 1e-9)) < limits.fewest + 1) return {};
+    const auto rounds_left = [&](double run_all_s) {
+      return (limits.until_s - clock()) / (std::max(run_all_s, 1e-9) * (1 + limits.in_turn));
+    };
+    // Each candidate runs once before it is known what that takes.
+    if (rounds_left(expected_s) < limits.fewest + 1) return {};
     std::vector<std::optional<plan::Measurement>> measured(candidates.size());
     Trial trial{problem, {}};
     for (const algo::Recipe* candidate : candidates) {
       trial.candidates.push_back(candidate ? std::optional(*candidate) : std::nullopt);
     }
-    const TrialResult result = trials.order(trial, [&](double round_s) {
-      const double round = std::max(round_s, 1e-9);
-      if (rounds_left(round) < limits.fewest) return 0;
-      const double wanted = std::clamp(limits.cell_s / round, static_cast<double>(limits.fewest),
-                                       static_cast<double>(limits.most));
-      return static_cast<int>(std::min(wanted, rounds_left(round)));
+    const TrialResult result = trials.order(trial, [&](double run_all_s) -> Repetitions {
+      const double left = rounds_left(run_all_s);
+      if (left < limits.fewest) return {};
+      const double wanted = std::clamp(limits.cell_s / (std::max(run_all_s, 1e-9) * (1 + limits.in_turn)),
+                                       static_cast<double>(limits.fewest), static_cast<double>(limits.most));
+      return {static_cast<int>(std::min(wanted, left)), limits.in_turn};
     });
     for (std::size_t c = 0; c < candidates.size(); ++c) {
       if (!result.seconds[c].empty()) measured[c] = summarize(result.seconds[c]);

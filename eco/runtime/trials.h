@@ -7,8 +7,7 @@
 //
 // A trial is one problem and several candidates. Each candidate runs once untimed, with its result checked (but for
 // barriers, which have none: that nobody leaves before all have come is what plan::prove() showed of their recipes
-// before they got here); then all of them in turn, as often as rank 0's clock allows. Every run begins after a native barrier; its time is the latest
-// rank's. Interleaving lets ambient traffic hit all candidates alike; the median is reported because single delays
+// before they got here); then all of them in turn, as often as rank 0's clock allows. Every run begins at a common instant (see CommonStart); its time is the latest rank's. Interleaving lets ambient traffic hit all candidates alike; the median is reported because single delays
 // (a retransmission, a preempted rank) are many times the quantity measured.
 #pragma once
 
@@ -26,6 +25,7 @@
 #include "eco/net/group_view.h"
 #include "eco/plan/planner.h"
 #include "eco/runtime/agreement.h"
+#include "eco/runtime/common_start.h"
 #include "eco/transport/native.h"
 #include "eco/transport/transport.h"
 
@@ -46,30 +46,43 @@ struct TrialResult {
   std::vector<std::vector<double>> seconds;
 };
 
-// How often to repeat, given the seconds that one round of all candidates took untimed; 0: not at all.
-using Repetitions = std::function<int(double round_s)>;
+// A round is a turn of every candidate, and a turn one run that is not timed and then some that are: connections that
+// carried nothing for a while, or something else, have forgotten what the path bears (TCP, after 200 ms), and a program
+// that repeats a call finds them awake.
+struct Repetitions {
+  int rounds = 0;
+  int in_turn = 0;  // timed
+};
+
+// How often to run, given the seconds that one run of each candidate took.
+using Repeat = std::function<Repetitions(double run_all_s)>;
 
 class Trials {
  public:
-  Trials(transport::Transport& transport, transport::Native& native, const net::GroupView& view, Clock clock);
+  Trials(transport::Transport& transport, transport::Native& native, const net::GroupView& view,
+         const CommonStart& start);
 
-  // Collective; every rank passes the same trial, `repetitions` counts on rank 0 only. The result is the same on all
+  // Collective; every rank passes the same trial, `repeat` counts on rank 0 only. The result is the same on all
   // ranks, and empty if one of them had no memory for it. Throws TransportError on every rank that can still be reached
   // if a run failed.
-  TrialResult run(const Trial& trial, const Repetitions& repetitions);
+  TrialResult run(const Trial& trial, const Repeat& repeat);
   // Collective, ranks other than 0: runs what rank 0 orders until it ends.
   void follow();
 
   // Collective with follow(): rank 0's side of one order, and the last one. TransportError is thrown by all or none.
-  TrialResult order(const Trial& trial, const Repetitions& repetitions);
+  TrialResult order(const Trial& trial, const Repeat& repeat);
   void end();
 
  private:
   struct Prepared;
+  struct Run {
+    double seconds = 0;  // on this rank
+    bool late = false;   // it began too late to count
+  };
 
   Prepared prepare(const Trial& trial);
-  // Collective. Seconds on this rank.
-  double run_once(const Trial& trial, Prepared& prepared, std::size_t candidate);
+  // Collective.
+  Run run_once(const Trial& trial, Prepared& prepared, std::size_t candidate);
   void agree_that_order_is_read(const std::function<void()>& read);
   void agree_that_nothing_is_lost(Prepared& prepared);
   bool result_is_right(const Trial& trial, const Prepared& prepared) const;
@@ -77,16 +90,17 @@ class Trials {
   transport::Transport& transport_;
   transport::Native& native_;
   const net::GroupView& view_;
-  Clock clock_;
   Agreement agreement_;
+  CommonStart start_;
   std::shared_ptr<exec::Executor> executor_;
 };
 
 struct TrialLimits {
   double until_s = 0;  // by the clock: no new round is begun that would end later; infinity: no limit
   double cell_s = 0;   // aimed at for one trial
-  int fewest = 3;      // repetitions below which nothing is said
-  int most = 15;
+  int fewest = 2;      // rounds below which nothing is said
+  int most = 8;
+  int in_turn = 2;
 };
 
 // The planner's Measure, on rank 0.

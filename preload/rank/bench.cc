@@ -6,14 +6,12 @@
 // the file says so. What is not the measured call goes through PMPI_, where ECO does not see it.
 #include <dlfcn.h>
 #include <mpi.h>
-#include <time.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -22,6 +20,7 @@
 
 #include "eco/base/errors.h"
 #include "eco/base/json_file.h"
+#include "eco/runtime/common_start.h"
 #include "eco/runtime/options.h"
 #include "eco/runtime/this_host.h"
 #include "eco/transport/mpi/mpi_native.h"
@@ -34,24 +33,10 @@ namespace {
 
 using transport::mpi::MpiNative;
 
-constexpr std::int64_t kNanoseconds = 1'000'000'000;
-// What telling all ranks an instant takes, and then its last packets need to leave a slow medium.
-constexpr std::int64_t kFirstLead_ns = 10'000'000;
-constexpr std::int64_t kMostLead_ns = kNanoseconds;
+using runtime::now_ns;
+using runtime::sleep_until;
+
 constexpr std::int64_t kLateness_ns = 20'000'000;  // far beyond what a barrier takes: leaving early shows
-
-std::int64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * kNanoseconds + now.tv_nsec;
-}
-
-void sleep_until(std::int64_t instant_ns) {
-  const timespec until{.tv_sec = static_cast<time_t>(instant_ns / kNanoseconds),
-                       .tv_nsec = static_cast<long>(instant_ns % kNanoseconds)};
-  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) != 0) {
-  }
-}
 
 // The algorithm that served this rank's last collective since this was asked last, as the preload says; "native"
 // without it.
@@ -84,7 +69,7 @@ struct Cell {
 class Stopwatch {
  public:
   Stopwatch(MpiNative& native, MPI_Comm comm, bool one_clock)
-      : native_(native), comm_(comm), one_clock_(one_clock) {
+      : native_(native), start_(native, one_clock), one_clock_(one_clock) {
     PMPI_Comm_rank(comm, &rank_);
   }
 
@@ -92,17 +77,13 @@ class Stopwatch {
   Sample time(Case& work, Cell& cell) {
     for (;;) {
       work.reset();
-      const std::int64_t instant = start();
-      const bool late = one_clock_ && now_ns() > instant;
-      if (one_clock_) sleep_until(instant);
-      const std::int64_t begin = one_clock_ ? instant : now_ns();
+      const runtime::Begin begin = start_.wait();
       work.call();
-      const double seconds = static_cast<double>(now_ns() - begin) * 1e-9;
+      const double seconds = static_cast<double>(now_ns() - begin.at_ns) * 1e-9;
       const bool right = work.is_right();
-      std::array<double, 3> worst = {seconds, late ? 1.0 : 0.0, right ? 0.0 : 1.0};
+      std::array<double, 3> worst = {seconds, begin.late ? 1.0 : 0.0, right ? 0.0 : 1.0};
       native_.allreduce_max(worst);
-      if (worst[1] == 0 || lead_ns_ >= kMostLead_ns) return {worst[0], worst[2] == 0};
-      lead_ns_ = std::min(2 * lead_ns_, kMostLead_ns);
+      if (worst[1] == 0 || !start_.widen()) return {worst[0], worst[2] == 0};
       ++cell.late;
       if (worst[2] != 0) return {worst[0], false};
     }
@@ -123,20 +104,10 @@ class Stopwatch {
   }
 
  private:
-  // Collective: the instant at which all ranks begin.
-  std::int64_t start() {
-    native_.barrier();
-    if (!one_clock_) return 0;
-    std::int64_t instant = now_ns() + lead_ns_;
-    native_.broadcast(std::as_writable_bytes(std::span(&instant, 1)), 0);
-    return instant;
-  }
-
   MpiNative& native_;
-  MPI_Comm comm_;
+  runtime::CommonStart start_;
   bool one_clock_;
   int rank_ = 0;
-  std::int64_t lead_ns_ = kFirstLead_ns;  // grows alike on all ranks
 };
 
 // Collective. The first call is not kept: it connects, allocates, and with ECO may arm.
@@ -159,13 +130,6 @@ Cell measure(MpiNative& native, Stopwatch& stopwatch, Cell cell, int rank, int n
     cell.algorithm = last_algorithm();
   }
   return cell;
-}
-
-std::string boot_id() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(file, id);
-  return id;
 }
 
 std::vector<Cell> cells_of(const Arguments& arguments) {
@@ -217,9 +181,7 @@ int bench(int argc, char** argv) {
   MPI_Comm comm = MPI_COMM_NULL;
   PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MpiNative native(comm);
-  const std::vector<std::string> boots = gather_texts(native, n_ranks, boot_id());
-  const bool one_clock =
-      std::all_of(boots.begin(), boots.end(), [&](const auto& id) { return id == boots.front(); });
+  const bool one_clock = runtime::reads_one_clock(native, rank, n_ranks);
   const std::vector<std::string> hosts = gather_texts(native, n_ranks, runtime::this_host({}).name);
   Stopwatch stopwatch(native, comm, one_clock);
 

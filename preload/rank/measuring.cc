@@ -104,15 +104,20 @@ int characterize(int argc, char** argv) {
 }
 
 int tune(int argc, char** argv) {
-  const Arguments arguments(argc, argv, {"--out", "--network", "--ops", "--sizes"}, {"--progress"});
-  const std::string out = arguments.text("--out");
+  const Arguments arguments(argc, argv, {"--out", "--network", "--ops", "--sizes"},
+                            {"--progress", "--network-only"});
+  const bool network_only = arguments.has("--network-only");
+  const std::string out = network_only ? std::string() : arguments.text("--out");
   runtime::Options options = options_of_environment();
   options.mode = runtime::Mode::on;  // it tunes ECO, whatever the job that starts it wants for itself
   options.measure = runtime::MeasurePolicy::automatic;
   options.budget_s = 0;
   options.plan_file.clear();
   if (arguments.has("--network")) options.network_file = arguments.text("--network");
-  runtime::ArmRequest request{.plan_anew = true, .sizes = arguments.sizes("--sizes"), .progress = {}};
+  runtime::ArmRequest request{.plan_anew = true,
+                              .network_only = network_only,
+                              .sizes = arguments.sizes("--sizes"),
+                              .progress = {}};
   if (arguments.has("--progress")) request.progress = Progress();
 
   Stage stage;
@@ -125,7 +130,7 @@ int tune(int argc, char** argv) {
     }
     return kFailed;  // on every rank alike
   }
-  if (stage.transport->rank() != 0) return 0;
+  if (stage.transport->rank() != 0 || network_only) return 0;
   if (!result.communicator) {
     // Not an error: the library is as good everywhere. The reason is the answer.
     std::fprintf(stderr, "eco-rank: no plan: %s\n", result.reason.c_str());

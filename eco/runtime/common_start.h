@@ -1,0 +1,52 @@
+// One instant for all ranks to begin at, so that what is timed after it does not depend on who left a barrier first.
+//
+//   const bool one_clock = reads_one_clock(native, rank, n_ranks);  // collective
+//   CommonStart start(native, one_clock, lead_ns);
+//   const Begin begin = start.wait();               // collective
+//   work(); seconds = now_ns() - begin.at_ns;       // the call's time is the latest rank's
+//   if (late on any rank) start.widen();            // on all ranks alike; the sample is worth nothing
+//
+// Ranks of one machine (one boot id and time namespace, so one CLOCK_MONOTONIC; the lab is one) sleep to an instant that
+// rank 0 names a little ahead. Between machines there is no such clock: a barrier must do.
+#pragma once
+
+#include <cstdint>
+
+#include "eco/transport/native.h"
+
+namespace eco::runtime {
+
+// Local: CLOCK_MONOTONIC.
+std::int64_t now_ns();
+void sleep_until(std::int64_t instant_ns);
+
+// Collective: do all ranks read the same CLOCK_MONOTONIC?
+bool reads_one_clock(transport::Native& native, int rank, int n_ranks);
+
+struct Begin {
+  std::int64_t at_ns = 0;
+  bool late = false;  // this rank heard of the instant only when it had passed
+};
+
+class CommonStart {
+ public:
+  // Local. `lead_ns`: what telling all ranks the instant takes, and then its last packets need to leave a slow medium;
+  // grows where it proves too short.
+  CommonStart(transport::Native& native, bool one_clock, std::int64_t lead_ns = kQuiet_ns)
+      : native_(native), one_clock_(one_clock), lead_ns_(lead_ns) {}
+
+  static constexpr std::int64_t kQuiet_ns = 10'000'000;  // the medium is empty on any network worth naming
+  static constexpr std::int64_t kQuick_ns = 3'000'000;   // where a job waits for it
+
+  // Collective.
+  Begin wait();
+  // The next instants are named further ahead; false if they already are as far as is sensible. The same on all ranks.
+  bool widen();
+
+ private:
+  transport::Native& native_;
+  bool one_clock_;
+  std::int64_t lead_ns_;
+};
+
+}  // namespace eco::runtime
