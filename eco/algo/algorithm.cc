@@ -18,11 +18,19 @@ bool names_each_subnet_once(std::vector<int> order, const net::GroupView& view) 
 
 }  // namespace
 
+std::optional<std::string> Algorithm::why_not(const Problem& problem, const View& view) const {
+  if (problem.n_ranks < 2) return "one rank has nobody to talk to";
+  if (coll::payload_bytes(problem) == 0) return "there is nothing to send";
+  if (coll::whole_bytes(problem, problem.bytes) != problem.bytes)
+    return "its " + std::to_string(problem.bytes) + " bytes are no equal blocks of whole elements";
+  return objection ? objection(problem, view) : std::nullopt;
+}
+
 std::optional<std::string> why_not(const Recipe& recipe, const coll::CommonProblem& problem,
                                    const net::GroupView& view) {
   const Algorithm* algorithm = find(recipe.algorithm);
   if (algorithm == nullptr) return "there is no algorithm '" + recipe.algorithm + "'";
-  if (algorithm->collective() != problem.collective) {
+  if (algorithm->collective != problem.collective) {
     return "'" + recipe.algorithm + "' is no " + std::string(coll::name(problem.collective));
   }
   if (!recipe.params.order.empty() && !names_each_subnet_once(recipe.params.order, view)) {

@@ -1,6 +1,9 @@
-// An algorithm is a pure builder of schedules. One file each, one line in registry.cc each.
+// An algorithm is a pure builder of schedules: one row of the table in registry.cc, its builder in a file of its own.
+//
+// Collective times pattern: "broadcast/subnets" is the broadcast of broadcast.cc over the tree of patterns/tree.h.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,25 +17,26 @@
 
 namespace eco::algo {
 
-class Algorithm {
- public:
-  virtual ~Algorithm() = default;
+struct Algorithm {
+  using Problem = coll::CommonProblem;
+  using View = net::GroupView;
 
-  virtual std::string_view name() const = 0;  // "broadcast/subnets": collective, slash, pattern
-  virtual coll::Collective collective() const = 0;
-  // Why it can't serve this problem on this group; nothing if it can.
-  virtual std::optional<std::string> why_not(const coll::CommonProblem& problem,
-                                             const net::GroupView& view) const = 0;
+  std::string name;  // "broadcast/subnets": collective, slash, pattern
+  coll::Collective collective;
   // Parameters worth predicting for this problem on this group, few tens at most.
-  virtual std::vector<Params> candidates(const coll::CommonProblem& problem,
-                                         const net::GroupView& view) const = 0;
+  std::function<std::vector<Params>(const Problem& problem, const View& view)> candidates;
   // The schedule of one rank. Pure, equal inputs give equal schedules on every machine.
-  virtual sched::Schedule build(const coll::CommonProblem& problem, const net::GroupView& view,
-                                const Params& params, int rank) const = 0;
+  std::function<sched::Schedule(const Problem& problem, const View& view, const Params& params, int rank)>
+      build;
+  // What else stands against it, beyond what why_not() knows of every algorithm; may be empty.
+  std::function<std::optional<std::string>(const Problem& problem, const View& view)> objection;
+
+  // Why it can't serve this problem on this group; nothing if it can.
+  std::optional<std::string> why_not(const Problem& problem, const View& view) const;
 };
 
 // All algorithms, in a fixed order.
-std::span<const Algorithm* const> registry();
+std::span<const Algorithm> registry();
 // By name; nullptr if there is none.
 const Algorithm* find(std::string_view name);
 

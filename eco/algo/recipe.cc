@@ -10,7 +10,7 @@
 namespace eco::algo {
 namespace {
 
-constexpr std::array<std::string_view, 3> kShapes = {"chain", "binomial", "flat"};
+constexpr std::array<std::string_view, 4> kShapes = {"chain", "binomial", "flat", "kary"};
 
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
   throw InvalidArgument("recipe '" + std::string(text) + "': " + why);
@@ -30,7 +30,7 @@ Shape shape(std::string_view text, std::string_view value) {
   for (std::size_t i = 0; i < kShapes.size(); ++i) {
     if (kShapes[i] == value) return static_cast<Shape>(i);
   }
-  refuse(text, "shape '" + std::string(value) + "' is none of chain, binomial, flat");
+  refuse(text, "shape '" + std::string(value) + "' is none of chain, binomial, flat, kary");
 }
 
 }  // namespace
@@ -42,6 +42,7 @@ std::string Recipe::text() const {
   out << algorithm << " segment=" << params.segment_bytes << " head=" << params.head
       << " window=" << params.window << " between=" << name(params.between)
       << " inside=" << name(params.inside);
+  if (params.inside == Shape::kary || params.between == Shape::kary) out << " degree=" << params.degree;
   if (!params.order.empty()) {
     out << " order=";
     for (std::size_t i = 0; i < params.order.size(); ++i) out << (i == 0 ? "" : ",") << params.order[i];
@@ -66,6 +67,9 @@ Recipe parse_recipe(std::string_view text) {
       p.head = number<int>(text, key, value);
     } else if (key == "window") {
       p.window = number<int>(text, key, value);
+    } else if (key == "degree") {
+      p.degree = number<int>(text, key, value);
+      if (p.degree < 2) refuse(text, "degree=" + std::string(value) + ": a tree of one child is a chain");
     } else if (key == "inside") {
       p.inside = shape(text, value);
     } else if (key == "between") {

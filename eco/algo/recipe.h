@@ -14,7 +14,7 @@
 
 namespace eco::algo {
 
-enum class Shape : std::uint8_t { chain, binomial, flat };
+enum class Shape : std::uint8_t { chain, binomial, flat, kary };
 std::string_view name(Shape shape);
 
 struct Params {
@@ -23,6 +23,7 @@ struct Params {
   int window = 0;               // synchronous sends under way per channel; 0: eager sends, no limit
   Shape inside = Shape::chain;  // tree inside a subnet, and of algorithms that have one tree
   Shape between = Shape::chain;  // tree over subnets
+  int degree = 2;                // children of a vertex where a shape is kary
   // Subnets of the view in tree order, the root's moved to the front; empty: the view's order.
   std::vector<int> order{};
   friend bool operator==(const Params&, const Params&) = default;

@@ -1,6 +1,7 @@
 // What tests of schedules share: networks of several shapes, and running one recipe on loopback threads.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -65,15 +66,55 @@ inline void add_doubles(void*, const void* in, void* inout, std::size_t bytes) {
   }
 }
 
-inline void nothing(void*, const void*, void*, std::size_t) {}
+// Element i of a rank's result: contributions of ranks `first` to `last` at place `place` of their inputs, summed.
+inline double expected(const coll::CommonProblem& problem, int rank, std::size_t i) {
+  using coll::Collective;
+  const std::size_t block = problem.block_bytes() / sizeof(double);
+  const std::size_t mine = static_cast<std::size_t>(rank) * block;
+  int first = 0;
+  int last = problem.n_ranks - 1;
+  std::size_t place = i;
+  switch (problem.collective) {
+    case Collective::broadcast:
+      first = last = problem.root;
+      break;
+    case Collective::scatter:
+      first = last = problem.root;
+      place = mine + i;
+      break;
+    case Collective::gather:
+    case Collective::allgather:
+      first = last = static_cast<int>(i / block);
+      place = i % block;
+      break;
+    case Collective::alltoall:
+      first = last = static_cast<int>(i / block);
+      place = mine + i % block;
+      break;
+    case Collective::reduce_scatter:
+      place = mine + i;
+      break;
+    case Collective::scan:
+      last = rank;
+      break;
+    case Collective::exscan:
+      last = rank - 1;
+      break;
+    default:
+      break;
+  }
+  double sum = 0;
+  for (int r = first; r <= last; ++r) sum += contribution(r, place);
+  return sum;
+}
 
-// Runs the recipe on threads, `calls` times in a row on the same executors; returns what went wrong, or "".
+// Runs the recipe on threads, `calls` times in a row on the same executors; returns what went wrong, or "". Sizes are
+// whole doubles, but for a barrier's token.
 inline std::string run_on_loopback(const coll::CommonProblem& problem, const net::GroupView& view,
                                    const Recipe& recipe, transport::LoopbackOptions options = {},
                                    bool in_place = false, int calls = 2) {
   using coll::Collective;
-  const std::size_t payload = coll::payload_bytes(problem);
-  const std::size_t n = payload / sizeof(double);
+  const bool is_barrier = problem.collective == Collective::barrier;
   std::vector<std::string> wrong(static_cast<std::size_t>(problem.n_ranks));
   transport::Hub hub(problem.n_ranks, options);
   transport::run_ranks(hub, [&](transport::LoopbackTransport& transport, transport::LoopbackNative&) {
@@ -81,19 +122,22 @@ inline std::string run_on_loopback(const coll::CommonProblem& problem, const net
     exec::Executor executor(transport);
     const sched::Schedule schedule = find(recipe.algorithm)->build(problem, view, recipe.params, rank);
     for (int call = 0; call < calls; ++call) {
-      std::vector<double> in(n);
-      std::vector<double> out(n, -1);
+      std::vector<double> in(coll::input_bytes(problem, rank) / sizeof(double));
+      std::vector<double> out(coll::output_bytes(problem, rank) / sizeof(double), -1);
       std::byte token{};
-      const bool reduces = problem.collective == Collective::allreduce;
-      for (std::size_t i = 0; i < n; ++i) in[i] = contribution(reduces ? rank : problem.root, i) + call;
-      if (in_place || (!reduces && rank == problem.root)) out = in;
+      std::byte all_tokens{};
+      if (problem.collective == Collective::broadcast && rank == problem.root) in.resize(out.size());
+      for (std::size_t i = 0; i < in.size(); ++i) in[i] = contribution(rank, i);
+      if (in_place || problem.collective == Collective::broadcast)
+        std::copy(in.begin(), in.end(), out.begin());
       exec::Buffers buffers{.input = std::as_bytes(std::span(in)),
                             .output = std::as_writable_bytes(std::span(out)),
                             .input_is_output = in_place,
                             .combine = {add_doubles, nullptr}};
-      if (problem.collective == Collective::barrier) {
-        buffers = {
-            .input = {}, .output = {&token, 1}, .input_is_output = true, .combine = {nothing, nullptr}};
+      if (is_barrier) {
+        buffers.input = {&token, 1};
+        buffers.output = {&all_tokens, 1};
+        buffers.input_is_output = false;
       }
       const int tag_base = call % 3 * schedule.n_channels;
       if (executor.run(schedule, buffers, tag_base) != transport::Status::ok) {
@@ -101,18 +145,12 @@ inline std::string run_on_loopback(const coll::CommonProblem& problem, const net
         hub.lose(rank);
         return;
       }
-      for (std::size_t i = 0; i < n; ++i) {
-        double expected = contribution(problem.root, i) + call;
-        if (reduces) {
-          expected = 0;
-          for (int r = 0; r < problem.n_ranks; ++r) expected += contribution(r, i) + call;
-        }
-        if (out[i] != expected) {
-          wrong[static_cast<std::size_t>(rank)] = "rank " + std::to_string(rank) + " element " +
-                                                  std::to_string(i) + " is " + std::to_string(out[i]) +
-                                                  ", not " + std::to_string(expected);
-          break;
-        }
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        if (out[i] == expected(problem, rank, i)) continue;
+        wrong[static_cast<std::size_t>(rank)] = "rank " + std::to_string(rank) + " element " +
+                                                std::to_string(i) + " is " + std::to_string(out[i]) +
+                                                ", not " + std::to_string(expected(problem, rank, i));
+        break;
       }
     }
   });

@@ -1,21 +1,94 @@
 #include "eco/coll/problem.h"
 
+#include <algorithm>
 #include <array>
 
 namespace eco::coll {
 namespace {
 
-constexpr std::array<std::string_view, kCollectives> kNames = {"broadcast", "barrier", "allreduce"};
+enum class Part : std::uint8_t { none, block, whole, whole_at_root, whole_but_rank_0 };
+
+struct Traits {
+  std::string_view name;
+  bool rooted;
+  bool reduces;
+  Part input;
+  Part output;
+};
+
+// In the order of Collective.
+constexpr std::array<Traits, kCollectives> kTraits = {{
+    {"broadcast", true, false, Part::none, Part::whole},
+    {"barrier", false, true, Part::whole, Part::whole},
+    {"reduce", true, true, Part::whole, Part::whole_at_root},
+    {"allreduce", false, true, Part::whole, Part::whole},
+    {"reduce_scatter", false, true, Part::whole, Part::block},
+    {"scatter", true, false, Part::whole_at_root, Part::block},
+    {"gather", true, false, Part::block, Part::whole_at_root},
+    {"allgather", false, false, Part::block, Part::whole},
+    {"alltoall", false, false, Part::whole, Part::whole},
+    {"scan", false, true, Part::whole, Part::whole},
+    {"exscan", false, true, Part::whole, Part::whole_but_rank_0},
+}};
+
+const Traits& traits(Collective collective) { return kTraits[static_cast<std::size_t>(collective)]; }
+
+std::size_t part_bytes(Part part, const CommonProblem& problem, int rank) {
+  switch (part) {
+    case Part::none:
+      return 0;
+    case Part::block:
+      return problem.block_bytes();
+    case Part::whole:
+      return payload_bytes(problem);
+    case Part::whole_at_root:
+      return rank == problem.root ? problem.bytes : 0;
+    case Part::whole_but_rank_0:
+      return rank == 0 ? 0 : problem.bytes;
+  }
+  return 0;
+}
 
 }  // namespace
 
-std::string_view name(Collective collective) { return kNames[static_cast<std::size_t>(collective)]; }
+std::string_view name(Collective collective) { return traits(collective).name; }
 
 std::optional<Collective> collective_from_name(std::string_view name) {
   for (int i = 0; i < kCollectives; ++i) {
-    if (kNames[static_cast<std::size_t>(i)] == name) return static_cast<Collective>(i);
+    if (kTraits[static_cast<std::size_t>(i)].name == name) return static_cast<Collective>(i);
   }
   return std::nullopt;
+}
+
+const std::vector<Collective>& all_collectives() {
+  static const std::vector<Collective> all = [] {
+    std::vector<Collective> list;
+    for (int i = 0; i < kCollectives; ++i) list.push_back(static_cast<Collective>(i));
+    return list;
+  }();
+  return all;
+}
+
+bool is_rooted(Collective collective) { return traits(collective).rooted; }
+bool is_reduction(Collective collective) { return traits(collective).reduces; }
+bool is_blocked(Collective collective) {
+  return traits(collective).input == Part::block || traits(collective).output == Part::block ||
+         collective == Collective::alltoall;
+}
+
+std::size_t whole_bytes(const CommonProblem& problem, std::size_t bytes) {
+  if (bytes == 0) return 0;
+  const std::size_t blocks = is_blocked(problem.collective) ? static_cast<std::size_t>(problem.n_ranks) : 1;
+  const std::size_t grain = blocks * problem.element_bytes;
+  return std::max(bytes / grain, std::size_t{1}) * grain;
+}
+
+std::size_t input_bytes(const CommonProblem& problem, int rank) {
+  return part_bytes(traits(problem.collective).input, problem, rank);
+}
+
+std::size_t output_bytes(const CommonProblem& problem, int rank) {
+  return part_bytes(traits(problem.collective).output, problem, rank);
 }
 
 }  // namespace eco::coll

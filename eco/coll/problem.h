@@ -3,6 +3,11 @@
 // Serve-or-pass and the choice of a recipe may depend on a CommonProblem and on nothing else: it holds only facts
 // that are equal on all ranks by the rules of MPI (DESIGN, rule 2). What one rank alone knows (addresses, datatypes)
 // is bound when the schedule starts.
+//
+// Of which buffers a rank has, and how long they are, one table in problem.cc speaks:
+//
+//   input_bytes(problem, rank)     what the rank contributes
+//   output_bytes(problem, rank)    what it has in the end (of a broadcast: the message, the root's from the start)
 #pragma once
 
 #include <cstddef>
@@ -10,34 +15,62 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace eco::coll {
 
 enum class Collective : std::uint8_t {
   broadcast,
   barrier,
+  reduce,
   allreduce,
+  reduce_scatter,  // equal blocks: MPI_Reduce_scatter_block, and MPI_Reduce_scatter where the counts are equal
+  scatter,
+  gather,
+  allgather,
+  alltoall,
+  scan,
+  exscan,
 };
-inline constexpr int kCollectives = 3;
+inline constexpr int kCollectives = 11;
 
 std::string_view name(Collective collective);
 std::optional<Collective> collective_from_name(std::string_view name);
+const std::vector<Collective>& all_collectives();
+
+// One rank gives or gets what the others do not: broadcast, reduce, scatter, gather.
+bool is_rooted(Collective collective);
+// Elements are combined: reduce, allreduce, reduce_scatter, scan, exscan (and a barrier's tokens).
+bool is_reduction(Collective collective);
+// The whole is one block for every rank: reduce_scatter, scatter, gather, allgather, alltoall.
+bool is_blocked(Collective collective);
 
 struct CommonProblem {
   Collective collective = Collective::broadcast;
   int n_ranks = 1;
-  int root = 0;                   // broadcast; else 0
-  std::size_t bytes = 0;          // broadcast: the message; allreduce: the vector; barrier: 0
+  int root = 0;  // rooted collectives; else 0
+  // The whole: a broadcast's message, a reduction's vector, the blocks of all ranks together (scatter, gather: the
+  // root's buffer; allgather: the result; alltoall, reduce_scatter: one rank's input); a barrier's is 0.
+  std::size_t bytes = 0;
   std::size_t element_bytes = 1;  // a reduction is never cut inside an element
   bool commutative = true;        // reductions
+
+  std::size_t block_bytes() const { return bytes / static_cast<std::size_t>(n_ranks); }
 };
+
+// The number of bytes nearest to `bytes`, from below, that this collective can have: whole elements, equal blocks; at
+// least one element (of each block) if `bytes` is not 0.
+std::size_t whole_bytes(const CommonProblem& problem, std::size_t bytes);
 
 // A barrier runs as an allreduce of one token byte: nobody has the combined token before everybody contributed.
 inline constexpr std::size_t kBarrierTokenBytes = 1;
 
-// Bytes of the buffers that a schedule of this problem works on: the problem's bytes, or a barrier's token.
+// Bytes of the whole as schedules see it: the problem's, or a barrier's token.
 constexpr std::size_t payload_bytes(const CommonProblem& problem) {
   return problem.collective == Collective::barrier ? kBarrierTokenBytes : problem.bytes;
 }
+
+std::size_t input_bytes(const CommonProblem& problem, int rank);
+std::size_t output_bytes(const CommonProblem& problem, int rank);
 
 }  // namespace eco::coll

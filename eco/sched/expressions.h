@@ -4,6 +4,7 @@
 // Equal trees have equal numbers, so "all ranks hold the same expression" is a comparison of integers.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -25,7 +26,7 @@ class Expressions {
       Node node;
       node.ranks.assign((static_cast<std::size_t>(n_ranks) + 63) / 64, 0);
       node.ranks[static_cast<std::size_t>(rank) / 64] |= std::uint64_t{1} << (rank % 64);
-      node.first = node.last = rank;
+      node.first = node.last = node.lowest = node.highest = rank;
       nodes_.push_back(std::move(node));
     }
   }
@@ -47,15 +48,17 @@ class Expressions {
     }
     node.in_order = node.in_order && other.in_order && node.last < other.first;
     node.last = other.last;
+    node.lowest = std::min(node.lowest, other.lowest);
+    node.highest = std::max(node.highest, other.highest);
+    node.count += other.count;
     nodes_.push_back(std::move(node));
     return static_cast<Tree>(nodes_.size() - 1);
   }
 
-  bool contains_all(Tree tree, int n_ranks) const {
-    for (int rank = 0; rank < n_ranks; ++rank) {
-      if ((nodes_[tree].ranks[static_cast<std::size_t>(rank) / 64] >> (rank % 64) & 1) == 0) return false;
-    }
-    return true;
+  // All ranks of `first` to `last`, and no other; none twice, since combine() refuses that.
+  bool combines_exactly(Tree tree, int first, int last) const {
+    const Node& node = nodes_[tree];
+    return node.lowest == first && node.highest == last && node.count == last - first + 1;
   }
   // Operands stand in ascending rank order.
   bool in_rank_order(Tree tree) const { return nodes_[tree].in_order; }
@@ -63,8 +66,11 @@ class Expressions {
  private:
   struct Node {
     std::vector<std::uint64_t> ranks;  // bit set
-    int first = 0;
+    int first = 0;                     // operand
     int last = 0;
+    int lowest = 0;
+    int highest = 0;
+    int count = 1;
     bool in_order = true;
   };
   std::vector<Node> nodes_;

@@ -53,6 +53,7 @@ std::string describe(const Op& op) {
 // The largest number of bytes that divides every boundary: one unit of the machine's memories.
 std::size_t unit_bytes(const CommonProblem& problem, const std::vector<Schedule>& schedules) {
   std::size_t unit = coll::payload_bytes(problem);
+  if (coll::is_blocked(problem.collective)) unit = std::gcd(unit, problem.block_bytes());
   for (const Schedule& schedule : schedules) {
     Cursor cursor(schedule);
     while (const Op* op = cursor.next()) {
@@ -75,19 +76,20 @@ class Machine {
         unit_(unit),
         expressions_(problem.n_ranks),
         random_(mode.shuffle) {
-    const std::size_t payload = coll::payload_bytes(problem) / unit;
     for (int rank = 0; rank < problem.n_ranks; ++rank) {
       const Schedule& schedule = schedules[static_cast<std::size_t>(rank)];
       ranks_.push_back({Window(schedule, options.window_capacity, options.input_is_output), {}, {}});
       Rank& state = ranks_.back();
-      const std::size_t scratch = (schedule.scratch_bytes + unit - 1) / unit;
-      const bool has_input = problem.collective != Collective::broadcast;
-      const std::array<std::size_t, 3> sizes = {has_input ? payload : 0, payload, scratch};
+      const std::array<std::size_t, 3> sizes = {coll::input_bytes(problem, rank) / unit,
+                                                coll::output_bytes(problem, rank) / unit,
+                                                (schedule.scratch_bytes + unit - 1) / unit};
       for (std::size_t b = 0; b < 3; ++b) {
         state.memory[b].cells.resize(sizes[b]);
         state.memory[b].reads.resize(sizes[b]);
         state.memory[b].writes.resize(sizes[b]);
       }
+      // A broadcast's message is the root's output from the start; and in place, output is where the input lies.
+      const bool has_input = problem.collective != Collective::broadcast;
       const Buffer start = has_input && !options.input_is_output ? Buffer::input : Buffer::output;
       if (has_input || rank == problem.root) {
         auto& cells = state.memory[static_cast<std::size_t>(start)].cells;
@@ -325,25 +327,67 @@ class Machine {
     check_postcondition();
   }
 
+  // What unit `u` of a rank's result has to be: moved from one rank's input, or combined from some ranks'.
+  struct Expected {
+    int first;         // rank
+    int last;          // rank; the same where nothing is combined
+    std::size_t unit;  // of their inputs
+  };
+
+  Expected expected(int rank, std::size_t u) const {
+    const std::size_t block = problem_.block_bytes() / unit_;
+    const std::size_t mine = static_cast<std::size_t>(rank) * block;
+    const int all = problem_.n_ranks - 1;
+    const auto of_one = [](std::size_t from, std::size_t unit) {
+      return Expected{static_cast<int>(from), static_cast<int>(from), unit};
+    };
+    switch (problem_.collective) {
+      case Collective::broadcast:
+        return of_one(static_cast<std::size_t>(problem_.root), u);
+      case Collective::scatter:
+        return of_one(static_cast<std::size_t>(problem_.root), mine + u);
+      case Collective::gather:
+      case Collective::allgather:
+        return of_one(u / block, u % block);
+      case Collective::alltoall:
+        return of_one(u / block, mine + u % block);
+      case Collective::reduce_scatter:
+        return {0, all, mine + u};
+      case Collective::scan:
+        return {0, rank, u};
+      case Collective::exscan:
+        return {0, rank - 1, u};
+      case Collective::barrier:
+      case Collective::reduce:
+      case Collective::allreduce:
+        return {0, all, u};
+    }
+    return {0, all, u};
+  }
+
   void check_postcondition() {
+    const bool alike =
+        problem_.collective == Collective::allreduce || problem_.collective == Collective::barrier;
     const auto& reference = ranks_[0].memory[static_cast<std::size_t>(Buffer::output)].cells;
     for (int rank = 0; rank < problem_.n_ranks; ++rank) {
       const auto& cells =
           ranks_[static_cast<std::size_t>(rank)].memory[static_cast<std::size_t>(Buffer::output)].cells;
       for (std::size_t u = 0; u < cells.size(); ++u) {
         const std::string where = "result byte " + std::to_string(u * unit_);
-        if (cells[u].tree == Expressions::kUnset) return fail(rank, where + " was never set");
-        if (cells[u].unit != u) return fail(rank, where + " holds another element");
-        if (problem_.collective == Collective::broadcast) {
-          if (cells[u].tree != expressions_.leaf(problem_.root))
-            return fail(rank, where + " is not the root's");
-          continue;
+        const Tree tree = cells[u].tree;
+        const Expected wanted = expected(rank, u);
+        if (tree == Expressions::kUnset) return fail(rank, where + " was never set");
+        if (cells[u].unit != wanted.unit) return fail(rank, where + " holds another element");
+        if (!expressions_.combines_exactly(tree, wanted.first, wanted.last)) {
+          return fail(
+              rank, where + (wanted.first == wanted.last
+                                 ? " is not rank " + std::to_string(wanted.first) + "'s"
+                                 : " lacks a contribution or has one too many: it has to combine ranks " +
+                                       std::to_string(wanted.first) + " to " + std::to_string(wanted.last)));
         }
-        if (!expressions_.contains_all(cells[u].tree, problem_.n_ranks))
-          return fail(rank, where + " lacks a contribution");
-        if (cells[u].tree != reference[u].tree)
+        if (alike && tree != reference[u].tree)
           return fail(rank, where + " is computed by another expression than on rank 0");
-        if (!problem_.commutative && !expressions_.in_rank_order(cells[u].tree)) {
+        if (!problem_.commutative && !expressions_.in_rank_order(tree)) {
           return fail(rank, where + " is not combined in rank order");
         }
       }
@@ -372,7 +416,8 @@ std::optional<Fault> verify(const CommonProblem& problem, const std::vector<Sche
                  " ranks"};
   }
   const std::size_t unit = unit_bytes(problem, schedules);
-  if (problem.collective == Collective::allreduce && unit % problem.element_bytes != 0) {
+  if (problem.collective != Collective::barrier && coll::is_reduction(problem.collective) &&
+      unit % problem.element_bytes != 0) {
     return Fault{"a region begins or ends inside an element of " + std::to_string(problem.element_bytes) +
                  " bytes"};
   }

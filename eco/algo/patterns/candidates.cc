@@ -10,16 +10,14 @@ namespace {
 
 // From here on many flows that meet on one uplink overrun its queue unless receivers confirm (measured on three-subnets
 // in the lab: 8 MiB lost 464 packets without, none with 4 messages of 16 KiB under way to a peer; from 1 MiB it pays).
-// An allreduce uses two channels between two leaders, one up and one down.
 constexpr std::size_t kWindowFrom = std::size_t{1} << 20;
-constexpr int kWindowPerPeer = 4;
 
 // Up to this many segments the depth of a tree counts more than what its root sends; beyond, the reverse.
 constexpr std::size_t kFewSegments = 4;
 
-std::vector<int> windows(const coll::CommonProblem& problem) {
+std::vector<int> windows(const coll::CommonProblem& problem, const Cutting& cutting) {
   if (coll::payload_bytes(problem) < kWindowFrom) return {0};
-  return {0, problem.collective == coll::Collective::broadcast ? kWindowPerPeer : kWindowPerPeer / 2};
+  return {0, cutting.messages_per_peer};
 }
 
 // While a chain of subnets fills, the last one idles for a segment per subnet before it: so many first segments may go
@@ -30,21 +28,30 @@ std::vector<int> heads(Shape between, int n_subnets, std::size_t n_segments) {
   return {0, n_subnets - 1};
 }
 
-std::vector<Shape> inner_shapes(std::size_t n_segments) {
-  if (n_segments <= kFewSegments) return {Shape::chain, Shape::binomial, Shape::flat};
-  return {Shape::chain, Shape::flat};
+std::vector<Shape> inner_shapes(const net::GroupView& view, std::size_t n_segments) {
+  std::size_t largest = 0;
+  for (const net::SubnetView& subnet : view.subnets) largest = std::max(largest, subnet.ranks.size());
+  if (largest <= 2) return {Shape::chain};
+  if (n_segments > kFewSegments) return {Shape::chain, Shape::flat};
+  if (largest <= 4) return {Shape::chain, Shape::binomial, Shape::flat};
+  return {Shape::chain, Shape::binomial, Shape::flat, Shape::kary};
+}
+
+std::size_t n_segments(const coll::CommonProblem& problem, const Cutting& cutting, const Params& params) {
+  return Segments(cutting.bytes, problem.element_bytes, params.segment_bytes).count();
 }
 
 }  // namespace
 
-std::vector<Params> tree_candidates(const coll::CommonProblem& problem, Shape shape) {
+std::vector<Params> shape_candidates(const coll::CommonProblem& problem, Pattern pattern,
+                                     const Cutting& cutting) {
   std::vector<Params> all;
-  for (const std::size_t segment : segment_candidates(problem)) {
-    for (const int window : windows(problem)) {
+  for (const std::size_t segment : segment_candidates(cutting.bytes)) {
+    for (const int window : windows(problem, cutting)) {
       Params params;
       params.segment_bytes = segment;
       params.window = window;
-      params.inside = params.between = shape;
+      params.inside = params.between = shape_of(pattern);
       all.push_back(std::move(params));
     }
   }
@@ -52,11 +59,9 @@ std::vector<Params> tree_candidates(const coll::CommonProblem& problem, Shape sh
 }
 
 std::vector<Params> subnet_candidates(const coll::CommonProblem& problem, const net::GroupView& view,
-                                      bool for_broadcast) {
-  const bool several_inside = std::any_of(view.subnets.begin(), view.subnets.end(),
-                                          [](const net::SubnetView& s) { return s.ranks.size() > 2; });
+                                      const Cutting& cutting) {
   std::vector<std::vector<int>> orders = {{}};
-  if (for_broadcast && view.n_subnets() > 2) {
+  if (cutting.orders && view.n_subnets() > 2) {
     orders = subnet_orders(view, view.subnet_of_rank[static_cast<std::size_t>(problem.root)]);
   }
   std::vector<Shape> between = {Shape::chain};
@@ -64,15 +69,12 @@ std::vector<Params> subnet_candidates(const coll::CommonProblem& problem, const 
   if (view.n_subnets() > 4) between.push_back(Shape::binomial);
 
   std::vector<Params> all;
-  for (const Params& base : tree_candidates(problem, Shape::chain)) {
-    const Segments segments(problem, base.segment_bytes);
-    const std::vector<Shape> inside =
-        several_inside ? inner_shapes(segments.count()) : std::vector{Shape::chain};
+  for (const Params& base : shape_candidates(problem, Pattern::chain, cutting)) {
+    const std::size_t n = n_segments(problem, cutting, base);
     for (const Shape b : between) {
       for (const auto& order : orders) {
-        for (const Shape i : inside) {
-          for (const int head :
-               for_broadcast ? heads(b, view.n_subnets(), segments.count()) : std::vector{0}) {
+        for (const Shape i : inner_shapes(view, n)) {
+          for (const int head : cutting.heads ? heads(b, view.n_subnets(), n) : std::vector{0}) {
             Params params = base;
             params.head = head;
             params.between = b;
@@ -82,6 +84,19 @@ std::vector<Params> subnet_candidates(const coll::CommonProblem& problem, const 
           }
         }
       }
+    }
+  }
+  return all;
+}
+
+std::vector<Params> leader_candidates(const coll::CommonProblem& problem, const net::GroupView& view,
+                                      const Cutting& cutting) {
+  std::vector<Params> all;
+  for (const Params& base : shape_candidates(problem, Pattern::chain, cutting)) {
+    for (const Shape inside : inner_shapes(view, n_segments(problem, cutting, base))) {
+      Params params = base;
+      params.inside = inside;
+      all.push_back(std::move(params));
     }
   }
   return all;

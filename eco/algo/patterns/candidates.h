@@ -1,20 +1,34 @@
 // Parameter lists that several algorithms offer to the planner.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
+#include "eco/algo/patterns/tree.h"
 #include "eco/algo/recipe.h"
 #include "eco/coll/problem.h"
 #include "eco/net/group_view.h"
 
 namespace eco::algo {
 
-// For one tree in rank order: segments, and send windows where the message is large.
-std::vector<Params> tree_candidates(const coll::CommonProblem& problem, Shape shape);
+// What a pattern's parameters depend on besides the group.
+struct Cutting {
+  std::size_t bytes = 0;      // of what is cut into segments
+  int messages_per_peer = 4;  // in a send window, where the whole is large
+  bool orders = false;        // the order of the subnets matters: one root feeds them all
+  bool heads = false;         // the algorithm knows Params::head
+};
 
-// For ECO's trees: the same times shapes inside and between subnets; for a broadcast also times the orders of the
-// subnets below the root's, and heads.
+// For one tree in rank order: segments, and send windows where the message is large.
+std::vector<Params> shape_candidates(const coll::CommonProblem& problem, Pattern pattern,
+                                     const Cutting& cutting);
+
+// For ECO's trees: the same times shapes inside and between subnets, orders of the subnets, and heads.
 std::vector<Params> subnet_candidates(const coll::CommonProblem& problem, const net::GroupView& view,
-                                      bool for_broadcast);
+                                      const Cutting& cutting);
+
+// For leaders: the same times shapes inside.
+std::vector<Params> leader_candidates(const coll::CommonProblem& problem, const net::GroupView& view,
+                                      const Cutting& cutting);
 
 }  // namespace eco::algo

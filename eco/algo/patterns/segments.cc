@@ -12,22 +12,29 @@ constexpr std::array<std::size_t, 5> kSegments = {1392, 2832, 5728, 8624, 15872}
 
 }  // namespace
 
-Segments::Segments(const coll::CommonProblem& problem, std::size_t segment_bytes, std::size_t at_least)
-    : total_(coll::payload_bytes(problem)) {
-  const std::size_t element = problem.element_bytes;
+Segments::Segments(std::size_t total_bytes, std::size_t element, std::size_t segment_bytes,
+                   std::size_t at_least)
+    : total_(total_bytes) {
   const std::size_t elements = (total_ + element - 1) / element;
   const std::size_t wanted = segment_bytes == 0 ? total_ : segment_bytes;
   const std::size_t longest = std::min(wanted, (elements + at_least - 1) / at_least * element);
   segment_ = std::min(std::max(longest / element * element, element), total_);
 }
 
-sched::Region Segments::region(sched::Buffer buffer, std::size_t j) const {
+sched::Region Segments::region(sched::Buffer buffer, std::size_t j, std::size_t base) const {
   const std::size_t offset = j * segment_;
-  return {buffer, offset, std::min(segment_, total_ - offset)};
+  return {buffer, base + offset, std::min(segment_, total_ - offset)};
 }
 
-std::vector<std::size_t> segment_candidates(const coll::CommonProblem& problem) {
-  const std::size_t bytes = coll::payload_bytes(problem);
+std::size_t Segments::begun_before(std::size_t place) const {
+  return (std::min(place, total_) + segment_ - 1) / segment_;
+}
+
+std::size_t Segments::ended_by(std::size_t place) const {
+  return place >= total_ ? count() : place / segment_;
+}
+
+std::vector<std::size_t> segment_candidates(std::size_t bytes) {
   std::vector<std::size_t> candidates;
   for (const std::size_t segment : kSegments) {
     // Fewer than two segments make no pipeline; more than 4,096 cost more in messages than they gain in overlap.

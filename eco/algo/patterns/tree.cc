@@ -1,6 +1,7 @@
 #include "eco/algo/patterns/tree.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <numeric>
 
@@ -15,9 +16,19 @@ void link(Tree& tree, int parent, int child) {
 }
 
 // Hangs members[1..] below members[0].
-void append_shape(Tree& tree, Shape shape, std::span<const int> members) {
+void append_shape(Tree& tree, Shape shape, std::span<const int> members, int degree) {
   const std::size_t n = members.size();
   switch (shape) {
+    case Shape::kary: {
+      std::size_t begin = 1;
+      for (auto left = static_cast<std::size_t>(degree); left > 0 && begin < n; --left) {
+        const std::size_t length = (n - begin + left - 1) / left;
+        link(tree, members[0], members[begin]);
+        append_shape(tree, shape, members.subspan(begin, length), degree);
+        begin += length;
+      }
+      return;
+    }
     case Shape::chain:
       for (std::size_t i = 1; i < n; ++i) link(tree, members[i - 1], members[i]);
       return;
@@ -70,10 +81,57 @@ std::vector<int> tree_order(const net::GroupView& view, int root_subnet, const s
 
 }  // namespace
 
-Tree shape_tree(Shape shape, std::span<const int> members, int n_ranks) {
+std::string_view name(Pattern pattern) {
+  constexpr std::array<std::string_view, 5> kNames = {"subnets", "flat", "chain", "kary", "binomial"};
+  return kNames[static_cast<std::size_t>(pattern)];
+}
+
+Shape shape_of(Pattern pattern) {
+  constexpr std::array kShapes = {Shape::chain, Shape::flat, Shape::chain, Shape::kary, Shape::binomial};
+  return kShapes[static_cast<std::size_t>(pattern)];
+}
+
+Tree shape_tree(Shape shape, std::span<const int> members, int n_ranks, int degree) {
   Tree tree = bare_tree(members[0], n_ranks);
-  append_shape(tree, shape, members);
+  append_shape(tree, shape, members, degree);
   return tree;
+}
+
+Place place_in(const Tree& tree, int rank) {
+  const auto at = static_cast<std::size_t>(rank);
+  return {tree.parent[at], tree.children[at], static_cast<std::size_t>(tree.n_far[at])};
+}
+
+Tree pattern_tree(Pattern pattern, const net::GroupView& view, int root, const Params& params, int turn) {
+  if (pattern == Pattern::subnets) return subnet_tree(view, root, params, turn);
+  return shape_tree(shape_of(pattern), rank_ring(view.n_ranks(), root), view.n_ranks(), params.degree);
+}
+
+bool keeps_rank_order(const Tree& tree) {
+  // From the last rank to the first, so that every child's size is known before its parent's.
+  const int n_ranks = static_cast<int>(tree.parent.size());
+  std::vector<int> size(tree.parent.size(), 1);
+  for (int rank = n_ranks - 1; rank >= 0; --rank) {
+    std::vector<int> children = tree.children[static_cast<std::size_t>(rank)];
+    std::sort(children.begin(), children.end());
+    int next = rank + 1;
+    for (const int child : children) {
+      if (child != next) return false;
+      next += size[static_cast<std::size_t>(child)];
+    }
+    size[static_cast<std::size_t>(rank)] = next - rank;
+  }
+  return true;
+}
+
+bool subnets_are_runs(const net::GroupView& view) {
+  int next = 0;
+  for (const net::SubnetView& subnet : view.subnets) {
+    for (const int rank : subnet.ranks) {
+      if (rank != next++) return false;
+    }
+  }
+  return true;
 }
 
 std::vector<int> rank_ring(int n_ranks, int first) {
@@ -90,15 +148,15 @@ Tree subnet_tree(const net::GroupView& view, int root, const Params& params, int
     const auto& ranks = view.subnets[static_cast<std::size_t>(s)].ranks;
     leaders.push_back(s == root_subnet ? root : ranks[static_cast<std::size_t>(turn) % ranks.size()]);
   }
-  append_shape(tree, params.between, leaders);
+  append_shape(tree, params.between, leaders, params.degree);
   for (const int leader : leaders) {
     const auto at = static_cast<std::size_t>(leader);
     tree.n_far[at] = static_cast<int>(tree.children[at].size());
   }
   for (const int leader : leaders) {
     const int s = view.subnet_of_rank[static_cast<std::size_t>(leader)];
-    append_shape(tree, params.inside,
-                 beginning_with(view.subnets[static_cast<std::size_t>(s)].ranks, leader));
+    append_shape(tree, params.inside, beginning_with(view.subnets[static_cast<std::size_t>(s)].ranks, leader),
+                 params.degree);
   }
   return tree;
 }

@@ -4,13 +4,20 @@
 //   Tree t = subnet_tree(view, root, params);                   // ECO's: subnets first, then inside each
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "eco/algo/recipe.h"
 #include "eco/net/group_view.h"
 
 namespace eco::algo {
+
+// Of an algorithm's name: which tree it uses.
+enum class Pattern : std::uint8_t { subnets, flat, chain, kary, binomial };
+std::string_view name(Pattern pattern);
+Shape shape_of(Pattern pattern);  // of subnets: a chain
 
 struct Tree {
   int root = 0;
@@ -23,7 +30,25 @@ struct Tree {
 //   chain      0 -> 1 -> 2 -> ...
 //   binomial   0 -> 4, 2, 1; 4 -> 6, 5; 2 -> 3; ...   (farthest first)
 //   flat       0 -> 1, 2, 3, ...
-Tree shape_tree(Shape shape, std::span<const int> members, int n_ranks);
+//   kary       0 -> 1, 4; 1 -> 2, 3; 4 -> 5, 6   (every subtree a run of members, split evenly over `degree` children)
+Tree shape_tree(Shape shape, std::span<const int> members, int n_ranks, int degree = 2);
+
+// One rank's place in a tree.
+struct Place {
+  int parent = -1;
+  std::vector<int> children;
+  std::size_t n_far = 0;  // leading children that are in other subnets
+};
+Place place_in(const Tree& tree, int rank);
+
+// The pattern's tree over all ranks: ECO's of subnets, or a shape in rank order beginning at the root.
+Tree pattern_tree(Pattern pattern, const net::GroupView& view, int root, const Params& params, int turn = 0);
+
+// True if every subtree is a run of consecutive ranks that begins with its root: then combining a vertex with its
+// children from left to right keeps rank order.
+bool keeps_rank_order(const Tree& tree);
+// True if every subnet is a run of consecutive ranks, one after the other.
+bool subnets_are_runs(const net::GroupView& view);
 
 // Ranks first, first + 1, ... around the group, modulo its size.
 std::vector<int> rank_ring(int n_ranks, int first);

@@ -1,0 +1,67 @@
+// The builders of schedules, one file each. What varies between patterns is the tree they are given; registry.cc joins
+// builders and trees to algorithms. All are pure: one rank's schedule from facts that all ranks share.
+#pragma once
+
+#include <functional>
+
+#include "eco/algo/patterns/tree.h"
+#include "eco/algo/recipe.h"
+#include "eco/coll/problem.h"
+#include "eco/net/group_view.h"
+#include "eco/sched/schedule.h"
+
+namespace eco::algo {
+
+using coll::CommonProblem;
+using net::GroupView;
+using sched::Schedule;
+
+// Of collectives in which every rank owns something: the tree of one owner.
+using TreeOf = std::function<Tree(int owner)>;
+
+// broadcast.cc: down a tree; the first params.head segments down `head_tree` (same root).
+Schedule build_broadcast(const CommonProblem& problem, const Tree& tree, const Tree& head_tree,
+                         const Params& params, int rank);
+// reduce.cc: up a tree. Where the operation does not commute the tree is rooted at rank 0 and keeps rank order, and rank
+// 0 hands the result to the root.
+Schedule build_reduce(const CommonProblem& problem, const Tree& tree, const Params& params, int rank);
+// allreduce.cc: up and down. An owner of segments is the root of both its trees; segment j is owner j mod K's.
+struct Owner {
+  Tree up;
+  Tree down;
+};
+Schedule build_allreduce(const CommonProblem& problem, const std::vector<Owner>& owners, const Params& params,
+                         int rank);
+// scatter.cc, gather.cc: blocks travel with those of their subtree.
+Schedule build_scatter(const CommonProblem& problem, const Tree& tree, const Params& params, int rank);
+Schedule build_gather(const CommonProblem& problem, const Tree& tree, const Params& params, int rank);
+// allgather.cc, reduce_scatter.cc: every rank's block down, or up, a tree of its own.
+Schedule build_allgather(const CommonProblem& problem, const TreeOf& tree_of, const Params& params, int rank);
+Schedule build_reduce_scatter(const CommonProblem& problem, const TreeOf& tree_of, const Params& params,
+                              int rank);
+// alltoall.cc: every pair directly, other subnets first where `far_first`.
+Schedule build_alltoall(const CommonProblem& problem, const GroupView& view, bool far_first,
+                        const Params& params, int rank);
+// scan.cc: prefixes from rank to rank.
+Schedule build_scan_chain(const CommonProblem& problem, const Params& params, int rank);
+
+// leaders_*.cc: up to one leader in each subnet, leaders exchange, down again: every subnet hears from every other once.
+Schedule build_allreduce_leaders(const CommonProblem& problem, const GroupView& view, const Params& params,
+                                 int rank);
+Schedule build_allgather_leaders(const CommonProblem& problem, const GroupView& view, const Params& params,
+                                 int rank);
+Schedule build_alltoall_leaders(const CommonProblem& problem, const GroupView& view, const Params& params,
+                                int rank);
+Schedule build_reduce_scatter_leaders(const CommonProblem& problem, const GroupView& view,
+                                      const Params& params, int rank);
+// Scan and exscan: vectors are gathered everywhere, and every rank combines those before it.
+Schedule build_scan_leaders(const CommonProblem& problem, const GroupView& view, const Params& params,
+                            int rank);
+
+// doubling_*.cc: log2 P rounds, in rank order.
+Schedule build_allreduce_doubling(const CommonProblem& problem, const Params& params, int rank);
+Schedule build_allgather_doubling(const CommonProblem& problem, const Params& params, int rank);
+Schedule build_alltoall_doubling(const CommonProblem& problem, const Params& params, int rank);
+Schedule build_scan_doubling(const CommonProblem& problem, const Params& params, int rank);
+
+}  // namespace eco::algo
