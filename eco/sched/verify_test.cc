@@ -64,6 +64,85 @@ TEST(Verify, AcceptsWhatIsRight) {
   EXPECT_FALSE(verify(ordered, exchange()));
 }
 
+CommonProblem of(Collective collective) {
+  return {.collective = collective, .n_ranks = 2, .bytes = 16, .element_bytes = 8};
+}
+
+Body nothing() {
+  return [](std::size_t, Emitter&) {};
+}
+
+// Blocks of 8 bytes, two ranks: right, and with one block in the wrong place.
+TEST(Verify, KnowsWhereBlocksBelong) {
+  const auto scattered = [](std::size_t given, std::size_t kept) {
+    return two_ranks(
+        [=](std::size_t, Emitter& e) {
+          e.send(1, in(given, 8));
+          e.copy(in(kept, 8), out(0, 8));
+        },
+        [](std::size_t, Emitter& e) { e.recv(0, out(0, 8)); });
+  };
+  EXPECT_FALSE(verify(of(Collective::scatter), scattered(8, 0)));
+  expect_fault(of(Collective::scatter), scattered(0, 8), "holds another element");
+
+  const auto gathered = [](std::size_t theirs) {
+    return two_ranks(
+        [=](std::size_t, Emitter& e) {
+          e.copy(in(0, 8), out(8 - theirs, 8));
+          e.recv(1, out(theirs, 8));
+        },
+        [](std::size_t, Emitter& e) { e.send(0, in(0, 8)); });
+  };
+  EXPECT_FALSE(verify(of(Collective::gather), gathered(8)));
+  expect_fault(of(Collective::gather), gathered(0), "it has to combine ranks");
+  expect_fault(of(Collective::allgather), gathered(8), "was never set");
+
+  const auto exchanged = [](std::size_t given) {
+    const auto body = [given](std::size_t mine) {
+      return [=](std::size_t, Emitter& e) {
+        const int other = mine == 0 ? 1 : 0;
+        e.recv(other, out(8 - mine, 8));
+        e.send(other, in(given == 0 ? mine : 8 - mine, 8));
+        e.copy(in(mine, 8), out(mine, 8));
+      };
+    };
+    return two_ranks(body(0), body(8));
+  };
+  EXPECT_FALSE(verify(of(Collective::alltoall), exchanged(1)));
+  expect_fault(of(Collective::alltoall), exchanged(0), "holds another element");
+}
+
+TEST(Verify, KnowsWhoseContributionsAResultHas) {
+  const auto prefixes = [](bool with_own, bool at_both) {
+    return two_ranks(
+        [=](std::size_t, Emitter& e) {
+          if (at_both) e.recv(1, scratch(0, 16));
+          e.send(1, in(0, 16));
+          e.copy(in(0, 16), out(0, 16));
+          if (at_both) e.reduce(scratch(0, 16), out(0, 16));
+        },
+        [=](std::size_t, Emitter& e) {
+          if (at_both) e.send(0, in(0, 16));
+          e.recv(0, out(0, 16));
+          if (with_own) e.reduce(in(0, 16), out(0, 16));
+        },
+        16);
+  };
+  EXPECT_FALSE(verify(of(Collective::scan), prefixes(true, false)));
+  expect_fault(of(Collective::scan), prefixes(false, false), "has to combine ranks 0 to 1");
+  expect_fault(of(Collective::scan), prefixes(true, true), "has to combine ranks 0 to 0");
+  const auto shifted = [](bool with_own) {
+    return two_ranks([](std::size_t, Emitter& e) { e.send(1, in(0, 16)); },
+                     [=](std::size_t, Emitter& e) {
+                       e.recv(0, out(0, 16));
+                       if (with_own) e.reduce(in(0, 16), out(0, 16));
+                     });
+  };
+  EXPECT_FALSE(verify(of(Collective::exscan), shifted(false)));
+  expect_fault(of(Collective::exscan), shifted(true), "has to combine ranks 0 to 0");
+  expect_fault(of(Collective::reduce), two_ranks(nothing(), nothing()), "was never set");
+}
+
 TEST(Verify, CatchesALostMessage) {
   expect_fault(
       kBroadcast,
