@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "eco/base/errors.h"
 #include "eco/measure/characterize.h"
 #include "eco/net/network.h"
 
@@ -358,14 +359,13 @@ class VirtualNetwork::Native final : public transport::Native {
  public:
   Native(VirtualNetwork& world, int rank) : world_(world), rank_(rank) {}
 
+  void run(const coll::CommonProblem&, std::span<const std::byte>, std::span<std::byte>) override {
+    throw TransportError("measuring a network times none of the library's collectives");
+  }
   void barrier() override { meet({}); }
   void broadcast(std::span<std::byte> bytes, int root) override {
     const auto& from_root = meet(bytes)[static_cast<std::size_t>(root)];
     std::copy(from_root.begin(), from_root.end(), bytes.begin());
-  }
-  void allreduce_sum(std::span<const double> values, std::span<double> sums) override {
-    std::fill(sums.begin(), sums.end(), 0.0);
-    fold<double>(values, [&](std::size_t i, double value) { sums[i] += value; });
   }
   void allreduce_min(std::span<std::int64_t> values) override {
     fold<std::int64_t>(values,

@@ -39,7 +39,10 @@ std::string size_text(std::size_t bytes) {
 std::string headline(const coll::CommonProblem& problem, const net::GroupView& view) {
   std::string text{coll::name(problem.collective)};
   if (problem.collective != coll::Collective::barrier) text += " of " + size_text(problem.bytes);
-  if (problem.collective == coll::Collective::broadcast) text += " from rank " + std::to_string(problem.root);
+  if (coll::is_rooted(problem.collective)) {
+    const bool from_root = coll::output_bytes(problem, problem.root == 0 ? 1 : 0) > 0;
+    text += (from_root ? " from rank " : " to rank ") + std::to_string(problem.root);
+  }
   return text + " over " + std::to_string(view.n_ranks()) + " ranks, " + view.describe();
 }
 
@@ -118,8 +121,10 @@ std::string explain(const coll::CommonProblem& problem, const net::GroupView& vi
     ++n_lines;
   }
   if (n_more > 0) text += "and " + std::to_string(n_more) + " slower ones\n";
-  text += padded(milliseconds(guess_native_s(problem, view)), 10) +
-          "  a guess at the native collective: whole messages down a binomial tree in rank order\n";
+  if (const auto guess = guess_native(problem, view)) {
+    text += padded(milliseconds(guess_native_s(problem, view)), 10) +
+            "  a guess at the native collective: whole messages in rank order, " + guess->algorithm + "\n";
+  }
   for (const Candidate& candidate : ranked) {
     if (!candidate.why_not.empty())
       text += "not possible: " + candidate.recipe.text() + ": " + candidate.why_not + "\n";

@@ -14,24 +14,39 @@ namespace {
 using coll::CommonProblem;
 using sched::Schedule;
 
-// Operations of all ranks, from one iteration of each loop.
-std::size_t count_operations(const std::vector<Schedule>& schedules) {
-  std::size_t n = 0;
+// What all ranks do together: counted over short loops, over long ones taken from their first iteration.
+struct Counts {
+  std::size_t operations = 0;
+  std::size_t crossings = 0;  // messages from one subnet to another
+};
+
+constexpr std::size_t kShortLoop = 16;
+
+Counts count(const std::vector<Schedule>& schedules, const net::GroupView& view) {
+  Counts counts;
   std::vector<sched::Op> ops;
   for (const Schedule& schedule : schedules) {
+    const auto subnet_of = [&](int rank) { return view.subnet_of_rank[static_cast<std::size_t>(rank)]; };
     for (const sched::Loop& loop : schedule.loops()) {
-      if (loop.count == 0) continue;
-      ops.clear();
-      sched::Emitter emitter(ops);
-      loop.body(0, emitter);
-      n += loop.count * ops.size();
+      const std::size_t walked = loop.count <= kShortLoop ? loop.count : 1;
+      for (std::size_t i = 0; i < walked; ++i) {
+        ops.clear();
+        sched::Emitter emitter(ops);
+        loop.body(i, emitter);
+        const auto crosses = [&](const sched::Op& op) {
+          return op.kind == sched::OpKind::send && subnet_of(op.peer) != subnet_of(schedule.rank());
+        };
+        const std::size_t times = loop.count / walked;
+        counts.operations += times * ops.size();
+        counts.crossings += times * static_cast<std::size_t>(std::count_if(ops.begin(), ops.end(), crosses));
+      }
     }
   }
-  return n;
+  return counts;
 }
 
 CommonProblem with_bytes(CommonProblem problem, std::size_t bytes) {
-  problem.bytes = bytes;
+  problem.bytes = coll::whole_bytes(problem, bytes);
   return problem;
 }
 
@@ -77,18 +92,19 @@ constexpr std::size_t kMostSegmentsProved = 600;
 CommonProblem to_prove(const algo::Recipe& recipe, const CommonProblem& problem) {
   const std::size_t segment = recipe.params.segment_bytes;
   const std::size_t even = std::max<std::size_t>(problem.element_bytes, 1) * 2;
-  if (segment == 0 || segment % even != 0 || problem.bytes <= segment) return problem;
-  const std::size_t whole = std::min(problem.bytes / segment, kMostSegmentsProved);
-  const bool has_rest = problem.bytes % segment != 0;
-  return with_bytes(problem, whole * segment + (has_rest ? segment / 2 : 0));
+  const std::size_t n_blocks =
+      coll::is_blocked(problem.collective) ? static_cast<std::size_t>(problem.n_ranks) : 1;
+  const std::size_t block = problem.bytes / n_blocks;  // what segments cut
+  if (segment == 0 || segment % even != 0 || block <= segment) return problem;
+  const std::size_t most = std::max<std::size_t>(kMostSegmentsProved / n_blocks, 2);
+  const std::size_t whole = std::min(block / segment, most);
+  const bool has_rest = block % segment != 0;
+  return with_bytes(problem, n_blocks * (whole * segment + (has_rest ? segment / 2 : 0)));
 }
 
-}  // namespace
-
-Forecast forecast(const algo::Recipe& recipe, const CommonProblem& problem, const net::GroupView& view,
-                  const ForecastOptions& options) {
-  const std::vector<Schedule> schedules = algo::build_all(recipe, problem, view);
-  const std::size_t n_operations = count_operations(schedules);
+Forecast forecast_of(const algo::Recipe& recipe, const CommonProblem& problem, const net::GroupView& view,
+                     const ForecastOptions& options, const std::vector<Schedule>& schedules,
+                     std::size_t n_operations) {
   const std::size_t segment = recipe.params.segment_bytes;
   if (n_operations <= options.most_operations || segment == 0)
     return run(schedules, view, options.stop_after_s);
@@ -108,6 +124,17 @@ Forecast forecast(const algo::Recipe& recipe, const CommonProblem& problem, cons
   if (second.given_up) return second;
   return continued(at(shorter), static_cast<double>(shorter), second, static_cast<double>(longer),
                    static_cast<double>(problem.bytes));
+}
+
+}  // namespace
+
+Forecast forecast(const algo::Recipe& recipe, const CommonProblem& problem, const net::GroupView& view,
+                  const ForecastOptions& options) {
+  const std::vector<Schedule> schedules = algo::build_all(recipe, problem, view);
+  const Counts counts = count(schedules, view);
+  Forecast result = forecast_of(recipe, problem, view, options, schedules, counts.operations);
+  result.n_crossings = static_cast<double>(counts.crossings);
+  return result;
 }
 
 std::optional<std::string> prove(const algo::Recipe& recipe, const CommonProblem& problem,

@@ -59,17 +59,20 @@ const json& array_of(const json& object, const char* key, const std::string& whe
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;
 constexpr std::uint64_t kMostRanks = std::uint64_t{1} << 30;
 
+algo::Recipe recipe_from(const json& object, const char* key, const std::string& where) {
+  try {
+    return algo::parse_recipe(text_of(object, key, where));
+  } catch (const InvalidArgument& error) {
+    refuse(where, error.what());
+  }
+}
+
 Row row_from(const json& object, const std::string& where) {
   Row row;
   row.up_to_bytes = whole(field(object, "up_to_bytes", where), where + ".up_to_bytes", kMostBytes);
-  const json& recipe = field(object, "recipe", where);
-  if (!recipe.is_null()) {
-    try {
-      row.recipe = algo::parse_recipe(text_of(object, "recipe", where));
-    } catch (const InvalidArgument& error) {
-      refuse(where, error.what());
-    }
-  }
+  if (!field(object, "recipe", where).is_null()) row.recipe = recipe_from(object, "recipe", where);
+  const auto in_order = object.find("in_order");
+  if (in_order != object.end()) row.in_order = recipe_from(object, "in_order", where);
   row.predicted_s = seconds_of(object, "predicted_s", where);
   row.measured_s = seconds_of(object, "measured_s", where);
   row.native_s = seconds_of(object, "native_s", where);
@@ -86,7 +89,7 @@ Row row_from(const json& object, const std::string& where) {
 void check_recipe(const algo::Recipe& recipe, coll::Collective collective, const std::string& where) {
   const algo::Algorithm* algorithm = algo::find(recipe.algorithm);
   if (algorithm == nullptr) refuse(where, "this build has no algorithm '" + recipe.algorithm + "'");
-  if (algorithm->collective() != collective) {
+  if (algorithm->collective != collective) {
     refuse(where, "'" + recipe.algorithm + "' is no " + std::string(coll::name(collective)));
   }
 }
@@ -102,7 +105,12 @@ Entry entry_from(const json& object, const std::string& where) {
   for (const json& row : array_of(object, "rows", where)) {
     const std::string here = where + ".rows[" + std::to_string(entry.rows.size()) + "]";
     entry.rows.push_back(row_from(row, here));
-    if (entry.rows.back().recipe) check_recipe(*entry.rows.back().recipe, entry.collective, here);
+    for (const auto* recipe : {&entry.rows.back().recipe, &entry.rows.back().in_order}) {
+      if (*recipe) check_recipe(**recipe, entry.collective, here);
+    }
+    if (entry.rows.back().in_order && !(entry.rows.back().recipe && coll::is_reduction(entry.collective))) {
+      refuse(here, "'in_order' stands beside the recipe of a reduction only");
+    }
     const std::size_t n = entry.rows.size();
     if (n > 1 && entry.rows[n - 1].up_to_bytes <= entry.rows[n - 2].up_to_bytes) {
       refuse(here, "up_to_bytes does not rise");
@@ -115,6 +123,7 @@ ordered_json to_json_object(const Row& row) {
   ordered_json object;
   object["up_to_bytes"] = row.up_to_bytes;
   object["recipe"] = row.recipe ? ordered_json(row.recipe->text()) : ordered_json(nullptr);
+  if (row.in_order) object["in_order"] = row.in_order->text();
   object["predicted_s"] = row.predicted_s;
   object["measured_s"] = row.measured_s;
   object["native_s"] = row.native_s;
@@ -140,9 +149,12 @@ const Row* PlanTable::find_row(coll::Collective collective, int root_subnet, std
   return row == entry->rows.end() ? nullptr : &*row;
 }
 
-const algo::Recipe* PlanTable::lookup(coll::Collective collective, int root_subnet, std::size_t bytes) const {
+const algo::Recipe* PlanTable::lookup(coll::Collective collective, int root_subnet, std::size_t bytes,
+                                      bool commutative) const {
   const Row* row = find_row(collective, root_subnet, bytes);
-  return row != nullptr && row->recipe ? &*row->recipe : nullptr;
+  if (row == nullptr) return nullptr;
+  const auto& recipe = commutative ? row->recipe : row->in_order;
+  return recipe ? &*recipe : nullptr;
 }
 
 bool PlanTable::is_all_native() const {
@@ -152,6 +164,16 @@ bool PlanTable::is_all_native() const {
     }
   }
   return true;
+}
+
+bool PlanTable::knows(coll::Collective collective) const {
+  return std::any_of(entries.begin(), entries.end(),
+                     [&](const Entry& entry) { return entry.collective == collective; });
+}
+
+void PlanTable::take(const PlanTable& other) {
+  std::erase_if(entries, [&](const Entry& entry) { return other.knows(entry.collective); });
+  entries.insert(entries.end(), other.entries.begin(), other.entries.end());
 }
 
 std::string PlanTable::to_json() const {

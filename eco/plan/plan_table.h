@@ -25,6 +25,8 @@ struct Row {
   std::string reason;  // "measured 3.9x", "native not sampled", ...
   // Not measured at up_to_bytes because there was no time, or nobody asked for it: a plan made later may do so.
   bool open = false;
+  // Serves operations that do not commute where `recipe` serves the others: itself, if it combines in rank order.
+  std::optional<algo::Recipe> in_order{};
 };
 
 struct Entry {
@@ -42,9 +44,14 @@ struct PlanTable {
 
   const Entry* find_entry(coll::Collective collective, int root_subnet) const;
   const Row* find_row(coll::Collective collective, int root_subnet, std::size_t bytes) const;
-  const algo::Recipe* lookup(coll::Collective collective, int root_subnet, std::size_t bytes) const;
+  const algo::Recipe* lookup(coll::Collective collective, int root_subnet, std::size_t bytes,
+                             bool commutative = true) const;
   // True if no row holds a recipe.
   bool is_all_native() const;
+  // True if it was planned, whatever came out.
+  bool knows(coll::Collective collective) const;
+  // What `other` knows of a collective takes the place of what stood here; all other entries stay.
+  void take(const PlanTable& other);
 
   // Versioned JSON ("eco.plan", 1). from_json throws CorruptFile with the reason.
   std::string to_json() const;

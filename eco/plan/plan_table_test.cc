@@ -57,6 +57,33 @@ TEST(PlanTable, SurvivesItsFile) {
   EXPECT_TRUE(again.entries[0].rows[2].open);
 }
 
+TEST(PlanTable, TakesWhatAnotherKnows) {
+  PlanTable table = example();
+  PlanTable other;
+  other.entries.push_back({coll::Collective::gather, 0, {{64, std::nullopt, 0, 0, 1e-4, "new"}}});
+  EXPECT_FALSE(table.knows(coll::Collective::gather));
+  table.take(other);
+  EXPECT_TRUE(table.knows(coll::Collective::gather));
+  EXPECT_TRUE(table.knows(coll::Collective::broadcast)) << "what stood there stays";
+  other.entries[0].collective = coll::Collective::broadcast;
+  table.take(other);
+  EXPECT_EQ(table.find_entry(coll::Collective::broadcast, 1), nullptr) << "all of a collective is replaced";
+  EXPECT_EQ(table.find_entry(coll::Collective::broadcast, 0)->rows[0].reason, "new");
+}
+
+TEST(PlanTable, KeepsTheRecipeThatCombinesInOrder) {
+  PlanTable table = example();
+  Row row{64, algo::parse_recipe("allreduce/ring"), 0, 0, 1e-4, "measured"};
+  row.in_order = algo::parse_recipe("allreduce/binomial");
+  table.entries.push_back({coll::Collective::allreduce, 0, {row}});
+  const PlanTable again = PlanTable::from_json(table.to_json());
+  EXPECT_EQ(again.lookup(coll::Collective::allreduce, 0, 64)->algorithm, "allreduce/ring");
+  EXPECT_EQ(again.lookup(coll::Collective::allreduce, 0, 64, false)->algorithm, "allreduce/binomial");
+  EXPECT_EQ(again.lookup(coll::Collective::broadcast, 1, 1000, false), nullptr) << "none is named";
+  table.entries.back().rows[0].recipe.reset();
+  EXPECT_THROW(PlanTable::from_json(table.to_json()), CorruptFile) << "only beside a recipe";
+}
+
 struct BadFile {
   std::string from;  // text in the good file
   std::string to;    // what stands there instead

@@ -27,19 +27,26 @@ constexpr double kEqual = 1.02;
 // queues that overflow, is not in the predictor.
 constexpr double kWindowPrice = 1.10;
 
+// Forms of recipes (all but segment and window) of which more than one segment size is predicted, and recipes of which
+// the windows are, where not all are.
+constexpr std::size_t kFormsRefined = 8;
+constexpr std::size_t kWindowsTried = 4;
+
 // How the reason of a row begins that stands for sizes between two measured ones.
 constexpr std::string_view kBetween = "between: ";
 
-bool is_reduction(Collective collective) { return collective == Collective::allreduce; }
+// Whose elements are doubles when it is measured.
+bool sums(Collective collective) {
+  return coll::is_reduction(collective) && collective != Collective::barrier;
+}
 
 CommonProblem problem_of(Collective collective, int root, std::size_t bytes, const GroupView& view) {
   CommonProblem problem;
   problem.collective = collective;
   problem.n_ranks = view.n_ranks();
   problem.root = root;
-  problem.bytes = bytes;
-  // Reductions are measured with doubles.
-  problem.element_bytes = is_reduction(collective) ? sizeof(double) : 1;
+  problem.element_bytes = sums(collective) ? sizeof(double) : 1;
+  problem.bytes = coll::whole_bytes(problem, bytes);
   return problem;
 }
 
@@ -74,35 +81,135 @@ const std::vector<std::size_t>& default_sizes() {
   return sizes;
 }
 
-std::vector<Candidate> rank_candidates(const CommonProblem& problem, const GroupView& view,
-                                       const ForecastOptions& options, bool prune) {
-  std::vector<Candidate> able;
-  std::vector<Candidate> unable;
-  double best_s = std::numeric_limits<double>::infinity();
-  for (const algo::Algorithm* algorithm : algo::registry()) {
-    if (algorithm->collective() != problem.collective) continue;
-    if (const auto reason = algorithm->why_not(problem, view)) {
-      unable.push_back({{std::string(algorithm->name()), {}}, {}, *reason});
-      continue;
-    }
-    for (const algo::Params& params : algorithm->candidates(problem, view)) {
-      ForecastOptions limited = options;
-      if (prune) limited.stop_after_s = std::min(options.stop_after_s, kHopeless * best_s);
-      Candidate candidate = candidate_of({std::string(algorithm->name()), params}, problem, view, limited);
-      if (!candidate.why_not.empty()) {
-        unable.push_back(std::move(candidate));
+namespace {
+
+// Predicts the candidates of one problem. All of them, or, with `prune`, in three steps that leave most of them out: of
+// each form (all but segment and window) one segment size; of the best forms all segment sizes; of the best of these
+// the windows, which change little in a prediction.
+class Ranking {
+ public:
+  Ranking(const CommonProblem& problem, const GroupView& view, const ForecastOptions& options, bool prune)
+      : problem_(problem), view_(view), options_(options), prune_(prune) {
+    for (const algo::Algorithm& algorithm : algo::registry()) {
+      if (algorithm.collective != problem.collective) continue;
+      if (const auto reason = algorithm.why_not(problem, view)) {
+        unable_.push_back({{algorithm.name, {}}, {}, *reason});
         continue;
       }
-      if (!candidate.forecast.given_up) best_s = std::min(best_s, candidate.forecast.seconds);
-      able.push_back(std::move(candidate));
+      for (algo::Params& params : algorithm.candidates(problem, view)) {
+        left_.push_back({{algorithm.name, std::move(params)}, {}, {}});
+      }
     }
   }
-  std::stable_sort(able.begin(), able.end(), [](const Candidate& a, const Candidate& b) {
-    if (a.forecast.given_up != b.forecast.given_up) return b.forecast.given_up;
-    return a.forecast.seconds < b.forecast.seconds;
-  });
-  able.insert(able.end(), std::make_move_iterator(unable.begin()), std::make_move_iterator(unable.end()));
-  return able;
+
+  std::vector<Candidate> run() && {
+    if (prune_) {
+      leave_out();
+    } else {
+      for (const Candidate& candidate : left_) predict(candidate.recipe);
+    }
+    std::stable_sort(able_.begin(), able_.end(), [](const Candidate& a, const Candidate& b) {
+      if (a.forecast.given_up != b.forecast.given_up) return b.forecast.given_up;
+      return a.forecast.seconds < b.forecast.seconds;
+    });
+    able_.insert(able_.end(), std::make_move_iterator(unable_.begin()),
+                 std::make_move_iterator(unable_.end()));
+    return std::move(able_);
+  }
+
+ private:
+  static Recipe form_of(Recipe recipe) {
+    recipe.params.segment_bytes = 0;
+    recipe.params.window = 0;
+    return recipe;
+  }
+
+  // Seconds, or infinity where it has lost or cannot be.
+  double predict(const Recipe& recipe) {
+    ForecastOptions limited = options_;
+    if (prune_) limited.stop_after_s = std::min(options_.stop_after_s, kHopeless * best_s_);
+    Candidate candidate = candidate_of(recipe, problem_, view_, limited);
+    const double infinity = std::numeric_limits<double>::infinity();
+    if (!candidate.why_not.empty()) {
+      unable_.push_back(std::move(candidate));
+      return infinity;
+    }
+    const double seconds = candidate.forecast.given_up ? infinity : candidate.forecast.seconds;
+    best_s_ = std::min(best_s_, seconds);
+    able_.push_back(std::move(candidate));
+    return seconds;
+  }
+
+  void leave_out() {
+    struct Form {
+      std::vector<const Candidate*> members;  // of each segment size, without a window
+      double seconds = 0;                     // of the one in the middle
+    };
+    std::vector<Form> forms;
+    std::vector<const Candidate*> windowed;
+    for (const Candidate& candidate : left_) {
+      if (candidate.recipe.params.window != 0) {
+        windowed.push_back(&candidate);
+      } else if (forms.empty() || form_of(forms.back().members[0]->recipe) != form_of(candidate.recipe)) {
+        const auto known = std::find_if(forms.begin(), forms.end(), [&](const Form& form) {
+          return form_of(form.members[0]->recipe) == form_of(candidate.recipe);
+        });
+        if (known == forms.end()) {
+          forms.push_back({{&candidate}, 0});
+        } else {
+          known->members.push_back(&candidate);
+        }
+      } else {
+        forms.back().members.push_back(&candidate);
+      }
+    }
+    for (Form& form : forms) form.seconds = predict(form.members[form.members.size() / 2]->recipe);
+    std::stable_sort(forms.begin(), forms.end(),
+                     [](const Form& a, const Form& b) { return a.seconds < b.seconds; });
+    for (std::size_t f = 0; f < forms.size(); ++f) {
+      for (std::size_t m = 0; m < forms[f].members.size(); ++m) {
+        if (m == forms[f].members.size() / 2) continue;
+        const Recipe& recipe = forms[f].members[m]->recipe;
+        f < kFormsRefined ? static_cast<void>(predict(recipe)) : give_up(recipe);
+      }
+    }
+    std::vector<std::pair<double, Recipe>> best;
+    for (const Candidate& candidate : able_) {
+      if (!candidate.forecast.given_up) best.emplace_back(candidate.forecast.seconds, candidate.recipe);
+    }
+    std::stable_sort(best.begin(), best.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    best.resize(std::min(best.size(), kWindowsTried));
+    for (const Candidate* candidate : windowed) {
+      const bool worth = std::any_of(best.begin(), best.end(), [&](const auto& b) {
+        return differs_in_window_only(b.second, candidate->recipe);
+      });
+      worth ? static_cast<void>(predict(candidate->recipe)) : give_up(candidate->recipe);
+    }
+  }
+
+  void give_up(const Recipe& recipe) {
+    Candidate candidate{recipe, {}, {}};
+    candidate.forecast.seconds = best_s_;
+    candidate.forecast.given_up = true;
+    able_.push_back(std::move(candidate));
+  }
+
+  const CommonProblem& problem_;
+  const GroupView& view_;
+  const ForecastOptions& options_;
+  const bool prune_;
+  double best_s_ = std::numeric_limits<double>::infinity();
+  std::vector<Candidate> left_;
+  std::vector<Candidate> able_;
+  std::vector<Candidate> unable_;
+};
+
+}  // namespace
+
+std::vector<Candidate> rank_candidates(const CommonProblem& problem, const GroupView& view,
+                                       const ForecastOptions& options, bool prune) {
+  return Ranking(problem, view, options, prune).run();
 }
 
 std::vector<const Candidate*> shortlist(const std::vector<Candidate>& ranked, std::size_t how_many,
@@ -119,14 +226,16 @@ std::vector<const Candidate*> shortlist(const std::vector<Candidate>& ranked, st
     std::erase(pool, candidate);
   };
 
-  // The leader: of the equally fast, the one of fewest messages. One that the verifier refuses makes room.
+  // The leader: of the equally fast, the one of fewest messages, and of these the one that crosses least between
+  // subnets, where others' traffic is. One that the verifier refuses makes room.
+  const auto traffic = [](const Candidate* candidate) {
+    return std::pair(candidate->forecast.n_messages, candidate->forecast.n_crossings);
+  };
   while (!pool.empty() && chosen.empty()) {
     const double limit_s = kEqual * pool.front()->forecast.seconds;
     const Candidate* leader = pool.front();
     for (const Candidate* other : pool) {
-      if (other->forecast.seconds <= limit_s && other->forecast.n_messages < leader->forecast.n_messages) {
-        leader = other;
-      }
+      if (other->forecast.seconds <= limit_s && traffic(other) < traffic(leader)) leader = other;
     }
     take(leader);
   }
@@ -143,11 +252,19 @@ std::vector<const Candidate*> shortlist(const std::vector<Candidate>& ranked, st
   return chosen;
 }
 
+std::optional<Recipe> guess_native(const CommonProblem& problem, const GroupView& view) {
+  for (const algo::Shape shape : {algo::Shape::binomial, algo::Shape::flat, algo::Shape::chain}) {
+    Recipe recipe;
+    recipe.algorithm = std::string(coll::name(problem.collective)) + "/" + std::string(algo::name(shape));
+    recipe.params.inside = recipe.params.between = shape;
+    if (!algo::why_not(recipe, problem, view)) return recipe;
+  }
+  return std::nullopt;
+}
+
 double guess_native_s(const CommonProblem& problem, const GroupView& view) {
-  const std::string name = std::string(coll::name(problem.collective)) + "/binomial";
-  algo::Params params;
-  params.inside = params.between = algo::Shape::binomial;
-  return forecast({name, params}, problem, view).seconds;
+  const std::optional<Recipe> guess = guess_native(problem, view);
+  return guess ? forecast(*guess, problem, view).seconds : 0;
 }
 
 namespace {
@@ -174,7 +291,7 @@ class Planning {
     for (int s = 0; s < view.n_subnets(); ++s) {
       if (s == first_class) continue;
       for (const Collective collective : collectives) {
-        if (collective == Collective::broadcast) add_entry(collective, s);
+        if (coll::is_rooted(collective)) add_entry(collective, s);
       }
     }
     // Small sizes first in all entries: they cost little and every program has them.
@@ -199,13 +316,9 @@ class Planning {
  private:
   void add_entry(Collective collective, int root_subnet) {
     const std::size_t entry = table_.entries.size();
-    const bool rooted = collective == Collective::broadcast;
+    const bool rooted = coll::is_rooted(collective);
     table_.entries.push_back({collective, rooted ? root_subnet : 0, {}});
-    int root = 0;
-    if (rooted) {
-      const auto& ranks = view_.subnets[static_cast<std::size_t>(root_subnet)].ranks;
-      root = *std::min_element(ranks.begin(), ranks.end());
-    }
+    const int root = rooted ? root_in(root_subnet) : 0;
     for (const auto& [bytes, asked] : sizes_of(collective)) {
       Cell cell;
       cell.problem = problem_of(collective, root, bytes, view_);
@@ -215,12 +328,17 @@ class Planning {
     }
   }
 
+  int root_in(int subnet) const {
+    const auto& ranks = view_.subnets[static_cast<std::size_t>(subnet)].ranks;
+    return *std::min_element(ranks.begin(), ranks.end());
+  }
+
   // Sizes of a collective's cells, and whether they are asked for now. Barriers have one, of no bytes.
   std::map<std::size_t, bool> sizes_of(Collective collective) const {
     if (collective == Collective::barrier) return {{0, true}};
     std::map<std::size_t, bool> sizes;
     const auto add = [&](std::size_t bytes, bool asked) {
-      if (is_reduction(collective)) bytes -= bytes % sizeof(double);
+      bytes = problem_of(collective, 0, bytes, view_).bytes;
       if (bytes > 0) sizes.emplace(bytes, asked);
     };
     for (const std::size_t bytes : options_.sizes) add(bytes, true);
@@ -353,6 +471,9 @@ class Planning {
         previous = cell;
       }
       for (const Cell* cell : left) add_open_row(table_.entries[e], *cell);
+      if (sums(table_.entries[e].collective)) {
+        for (Row& row : table_.entries[e].rows) find_in_order(table_.entries[e], row);
+      }
     }
   }
 
@@ -367,7 +488,7 @@ class Planning {
       CommonProblem middle = above.problem;
       middle.bytes = static_cast<std::size_t>(
           std::sqrt(static_cast<double>(below.problem.bytes) * static_cast<double>(above.problem.bytes)));
-      middle.bytes -= middle.bytes % middle.element_bytes;
+      middle.bytes = coll::whole_bytes(middle, middle.bytes);
       double best_s = std::numeric_limits<double>::infinity();
       for (const Recipe* recipe : {&*below.winner, &*above.winner}) {
         if (prove(*recipe, middle, view_) || prove(*recipe, above.problem, view_)) continue;
@@ -395,6 +516,25 @@ class Planning {
       row.recipe = serves->recipe;
     }
     entry.rows.insert(serves, std::move(row));
+  }
+
+  // For operations that do not commute the winner, if it combines in rank order; else whatever does and is predicted
+  // to be well below what the library was measured at.
+  void find_in_order(const Entry& entry, Row& row) const {
+    if (!row.recipe || row.in_order) return;
+    CommonProblem problem = problem_of(entry.collective, root_in(entry.root_subnet), row.up_to_bytes, view_);
+    problem.commutative = false;
+    if (!prove(*row.recipe, problem, view_)) {
+      row.in_order = row.recipe;
+      return;
+    }
+    if (!options_.search_in_order || row.native_s <= 0 || time_is_up()) return;
+    ForecastOptions limited = options_.forecast;
+    limited.stop_after_s = row.native_s / kHopeless;
+    const std::vector<Candidate> ranked = rank_candidates(problem, view_, limited, true);
+    for (const Candidate* candidate : shortlist(ranked, 1, problem, view_)) {
+      row.in_order = candidate->recipe;
+    }
   }
 
   // A row that would do the same as a between-row before it is joined with it, and keeps the measured evidence.

@@ -27,7 +27,8 @@ struct Candidate {
 };
 
 // All candidates of every algorithm for one problem, cheapest first, those that can't serve last. With `prune`,
-// predictions stop where a candidate can no longer matter.
+// predictions stop where a candidate can no longer matter, and of forms that are far from the best only one segment
+// size is predicted: such candidates are given up.
 std::vector<Candidate> rank_candidates(const coll::CommonProblem& problem, const net::GroupView& view,
                                        const ForecastOptions& options = {}, bool prune = false);
 
@@ -35,7 +36,9 @@ std::vector<Candidate> rank_candidates(const coll::CommonProblem& problem, const
 std::vector<const Candidate*> shortlist(const std::vector<Candidate>& ranked, std::size_t how_many,
                                         const coll::CommonProblem& problem, const net::GroupView& view);
 
-// A guess at the native collective: a binomial tree in rank order, the whole message at once.
+// A guess at the native collective: a binomial tree in rank order (or flat, or a chain, where a collective has none),
+// the whole message at once; nothing, and 0 s, where there is no such recipe.
+std::optional<algo::Recipe> guess_native(const coll::CommonProblem& problem, const net::GroupView& view);
 double guess_native_s(const coll::CommonProblem& problem, const net::GroupView& view);
 
 // Seconds of one candidate, or of the native collective, on the actual placement.
@@ -68,6 +71,9 @@ struct PlannerOptions {
   double most_native_s = std::numeric_limits<double>::infinity();
   // Of schedules that are predicted; fewer for a plan made in a job, where all ranks wait for it.
   ForecastOptions forecast{.most_operations = 50'000};
+  // Whether a reduction whose winner does not combine in rank order gets a second recipe that does, by prediction alone,
+  // for operations that do not commute; else these stay native there.
+  bool search_in_order = true;
   // A table for the same group made earlier: what it has measured is not measured again.
   const PlanTable* known = nullptr;
   std::function<bool()> time_is_up;  // asked between steps; what is not planned by then is left open

@@ -312,6 +312,71 @@ TEST(Planner, LeavesOpenWhatIsForALaterPlan) {
   EXPECT_NE(whole.lookup(Collective::broadcast, 0, 100), nullptr) << "known, though not asked for now";
 }
 
+// On two sites in rank order every operation goes over the WAN as seldom as it can, if that takes no longer.
+TEST(Planner, CrossesTheWanOnce) {
+  const net::GroupView view =
+      view_of("hosts=4+4 rate_mbit=191 uplink_mbit=38.2 latency_us=60 between_us=10000 overhead_us=15");
+  const std::vector<std::pair<Collective, double>> crossings = {
+      {Collective::broadcast, 1}, {Collective::reduce, 1},    {Collective::scatter, 1},
+      {Collective::gather, 1},    {Collective::allreduce, 2}, {Collective::barrier, 2},
+      {Collective::allgather, 2}, {Collective::alltoall, 2},  {Collective::reduce_scatter, 2}};
+  for (const auto& [collective, expected] : crossings) {
+    CommonProblem problem{.collective = collective, .n_ranks = 8};
+    if (coll::is_reduction(collective)) problem.element_bytes = collective == Collective::barrier ? 1 : 8;
+    if (collective != Collective::barrier) problem.bytes = coll::whole_bytes(problem, 8);
+    const auto ranked = rank_candidates(problem, view);
+    const auto chosen = shortlist(ranked, 1, problem, view);
+    ASSERT_EQ(chosen.size(), 1u) << coll::name(collective);
+    EXPECT_EQ(chosen[0]->forecast.n_crossings, expected) << chosen[0]->recipe.text();
+  }
+}
+
+TEST(Planner, PlansEveryCollectiveAtWholeSizes) {
+  const net::GroupView view = view_of("hosts=3+2 uplink_mbit=40");
+  PlannerOptions options;
+  options.sizes = {8, 1000};
+  Bench bench;
+  const PlanTable table = make_plan(view, coll::all_collectives(), options, bench.measure());
+  for (const Collective collective : coll::all_collectives()) {
+    EXPECT_TRUE(table.knows(collective)) << coll::name(collective);
+    const int n_classes = coll::is_rooted(collective) ? 2 : 1;
+    for (int subnet = 0; subnet < n_classes; ++subnet) {
+      ASSERT_NE(table.find_entry(collective, subnet), nullptr) << coll::name(collective);
+      for (const Row& row : table.find_entry(collective, subnet)->rows) {
+        if (row.native_s <= 0) continue;
+        EXPECT_TRUE(row.recipe) << coll::name(collective) << " of " << row.up_to_bytes;
+        CommonProblem problem{.collective = collective, .n_ranks = 5};
+        if (coll::is_reduction(collective) && collective != Collective::barrier) problem.element_bytes = 8;
+        EXPECT_EQ(coll::whole_bytes(problem, row.up_to_bytes), row.up_to_bytes) << coll::name(collective);
+      }
+    }
+    EXPECT_EQ(table.find_entry(collective, 1) != nullptr, coll::is_rooted(collective));
+  }
+  EXPECT_EQ(table.find_entry(Collective::reduce_scatter, 0)->rows.front().up_to_bytes, 40u)
+      << "a double for each rank";
+}
+
+TEST(Planner, OperationsThatDoNotCommuteAreServedInRankOrder) {
+  const net::GroupView view = net::make_view(
+      std::make_shared<net::Network>(net::synthetic_network("hosts=2+2 uplink_mbit=40")), {0, 2, 1, 3});
+  PlannerOptions options;
+  options.sizes = {64, 16384};
+  Bench bench;
+  const PlanTable table = make_plan(view, {Collective::allreduce}, options, bench.measure());
+  std::size_t n_in_order = 0;
+  for (const Row& row : table.entries[0].rows) {
+    if (!row.in_order) continue;
+    ++n_in_order;
+    CommonProblem problem = allreduce_of(row.up_to_bytes, view);
+    problem.commutative = false;
+    problem.bytes = coll::whole_bytes(problem, problem.bytes);
+    EXPECT_EQ(prove(*row.in_order, problem, view), std::nullopt) << row.in_order->text();
+    EXPECT_EQ(table.lookup(Collective::allreduce, 0, row.up_to_bytes, false), &*row.in_order);
+  }
+  EXPECT_GT(n_in_order, 0u);
+  EXPECT_EQ(PlanTable::from_json(table.to_json()).to_json(), table.to_json());
+}
+
 TEST(Planner, BarriersHaveOneRow) {
   const net::GroupView view = view_of(kThreeSubnets);
   Bench bench;
@@ -350,27 +415,27 @@ TEST(Planner, ChoosesForThreeSubnets) {
                        {8, 16384, 1048576})),
       R"(
 broadcast 0
-  8: broadcast/subnets segment=0 head=0 window=0 between=flat inside=binomial order=0,1,2
-  16383: broadcast/subnets segment=0 head=0 window=0 between=flat inside=binomial order=0,1,2
+  8: broadcast/flat segment=0 head=0 window=0 between=flat inside=flat
+  16383: broadcast/flat segment=0 head=0 window=0 between=flat inside=flat
   16384: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=chain order=0,1,2
   1048575: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=chain order=0,1,2
   1048576: broadcast/subnets segment=15872 head=0 window=0 between=chain inside=chain order=0,1,2
 allreduce 0
-  8: allreduce/subnets segment=0 head=0 window=0 between=flat inside=binomial
-  16383: allreduce/subnets segment=0 head=0 window=0 between=flat inside=binomial
+  8: allreduce/leaders segment=0 head=0 window=0 between=chain inside=binomial
+  16383: allreduce/leaders segment=0 head=0 window=0 between=chain inside=binomial
   16384: allreduce/subnets segment=1392 head=0 window=0 between=flat inside=flat
-  1048576: allreduce/subnets segment=8624 head=0 window=2 between=flat inside=flat
+  1048576: allreduce/subnets segment=5728 head=0 window=2 between=flat inside=flat
 barrier 0
-  0: barrier/subnets segment=0 head=0 window=0 between=flat inside=binomial
+  0: barrier/leaders segment=0 head=0 window=0 between=chain inside=binomial
 broadcast 1
-  8: broadcast/subnets segment=0 head=0 window=0 between=flat inside=binomial order=1,0,2
-  16383: broadcast/subnets segment=0 head=0 window=0 between=flat inside=binomial order=1,0,2
+  8: broadcast/flat segment=0 head=0 window=0 between=flat inside=flat
+  16383: broadcast/flat segment=0 head=0 window=0 between=flat inside=flat
   16384: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=chain order=1,0,2
   1048575: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=chain order=1,0,2
   1048576: broadcast/subnets segment=15872 head=0 window=0 between=chain inside=chain order=1,0,2
 broadcast 2
-  8: broadcast/subnets segment=0 head=0 window=0 between=flat inside=binomial order=2,0,1
-  16383: broadcast/subnets segment=0 head=0 window=0 between=flat inside=binomial order=2,0,1
+  8: broadcast/flat segment=0 head=0 window=0 between=flat inside=flat
+  16383: broadcast/flat segment=0 head=0 window=0 between=flat inside=flat
   16384: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=flat order=2,0,1
   1048575: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=flat order=2,0,1
   1048576: broadcast/subnets segment=15872 head=0 window=0 between=chain inside=flat order=2,0,1
@@ -399,8 +464,8 @@ broadcast 0
   1048575: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=chain
   1048576: broadcast/subnets segment=2832 head=0 window=0 between=chain inside=chain
 allreduce 0
-  8: allreduce/subnets segment=0 head=0 window=0 between=chain inside=flat
-  16383: allreduce/subnets segment=0 head=0 window=0 between=chain inside=flat
+  8: allreduce/doubling segment=0 head=0 window=0 between=chain inside=chain
+  16383: allreduce/doubling segment=0 head=0 window=0 between=chain inside=chain
   16384: allreduce/ring segment=1392 head=0 window=0 between=chain inside=chain
   1048575: allreduce/ring segment=1392 head=0 window=0 between=chain inside=chain
   1048576: allreduce/ring segment=15872 head=0 window=0 between=chain inside=chain

@@ -50,7 +50,12 @@ TEST(Arming, SendsNothingWhereTheBudgetIsTooShort) {
   options.budget_s = 1e-4;  // one round of the smallest trial is predicted to take longer
   Group group = small_group();
   group.wrap = [](int, transport::Transport& below) { return std::make_unique<Counting>(below); };
-  expect_all(arm_group(group, options), "as good wherever measured");
+  const auto reasons = arm_group(group, options, [](transport::Transport&, ArmResult& armed) {
+    ASSERT_TRUE(armed.communicator) << armed.reason;
+    EXPECT_TRUE(armed.communicator->serves_nothing());
+    EXPECT_NE(armed.reason.find("as good wherever measured"), std::string::npos) << armed.reason;
+  });
+  expect_all(reasons, "armed");
   EXPECT_EQ(messages, 0);
 }
 
@@ -128,11 +133,17 @@ TEST(Arming, DisabledCollectivesStayNative) {
         .collective = Collective::allreduce, .n_ranks = 4, .root = 0, .bytes = 64, .element_bytes = 8};
     EXPECT_EQ(armed.communicator->serves(sum), nullptr);
   });
-  // The plan it left is whole: who disables nothing finds it so.
+  // Who disables nothing plans what is missing, and finds the rest.
   options.disable.clear();
+  arm_group(small_group(), options, [](transport::Transport&, ArmResult& armed) {
+    ASSERT_TRUE(armed.communicator) << armed.reason;
+    EXPECT_GT(armed.seconds_measuring, 0);
+    EXPECT_NE(armed.communicator->table().lookup(Collective::allreduce, 0, 64), nullptr);
+  });
   options.measure = MeasurePolicy::never;
   arm_group(small_group(), options, [](transport::Transport&, ArmResult& armed) {
     ASSERT_TRUE(armed.communicator) << armed.reason;
+    EXPECT_NE(armed.communicator->serves(broadcast_of(64, 0)), nullptr);
     EXPECT_NE(armed.communicator->table().lookup(Collective::allreduce, 0, 64), nullptr);
   });
   expect_all(arm_group(small_group(),
@@ -207,8 +218,9 @@ class Exaggerating final : public transport::Native {
     const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
     if (exaggerates_ && bytes.size() == sizeof huge) std::memcpy(bytes.data(), &huge, sizeof huge);
   }
-  void allreduce_sum(std::span<const double> values, std::span<double> sums) override {
-    below_.allreduce_sum(values, sums);
+  void run(const CommonProblem& problem, std::span<const std::byte> input,
+           std::span<std::byte> output) override {
+    below_.run(problem, input, output);
   }
   void allreduce_min(std::span<std::int64_t> values) override { below_.allreduce_min(values); }
   void allreduce_max(std::span<double> values) override { below_.allreduce_max(values); }

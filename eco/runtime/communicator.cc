@@ -41,11 +41,11 @@ Communicator::Communicator(transport::Transport& transport, net::GroupView view,
 }
 
 const algo::Recipe* Communicator::serves(const CommonProblem& problem) const {
-  if (!problem.commutative || problem.n_ranks != view_.n_ranks()) return nullptr;
+  if (problem.n_ranks != view_.n_ranks()) return nullptr;
   if (problem.bytes == 0 && problem.collective != Collective::barrier) return nullptr;
-  const bool rooted = problem.collective == Collective::broadcast;
+  const bool rooted = coll::is_rooted(problem.collective);
   const int root_subnet = rooted ? view_.subnet_of_rank[static_cast<std::size_t>(problem.root)] : 0;
-  return table_.lookup(problem.collective, root_subnet, problem.bytes);
+  return table_.lookup(problem.collective, root_subnet, problem.bytes, problem.commutative);
 }
 
 const Communicator::Built& Communicator::built(const CommonProblem& problem, const algo::Recipe& recipe) {
@@ -66,29 +66,35 @@ const Communicator::Built& Communicator::built(const CommonProblem& problem, con
   return built_.back();
 }
 
-void Communicator::reserve(int& channels) {
-  for (const plan::Entry& entry : table_.entries) {
+void Communicator::reserve(const CommonProblem& problem, const algo::Recipe& recipe, int& channels) {
+  if (const auto reason = algo::why_not(recipe, problem, view_)) {
+    throw InvalidArgument("plan: '" + recipe.text() + "' does not fit this group: " + *reason);
+  }
+  const sched::Schedule& schedule = built(problem, recipe).schedule;
+  channels = std::max(channels, schedule.n_channels);
+  if (!running_->executor.reserve(schedule.scratch_bytes)) {
+    throw Unsupported("rank " + std::to_string(transport_.rank()) + " has no memory for " +
+                      std::to_string(schedule.scratch_bytes) + " bytes of scratch");
+  }
+}
+
+void Communicator::reserve(const std::vector<plan::Entry>& entries, int& channels) {
+  for (const plan::Entry& entry : entries) {
+    CommonProblem problem;
+    problem.collective = entry.collective;
+    problem.n_ranks = view_.n_ranks();
+    if (coll::is_rooted(entry.collective)) {
+      if (entry.root_subnet >= view_.n_subnets()) {
+        throw InvalidArgument("plan: there is no subnet " + std::to_string(entry.root_subnet) +
+                              " in this group");
+      }
+      problem.root = view_.subnets[static_cast<std::size_t>(entry.root_subnet)].ranks.front();
+    }
     for (const plan::Row& row : entry.rows) {
-      if (!row.recipe) continue;
-      CommonProblem problem;
-      problem.collective = entry.collective;
-      problem.n_ranks = view_.n_ranks();
-      problem.bytes = row.up_to_bytes;
-      if (entry.collective == Collective::broadcast) {
-        if (entry.root_subnet >= view_.n_subnets()) {
-          throw InvalidArgument("plan: there is no subnet " + std::to_string(entry.root_subnet) +
-                                " in this group");
-        }
-        problem.root = view_.subnets[static_cast<std::size_t>(entry.root_subnet)].ranks.front();
-      }
-      if (const auto reason = algo::why_not(*row.recipe, problem, view_)) {
-        throw InvalidArgument("plan: '" + row.recipe->text() + "' does not fit this group: " + *reason);
-      }
-      const sched::Schedule& schedule = built(problem, *row.recipe).schedule;
-      channels = std::max(channels, schedule.n_channels);
-      if (!running_->executor.reserve(schedule.scratch_bytes)) {
-        throw Unsupported("rank " + std::to_string(transport_.rank()) + " has no memory for " +
-                          std::to_string(schedule.scratch_bytes) + " bytes of scratch");
+      problem.bytes = coll::whole_bytes(problem, row.up_to_bytes);
+      for (const auto* recipe : {&row.recipe, &row.in_order}) {
+        problem.commutative = recipe == &row.recipe;
+        if (*recipe) reserve(problem, **recipe, channels);
       }
     }
   }

@@ -1,6 +1,7 @@
 // One group of ranks with ECO under it: joins measuring, planning and running. The only state across calls.
 //
 //   auto armed = Communicator::arm(transport, native, options, identity, library);    // collective
+//   if (!armed->knows(problem.collective)) armed->learn(native, options, identity, problem.collective);  // collective
 //   if (const algo::Recipe* r = armed->serves(problem)) status = armed->run(problem, *r, buffers);
 //
 // One thread at a time per object (MPI forbids concurrent collectives on one communicator anyway).
@@ -30,16 +31,23 @@ struct Identity {
   std::string version;  // ECO's; all ranks must agree
 };
 
-// What only the tools ask for; a job arms with the defaults. The same on all ranks.
+// The same on all ranks. All but `collectives` is for the tools.
 struct ArmRequest {
-  bool plan_anew = false;          // make a plan even if one is remembered
-  bool network_only = false;       // come to a network, remember it, and stay native
+  bool plan_anew = false;     // make a plan even if one is remembered
+  bool network_only = false;  // come to a network, remember it, and stay native
+  // What is planned now; empty: all. A job names what it is about to call, and learns the others when it calls them.
+  std::vector<coll::Collective> collectives;
   std::vector<std::size_t> sizes;  // at which a plan is made; empty: plan::default_sizes()
   // Called on rank 0: what is being measured, and the fraction done of this step.
   std::function<void(const std::string& what, double fraction)> progress;
 };
 
 struct ArmResult;
+
+struct Learned {
+  std::string reason;            // why the collective stays native; empty if some of it is served
+  double seconds_measuring = 0;  // taken from the job's budget, on every rank the same
+};
 
 class Communicator {
  public:
@@ -50,7 +58,18 @@ class Communicator {
   static ArmResult arm(transport::Transport& transport, transport::Native& native, const Options& options,
                        const Identity& identity, const ArmRequest& request = {});
 
-  // Local, integers only: the recipe for this problem, or nullptr for the native collective.
+  // Local: is this collective planned, whatever came out? The same on all ranks.
+  bool knows(coll::Collective collective) const { return known_[static_cast<std::size_t>(collective)]; }
+  // Collective, inside the program's call of a collective that is not known yet: looks for its plan or makes it within
+  // half of Options::budget_s (MeasurePolicy::never: it only looks), adds it to the table and to what is remembered.
+  // Afterwards it is known. No message of an earlier call is under way then, since all ranks are in this one. Never
+  // throws.
+  Learned learn(transport::Native& native, const Options& options, const Identity& identity,
+                coll::Collective collective);
+  // Local: nothing is served by now, since the library's own collectives are as good. More may be learned.
+  bool serves_nothing() const { return table_.is_all_native(); }
+
+  // Local, integers only: the recipe for this problem, or nullptr for the native collective. Holds until learn().
   const algo::Recipe* serves(const coll::CommonProblem& problem) const;
 
   // Collective. `buffers` are ignored for a barrier. After a failure every later call fails too (DESIGN, rule 8).
@@ -83,14 +102,16 @@ class Communicator {
     std::array<std::byte, coll::kBarrierTokenBytes> all_tokens{};
   };
   const Built& built(const coll::CommonProblem& problem, const algo::Recipe& recipe);
-  // Local: memory for every recipe of the table at the largest size it serves. Throws Unsupported if there is not
-  // enough of memory or tags. `channels` is what all recipes need.
-  void reserve(int& channels);
+  // Local: memory for every recipe of these entries at the largest size it serves. Throws Unsupported if there is not
+  // enough of memory or tags. `channels` grows to what the recipes need.
+  void reserve(const std::vector<plan::Entry>& entries, int& channels);
+  void reserve(const coll::CommonProblem& problem, const algo::Recipe& recipe, int& channels);
 
   transport::Transport& transport_;
   net::GroupView view_;
   plan::PlanTable table_;
   std::shared_ptr<Running> running_;
+  std::array<bool, coll::kCollectives> known_{};
   std::string provenance_;
   std::vector<Built> built_;
   int channels_ = 1;  // of one call: tags go round in steps of this
@@ -100,9 +121,10 @@ class Communicator {
 
 struct ArmResult {
   std::unique_ptr<Communicator> communicator;  // null: this group stays native
-  std::string reason;                          // why, on every rank the same
-  double seconds_measuring = 0;                // taken from the job's budget, on every rank the same
-  // Arming ended by an error or a disagreement; else the library is as good, or nobody wanted or allowed more.
+  std::string reason;            // why it, or all that was asked for, stays native; on every rank the same
+  double seconds_measuring = 0;  // taken from the job's budget, on every rank the same
+  // Arming ended by an error or a disagreement; else nobody wanted or allowed more, or the library is as good
+  // (Communicator::serves_nothing()).
   bool failed = false;
 };
 

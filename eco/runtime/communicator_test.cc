@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "eco/algo/algorithm.h"
 #include "eco/base/json_file.h"
 #include "eco/runtime/abandoned.h"
 #include "eco/runtime/agreement.h"
@@ -92,8 +93,13 @@ TEST(Communicator, ServesNothingThatItHasNotMeasured) {
     CommonProblem problem{
         .collective = Collective::allreduce, .n_ranks = 4, .root = 0, .bytes = 64, .element_bytes = 8};
     EXPECT_NE(communicator.serves(problem), nullptr);
+    const plan::Row* row = communicator.table().find_row(Collective::allreduce, 0, 64);
     problem.commutative = false;
-    EXPECT_EQ(communicator.serves(problem), nullptr);
+    const algo::Recipe* in_order = communicator.serves(problem);
+    EXPECT_EQ(in_order == nullptr, !row->in_order.has_value());
+    if (in_order != nullptr) {
+      EXPECT_EQ(algo::why_not(*in_order, problem, communicator.view()), std::nullopt);
+    }
     EXPECT_EQ(communicator.serves(broadcast_of(64, 0, 3)), nullptr) << "another group";
   });
 }
@@ -130,8 +136,9 @@ TEST(Communicator, FinishesAPlanThatLackedTime) {
   plan::PlanTable table = plan::PlanTable::from_json(base::read_text(path));
   for (plan::Entry& entry : table.entries) {
     if (entry.collective != Collective::allreduce) continue;
-    for (plan::Row& row : entry.rows)
-      row = {row.up_to_bytes, std::nullopt, 0, 0, 0, "whatever it says", true};
+    for (plan::Row& row : entry.rows) {
+      if (row.up_to_bytes > 64) row = {row.up_to_bytes, std::nullopt, 0, 0, 0, "whatever it says", true};
+    }
   }
   const double kept_s = table.find_row(Collective::broadcast, 0, 4096)->native_s;
   std::ofstream(path) << table.to_json();
@@ -139,14 +146,14 @@ TEST(Communicator, FinishesAPlanThatLackedTime) {
   arm_group(small_group(), options, [&](transport::Transport&, ArmResult& armed) {
     ASSERT_TRUE(armed.communicator) << armed.reason;
     EXPECT_EQ(armed.seconds_measuring, 0);
-    EXPECT_EQ(armed.communicator->table().lookup(Collective::allreduce, 0, 64), nullptr);
+    EXPECT_EQ(armed.communicator->table().lookup(Collective::allreduce, 0, 4096), nullptr);
   });
   Options offline = options;
   offline.budget_s = 0;
   arm_group(small_group(), offline, [&](transport::Transport&, ArmResult& armed) {
     ASSERT_TRUE(armed.communicator) << armed.reason;
     EXPECT_GT(armed.seconds_measuring, 0);
-    EXPECT_NE(armed.communicator->table().lookup(Collective::allreduce, 0, 64), nullptr);
+    EXPECT_NE(armed.communicator->table().lookup(Collective::allreduce, 0, 4096), nullptr);
     EXPECT_EQ(armed.communicator->table().find_row(Collective::broadcast, 0, 4096)->native_s, kept_s)
         << "measured again";
   });
@@ -168,8 +175,11 @@ TEST(Communicator, StaysNativeWhereTheLibraryIsAsGood) {
   group.wrap = [](int, transport::Transport& below) { return std::make_unique<Slow>(below); };
   const auto reasons = arm_group(group, with_network(directory), [](transport::Transport&, ArmResult& armed) {
     EXPECT_FALSE(armed.failed) << armed.reason;
+    ASSERT_TRUE(armed.communicator) << "it may learn others";
+    EXPECT_TRUE(armed.communicator->serves_nothing());
+    EXPECT_NE(armed.reason.find("as good"), std::string::npos) << armed.reason;
   });
-  expect_all(reasons, "as good");
+  expect_all(reasons, "armed");
 }
 
 TEST(Communicator, DisagreementIsAReasonOnAllRanks) {

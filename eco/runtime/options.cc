@@ -105,7 +105,7 @@ const std::vector<Entry>& entries() {
        }},
       {{"ECO_ARM_AFTER", "0..1000000000", "calls of a communicator that stay native before it is armed (3)"},
        [](const std::string& text, Options& o) { return parse_number(text, 0, kMostCalls, o.arm_after); }},
-      {{"ECO_DISABLE", "NAME,...", "collectives that stay native: broadcast, barrier, allreduce"},
+      {{"ECO_DISABLE", "NAME,...", "collectives that stay native: broadcast, allreduce, reduce_scatter, ..."},
        set_disable},
       {{"ECO_REPORT", "FILE", "what was served and passed, as JSON, at exit"},
        [](const std::string& text, Options& o) { return o.report_file = text, !text.empty(); }},

@@ -28,28 +28,35 @@ void check_size(const plan::Row& row, const std::string& where) {
 
 }  // namespace
 
-void prove_plan(const plan::PlanTable& table, const net::GroupView& view, const std::string& where) {
+void prove_plan(plan::PlanTable& table, const net::GroupView& view, const std::string& where) {
   if (table.host_of_rank.size() != static_cast<std::size_t>(view.n_ranks())) {
     throw CorruptFile(where + " is for " + std::to_string(table.host_of_rank.size()) +
                       " ranks, this group has " + std::to_string(view.n_ranks()));
   }
-  for (const plan::Entry& entry : table.entries) {
-    const bool rooted = entry.collective == coll::Collective::broadcast;
+  for (plan::Entry& entry : table.entries) {
+    const bool rooted = coll::is_rooted(entry.collective);
     if (rooted && entry.root_subnet >= view.n_subnets()) {
       throw CorruptFile(where + " speaks of subnet " + std::to_string(entry.root_subnet) +
                         ", this group has " + std::to_string(view.n_subnets()));
     }
-    for (const plan::Row& row : entry.rows) {
+    for (plan::Row& row : entry.rows) {
       if (!row.recipe) continue;
       check_size(row, where + ": '" + row.recipe->text() + "' up to " + std::to_string(row.up_to_bytes) +
                           " bytes: ");
       coll::CommonProblem problem;
       problem.collective = entry.collective;
       problem.n_ranks = view.n_ranks();
-      problem.bytes = row.up_to_bytes;
+      problem.bytes = coll::whole_bytes(problem, row.up_to_bytes);
       if (rooted) problem.root = view.subnets[static_cast<std::size_t>(entry.root_subnet)].ranks.front();
       if (const auto fault = plan::prove(*row.recipe, problem, view)) {
         throw CorruptFile(where + ": '" + row.recipe->text() + "': " + *fault);
+      }
+      if (!coll::is_reduction(entry.collective)) continue;
+      problem.commutative = false;
+      if (!row.in_order) {
+        if (!plan::prove(*row.recipe, problem, view)) row.in_order = row.recipe;
+      } else if (const auto fault = plan::prove(*row.in_order, problem, view)) {
+        throw CorruptFile(where + ": in_order '" + row.in_order->text() + "': " + *fault);
       }
     }
   }

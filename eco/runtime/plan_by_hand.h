@@ -11,7 +11,9 @@
 namespace eco::runtime {
 
 // Local. Throws CorruptFile, beginning with `where`: a table of another number of ranks or with a subnet that this group
-// has not, a recipe that does not fit the group or is refused by the verifier, or a row too large to be proved.
-void prove_plan(const plan::PlanTable& table, const net::GroupView& view, const std::string& where);
+// has not, a recipe that does not fit the group or is refused by the verifier, or a row too large to be proved. A
+// reduction's recipe that is proved to combine in rank order serves operations that do not commute too, where the file
+// names no other (Row::in_order).
+void prove_plan(plan::PlanTable& table, const net::GroupView& view, const std::string& where);
 
 }  // namespace eco::runtime

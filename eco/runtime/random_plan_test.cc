@@ -9,7 +9,6 @@
 
 #include "eco/net/synthetic.h"
 #include "eco/plan/planner.h"
-#include "eco/runtime/combine.h"
 #include "eco/runtime/testing.h"
 
 namespace eco::runtime {
@@ -17,7 +16,6 @@ namespace {
 
 using coll::Collective;
 using coll::CommonProblem;
-using transport::Status;
 
 constexpr std::size_t kSizes[] = {8, 2000, 40000};
 
@@ -36,8 +34,7 @@ plan::PlanTable table_by_dice(const net::GroupView& view, std::mt19937_64& dice,
     }
     return measured;
   };
-  const plan::PlanTable table = plan::make_plan(
-      view, {Collective::broadcast, Collective::allreduce, Collective::barrier}, options, measure);
+  const plan::PlanTable table = plan::make_plan(view, coll::all_collectives(), options, measure);
   for (const plan::Entry& entry : table.entries) {
     for (const plan::Row& row : entry.rows) {
       if (row.recipe) recipes.insert(row.recipe->text());
@@ -46,61 +43,19 @@ plan::PlanTable table_by_dice(const net::GroupView& view, std::mt19937_64& dice,
   return table;
 }
 
-void check_broadcast(Communicator& communicator, int rank, std::size_t bytes, int root) {
-  const CommonProblem problem{.collective = Collective::broadcast,
-                              .n_ranks = communicator.view().n_ranks(),
-                              .root = root,
-                              .bytes = bytes};
-  const algo::Recipe* recipe = communicator.serves(problem);
-  ASSERT_NE(recipe, nullptr);
-  std::vector<std::byte> message(bytes, std::byte{0xee});
-  const auto value = [&](std::size_t i) {
-    return static_cast<std::byte>(i * 13 + static_cast<std::size_t>(root));
-  };
-  if (rank == root) {
-    for (std::size_t i = 0; i < bytes; ++i) message[i] = value(i);
-  }
-  ASSERT_EQ(communicator.run(problem, *recipe, {.input = {}, .output = message}), Status::ok);
-  for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(message[i], value(i)) << recipe->text() << " at " << i;
-}
-
-void check_allreduce(Communicator& communicator, int rank, std::size_t n_values, bool in_place) {
-  const int n_ranks = communicator.view().n_ranks();
-  const CommonProblem problem{.collective = Collective::allreduce,
-                              .n_ranks = n_ranks,
-                              .root = 0,
-                              .bytes = 8 * n_values,
-                              .element_bytes = 8};
-  const algo::Recipe* recipe = communicator.serves(problem);
-  ASSERT_NE(recipe, nullptr);
-  std::vector<double> mine(n_values);
-  for (std::size_t i = 0; i < n_values; ++i)
-    mine[i] = static_cast<double>(i % 97 + static_cast<std::size_t>(rank));
-  std::vector<double> all = in_place ? mine : std::vector<double>(n_values, -1);
-  const exec::Buffers buffers{.input = std::as_bytes(std::span(mine)),
-                              .output = std::as_writable_bytes(std::span(all)),
-                              .input_is_output = in_place,
-                              .combine = {sum_doubles, nullptr}};
-  ASSERT_EQ(communicator.run(problem, *recipe, buffers), Status::ok);
-  const double ranks = n_ranks * (n_ranks - 1) / 2.0;
-  for (std::size_t i = 0; i < n_values; ++i) {
-    ASSERT_EQ(all[i], n_ranks * static_cast<double>(i % 97) + ranks) << recipe->text() << " at " << i;
-  }
-}
-
 void check_everything(Communicator& communicator, int rank) {
   const int n_ranks = communicator.view().n_ranks();
-  for (const std::size_t bytes : {1u, 8u, 777u, 2000u, 20001u, 40000u}) {
-    for (int root = 0; root < n_ranks; ++root) check_broadcast(communicator, rank, bytes, root);
+  for (const Collective collective : coll::all_collectives()) {
+    const int n_roots = coll::is_rooted(collective) ? n_ranks : 1;
+    for (const std::size_t bytes : {1u, 8u, 777u, 2000u, 20001u, 40000u}) {
+      for (int root = 0; root < n_roots; ++root) {
+        const CommonProblem problem = testing::problem_of(collective, bytes, root, n_ranks);
+        if (problem.bytes > kSizes[2]) continue;
+        testing::expect_served(communicator, rank, problem);
+        if (collective == Collective::allreduce) testing::expect_served(communicator, rank, problem, true);
+      }
+    }
   }
-  for (const std::size_t n_values : {1u, 100u, 250u, 2501u, 5000u}) {
-    check_allreduce(communicator, rank, n_values, false);
-    check_allreduce(communicator, rank, n_values, true);
-  }
-  const CommonProblem barrier{.collective = Collective::barrier, .n_ranks = n_ranks};
-  const algo::Recipe* recipe = communicator.serves(barrier);
-  ASSERT_NE(recipe, nullptr);
-  ASSERT_EQ(communicator.run(barrier, *recipe, {}), Status::ok);
 }
 
 TEST(RandomPlan, EveryRecipeDeliversOnAdversarialLoopback) {

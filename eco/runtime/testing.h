@@ -15,7 +15,9 @@
 
 #include "eco/net/io.h"
 #include "eco/net/synthetic.h"
+#include "eco/runtime/combine.h"
 #include "eco/runtime/communicator.h"
+#include "eco/runtime/contents.h"
 #include "eco/transport/loopback/loopback.h"
 
 namespace eco::runtime::testing {
@@ -43,15 +45,13 @@ class PacedNative final : public transport::Native {
  public:
   PacedNative(transport::Native& native, double delay_s) : native_(native), delay_s_(delay_s) {}
 
+  void run(const coll::CommonProblem& problem, std::span<const std::byte> input,
+           std::span<std::byte> output) override {
+    pause();
+    native_.run(problem, input, output);
+  }
   void barrier() override { native_.barrier(); }
-  void broadcast(std::span<std::byte> bytes, int root) override {
-    pause();
-    native_.broadcast(bytes, root);
-  }
-  void allreduce_sum(std::span<const double> values, std::span<double> sums) override {
-    pause();
-    native_.allreduce_sum(values, sums);
-  }
+  void broadcast(std::span<std::byte> bytes, int root) override { native_.broadcast(bytes, root); }
   void allreduce_min(std::span<std::int64_t> values) override { native_.allreduce_min(values); }
   void allreduce_max(std::span<double> values) override { native_.allreduce_max(values); }
   void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override {
@@ -144,8 +144,41 @@ inline Options with_network(const Directory& directory) {
 inline Group small_group() {
   Group group;
   group.network = kNetwork;
+  group.request.collectives = {coll::Collective::broadcast, coll::Collective::allreduce,
+                               coll::Collective::barrier};
   group.request.sizes = {64, 4096};
   return group;
+}
+
+// A problem of about so many bytes; reductions of doubles.
+inline coll::CommonProblem problem_of(coll::Collective collective, std::size_t bytes, int root = 0,
+                                      int n_ranks = 4) {
+  coll::CommonProblem problem{.collective = collective, .n_ranks = n_ranks, .root = root};
+  if (sums_doubles(problem)) problem.element_bytes = sizeof(double);
+  if (collective != coll::Collective::barrier) problem.bytes = coll::whole_bytes(problem, bytes);
+  return problem;
+}
+
+// Collective: runs what serves the problem, on known contents, and checks this rank's result. `in_place`: input and
+// output are one buffer.
+inline void expect_served(Communicator& communicator, int rank, const coll::CommonProblem& problem,
+                          bool in_place = false) {
+  const std::string what = std::string(coll::name(problem.collective)) + " of " +
+                           std::to_string(problem.bytes) + " bytes, root " + std::to_string(problem.root) +
+                           (in_place ? ", in place" : "");
+  const algo::Recipe* recipe = communicator.serves(problem);
+  ASSERT_NE(recipe, nullptr) << what;
+  const std::vector<std::byte> input = input_of(problem, rank);
+  const std::vector<std::byte> expected = expected_of(problem, rank);
+  const bool begins_as_input =
+      in_place || (problem.collective == coll::Collective::broadcast && rank == problem.root);
+  std::vector<std::byte> output =
+      begins_as_input ? input : std::vector<std::byte>(expected.size(), std::byte{0xee});
+  const exec::Buffers buffers{
+      .input = input, .output = output, .input_is_output = in_place, .combine = {sum_doubles, nullptr}};
+  ASSERT_EQ(communicator.run(problem, *recipe, buffers), transport::Status::ok) << what;
+  if (problem.collective == coll::Collective::barrier) return;
+  EXPECT_TRUE(output == expected) << what << " by " << recipe->text() << " on rank " << rank;
 }
 
 inline void expect_all(const std::vector<std::string>& reasons, const std::string& part) {

@@ -12,6 +12,7 @@
 #include "eco/base/errors.h"
 #include "eco/runtime/abandoned.h"
 #include "eco/runtime/combine.h"
+#include "eco/runtime/contents.h"
 
 namespace eco::runtime {
 namespace {
@@ -23,12 +24,6 @@ using transport::Status;
 constexpr std::string_view kEnd = "end";
 constexpr std::string_view kNative = "native";
 constexpr double kNoSample = std::numeric_limits<double>::infinity();  // survives the maximum over the ranks
-
-// Different at every place and for every rank, and exact in sums: whole numbers far below 2^53.
-double value_at(int rank, std::size_t i) {
-  return static_cast<double>((static_cast<std::size_t>(rank) + i) % 1021);
-}
-std::byte byte_at(std::size_t i) { return static_cast<std::byte>((i * 37 + 11) % 251); }
 
 double quantile(const std::vector<double>& sorted, double q) {
   const double place = q * static_cast<double>(sorted.size() - 1);
@@ -73,8 +68,9 @@ Trial Trial::parse(std::string_view text) {
 struct Trials::Prepared {
   std::vector<std::optional<Schedule>> schedules;  // nothing: native, or can't be run
   std::vector<bool> able;                          // on all ranks
-  std::vector<double> values;                      // allreduce: this rank's
+  std::vector<std::byte> input;                    // of a broadcast's root: its message
   std::vector<std::byte> output;
+  std::vector<std::byte> expected;
   exec::Buffers buffers;
   std::optional<std::string> lost;  // what failed in the transport
 };
@@ -90,20 +86,14 @@ Trials::Trials(transport::Transport& transport, transport::Native& native, const
 
 Trials::Prepared Trials::prepare(const Trial& trial) {
   const coll::CommonProblem& problem = trial.problem;
-  const std::size_t bytes = coll::payload_bytes(problem);
   Prepared prepared;
-  prepared.output.resize(bytes);
-  if (problem.collective == Collective::allreduce) {
-    for (std::size_t i = 0; i < bytes / sizeof(double); ++i)
-      prepared.values.push_back(value_at(transport_.rank(), i));
-    prepared.buffers.combine.function = sum_doubles;
-  } else if (problem.collective == Collective::barrier) {
-    prepared.values.resize(1);  // the token is its first byte
-    prepared.buffers.combine.function = combine_tokens;
-  }
+  prepared.input = input_of(problem, transport_.rank());
+  prepared.expected = expected_of(problem, transport_.rank());
+  prepared.output.resize(prepared.expected.size());
   prepared.buffers.input =
-      std::as_bytes(std::span(prepared.values)).first(prepared.values.empty() ? 0 : bytes);
+      std::span<const std::byte>(prepared.input).first(coll::input_bytes(problem, transport_.rank()));
   prepared.buffers.output = prepared.output;
+  prepared.buffers.combine.function = sums_doubles(problem) ? sum_doubles : combine_tokens;
   for (const auto& candidate : trial.candidates) {
     prepared.schedules.emplace_back();
     prepared.able.push_back(true);
@@ -123,7 +113,7 @@ Trials::Run Trials::run_once(const Trial& trial, Prepared& prepared, std::size_t
   const coll::CommonProblem& problem = trial.problem;
   auto& output = prepared.output;
   if (problem.collective == Collective::broadcast && problem.root == transport_.rank()) {
-    for (std::size_t i = 0; i < output.size(); ++i) output[i] = byte_at(i);
+    output = prepared.input;
   } else {
     std::fill(output.begin(), output.end(), std::byte{0xff});
   }
@@ -137,14 +127,8 @@ Trials::Run Trials::run_once(const Trial& trial, Prepared& prepared, std::size_t
                       std::to_string(transport_.rank());
       return {};
     }
-  } else if (problem.collective == Collective::broadcast) {
-    native_.broadcast(output, problem.root);
-  } else if (problem.collective == Collective::allreduce) {
-    // operator new aligns for doubles.
-    native_.allreduce_sum(prepared.values,
-                          {reinterpret_cast<double*>(output.data()), prepared.values.size()});
   } else {
-    native_.barrier();
+    native_.run(problem, prepared.buffers.input, output);
   }
   return {static_cast<double>(now_ns() - begin.at_ns) * 1e-9, begin.late};
 }
@@ -159,24 +143,6 @@ void Trials::agree_that_nothing_is_lost(Prepared& prepared) {
     keep_until_exit(std::make_shared<Prepared>(std::move(prepared)));
   }
   throw TransportError(*reason);
-}
-
-bool Trials::result_is_right(const Trial& trial, const Prepared& prepared) const {
-  const auto& output = prepared.output;
-  if (trial.problem.collective == Collective::broadcast) {
-    for (std::size_t i = 0; i < output.size(); ++i) {
-      if (output[i] != byte_at(i)) return false;
-    }
-  } else if (trial.problem.collective == Collective::allreduce) {
-    for (std::size_t i = 0; i < prepared.values.size(); ++i) {
-      double expected = 0;
-      for (int rank = 0; rank < trial.problem.n_ranks; ++rank) expected += value_at(rank, i);
-      double actual = 0;
-      std::memcpy(&actual, output.data() + i * sizeof(double), sizeof(double));
-      if (actual != expected) return false;
-    }
-  }
-  return true;
 }
 
 TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
@@ -202,7 +168,9 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
     const Run run = run_once(trial, prepared, c);
     round_s += run.seconds;
     late = late || run.late;
-    if (!result_is_right(trial, prepared)) able[c] = 0;
+    // A barrier has no result: see trials.h.
+    const bool has_result = trial.problem.collective != Collective::barrier;
+    if (has_result && prepared.output != prepared.expected) able[c] = 0;
   }
   agree_that_nothing_is_lost(prepared);
   native_.allreduce_min(able);

@@ -85,7 +85,6 @@ class Trials {
   Run run_once(const Trial& trial, Prepared& prepared, std::size_t candidate);
   void agree_that_order_is_read(const std::function<void()>& read);
   void agree_that_nothing_is_lost(Prepared& prepared);
-  bool result_is_right(const Trial& trial, const Prepared& prepared) const;
 
   transport::Transport& transport_;
   transport::Native& native_;

@@ -10,18 +10,23 @@
 #include <span>
 #include <string>
 
+#include "eco/coll/problem.h"
+
 namespace eco::transport {
 
 class Native {
  public:
   virtual ~Native() = default;
 
-  // Timed as candidates. `values` are doubles that are summed in allreduce; in == out buffers must not overlap.
-  virtual void barrier() = 0;
-  virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
-  virtual void allreduce_sum(std::span<const double> values, std::span<double> sums) = 0;
+  // Timed beside candidates: the library's own collective for this problem. `input` and `output` are of
+  // coll::input_bytes and coll::output_bytes and do not overlap (a broadcast has its message in `output`); elements of
+  // reductions are doubles, summed, in memory that is aligned for them.
+  virtual void run(const coll::CommonProblem& problem, std::span<const std::byte> input,
+                   std::span<std::byte> output) = 0;
 
   // Agreement.
+  virtual void barrier() = 0;
+  virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
   virtual void allreduce_min(std::span<std::int64_t> values) = 0;  // in place
   virtual void allreduce_max(std::span<double> values) = 0;        // in place
   virtual void allgather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "eco/base/errors.h"
+#include "eco/coll/meaning.h"
 
 namespace eco::transport {
 
@@ -134,22 +135,31 @@ void LoopbackNative::meet(const void* mine,
   meet_barrier(mine);
 }
 
+void LoopbackNative::run(const coll::CommonProblem& problem, std::span<const std::byte> input,
+                         std::span<std::byte> output) {
+  if (problem.collective == coll::Collective::barrier) return barrier();
+  if (problem.collective == coll::Collective::broadcast) return broadcast(output, problem.root);
+  meet(input.data(), [&](const auto& all) {
+    const auto at = [&all](int rank, std::size_t offset) {
+      return static_cast<const std::byte*>(all[static_cast<std::size_t>(rank)]) + offset;
+    };
+    for (const coll::Part& part : coll::meaning(problem, rank_)) {
+      std::memcpy(output.data() + part.offset, at(part.first, part.input_offset), part.bytes);
+      auto* sums = reinterpret_cast<double*>(output.data() + part.offset);
+      for (int rank = part.first + 1; rank <= part.last; ++rank) {
+        const auto* values = reinterpret_cast<const double*>(at(rank, part.input_offset));
+        for (std::size_t i = 0; i < part.bytes / sizeof(double); ++i) sums[i] += values[i];
+      }
+    }
+  });
+}
+
 void LoopbackNative::barrier() { meet_barrier(nullptr); }
 
 void LoopbackNative::broadcast(std::span<std::byte> bytes, int root) {
   meet(bytes.data(), [&](const auto& all) {
     if (rank_ != root && !bytes.empty())
       std::memcpy(bytes.data(), all[static_cast<std::size_t>(root)], bytes.size());
-  });
-}
-
-void LoopbackNative::allreduce_sum(std::span<const double> values, std::span<double> sums) {
-  meet(values.data(), [&](const auto& all) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      double sum = 0;
-      for (const void* one : all) sum += static_cast<const double*>(one)[i];
-      sums[i] = sum;
-    }
   });
 }
 

@@ -1,5 +1,6 @@
 #include "eco/transport/mpi/mpi_native.h"
 
+#include <array>
 #include <climits>
 #include <cstddef>
 #include <regex>
@@ -25,6 +26,61 @@ int count_of(std::size_t count, const char* function) {
   return static_cast<int>(count);
 }
 
+// What one of the library's collectives is called with.
+struct Call {
+  MPI_Comm comm;
+  int root;
+  const void* input;
+  void* output;
+  int bytes;  // the whole
+  int block_bytes;
+  int doubles;  // the same, where elements are summed
+  int block_doubles;
+};
+
+struct Function {
+  const char* name;
+  int (*call)(const Call& c);
+};
+
+// In the order of Collective.
+constexpr std::array<Function, coll::kCollectives> kFunctions = {{
+    {"MPI_Bcast", [](const Call& c) { return PMPI_Bcast(c.output, c.bytes, MPI_BYTE, c.root, c.comm); }},
+    {"MPI_Barrier", [](const Call& c) { return PMPI_Barrier(c.comm); }},
+    {"MPI_Reduce",
+     [](const Call& c) {
+       return PMPI_Reduce(c.input, c.output, c.doubles, MPI_DOUBLE, MPI_SUM, c.root, c.comm);
+     }},
+    {"MPI_Allreduce",
+     [](const Call& c) { return PMPI_Allreduce(c.input, c.output, c.doubles, MPI_DOUBLE, MPI_SUM, c.comm); }},
+    {"MPI_Reduce_scatter_block",
+     [](const Call& c) {
+       return PMPI_Reduce_scatter_block(c.input, c.output, c.block_doubles, MPI_DOUBLE, MPI_SUM, c.comm);
+     }},
+    {"MPI_Scatter",
+     [](const Call& c) {
+       return PMPI_Scatter(c.input, c.block_bytes, MPI_BYTE, c.output, c.block_bytes, MPI_BYTE, c.root,
+                           c.comm);
+     }},
+    {"MPI_Gather",
+     [](const Call& c) {
+       return PMPI_Gather(c.input, c.block_bytes, MPI_BYTE, c.output, c.block_bytes, MPI_BYTE, c.root,
+                          c.comm);
+     }},
+    {"MPI_Allgather",
+     [](const Call& c) {
+       return PMPI_Allgather(c.input, c.block_bytes, MPI_BYTE, c.output, c.block_bytes, MPI_BYTE, c.comm);
+     }},
+    {"MPI_Alltoall",
+     [](const Call& c) {
+       return PMPI_Alltoall(c.input, c.block_bytes, MPI_BYTE, c.output, c.block_bytes, MPI_BYTE, c.comm);
+     }},
+    {"MPI_Scan",
+     [](const Call& c) { return PMPI_Scan(c.input, c.output, c.doubles, MPI_DOUBLE, MPI_SUM, c.comm); }},
+    {"MPI_Exscan",
+     [](const Call& c) { return PMPI_Exscan(c.input, c.output, c.doubles, MPI_DOUBLE, MPI_SUM, c.comm); }},
+}};
+
 }  // namespace
 
 std::string library_name() {
@@ -40,16 +96,27 @@ std::string library_name() {
   return all.substr(0, all.find('\n'));
 }
 
+void MpiNative::run(const coll::CommonProblem& problem, std::span<const std::byte> input,
+                    std::span<std::byte> output) {
+  const Function& function = kFunctions[static_cast<std::size_t>(problem.collective)];
+  const int bytes = count_of(problem.bytes, function.name);
+  const int block_bytes = count_of(problem.block_bytes(), function.name);
+  constexpr int kDouble = static_cast<int>(sizeof(double));
+  // Rank 0's result of an exscan is undefined, but a library may write it.
+  std::byte* result = output.data();
+  if (problem.collective == coll::Collective::exscan && output.empty()) {
+    unused_.resize(problem.bytes);
+    result = unused_.data();
+  }
+  check(function.call({comm_, problem.root, input.data(), result, bytes, block_bytes, bytes / kDouble,
+                       block_bytes / kDouble}),
+        function.name);
+}
+
 void MpiNative::barrier() { check(PMPI_Barrier(comm_), "MPI_Barrier"); }
 
 void MpiNative::broadcast(std::span<std::byte> bytes, int root) {
   check(PMPI_Bcast(bytes.data(), count_of(bytes.size(), "MPI_Bcast"), MPI_BYTE, root, comm_), "MPI_Bcast");
-}
-
-void MpiNative::allreduce_sum(std::span<const double> values, std::span<double> sums) {
-  check(PMPI_Allreduce(values.data(), sums.data(), count_of(values.size(), "MPI_Allreduce"), MPI_DOUBLE,
-                       MPI_SUM, comm_),
-        "MPI_Allreduce");
 }
 
 void MpiNative::allreduce_min(std::span<std::int64_t> values) {

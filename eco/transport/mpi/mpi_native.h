@@ -5,7 +5,9 @@
 
 #include <mpi.h>
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include "eco/transport/native.h"
 
@@ -18,9 +20,10 @@ class MpiNative final : public Native {
  public:
   explicit MpiNative(MPI_Comm comm) : comm_(comm) {}
 
+  void run(const coll::CommonProblem& problem, std::span<const std::byte> input,
+           std::span<std::byte> output) override;
   void barrier() override;
   void broadcast(std::span<std::byte> bytes, int root) override;
-  void allreduce_sum(std::span<const double> values, std::span<double> sums) override;
   void allreduce_min(std::span<std::int64_t> values) override;
   void allreduce_max(std::span<double> values) override;
   void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override;
@@ -28,6 +31,7 @@ class MpiNative final : public Native {
 
  private:
   MPI_Comm comm_;
+  std::vector<std::byte> unused_;
 };
 
 }  // namespace eco::transport::mpi

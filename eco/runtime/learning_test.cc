@@ -1,0 +1,225 @@
+// Collectives that are planned when a program first calls them, and what is remembered of them.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+
+#include "eco/base/json_file.h"
+#include "eco/runtime/testing.h"
+
+namespace eco::runtime {
+namespace {
+
+using coll::Collective;
+using testing::arm_group;
+using testing::Directory;
+using testing::expect_served;
+using testing::Group;
+using testing::problem_of;
+using testing::small_group;
+using testing::with_network;
+
+// Arms with broadcast and barrier only, as a job does that calls MPI_Bcast first.
+Group broadcast_first() {
+  Group group = small_group();
+  group.request.collectives = {Collective::broadcast, Collective::barrier};
+  return group;
+}
+
+// What a rank has in its hands when its program calls; the library is as slow as in the group.
+struct Program {
+  testing::PacedNative native;
+  Options options;
+  Identity identity;
+};
+
+// Arms a group and hands every rank its communicator and its program.
+void run_program(const Group& group, const Options& options,
+                 const std::function<void(Communicator&, int rank, Program&)>& body) {
+  const net::Network network = net::synthetic_network(group.network);
+  transport::Hub hub(network.n_hosts(), group.loopback);
+  transport::run_ranks(hub, [&](transport::LoopbackTransport& transport, transport::LoopbackNative& native) {
+    const auto rank = static_cast<std::size_t>(transport.rank());
+    Program program{{native, group.native_delay_s}, options, {network.hosts[rank], "1.0"}};
+    program.options.budget_s = 4;  // what arming left: enough for the smallest sizes, which come first
+    const ArmResult armed =
+        Communicator::arm(transport, program.native, options, program.identity, group.request);
+    ASSERT_TRUE(armed.communicator) << armed.reason;
+    body(*armed.communicator, transport.rank(), program);
+  });
+}
+
+std::string plan_path(const Directory& directory) {
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(directory.file("cache") + "/plans")) {
+    if (entry.is_regular_file()) return entry.path();
+  }
+  return {};
+}
+
+plan::PlanTable remembered(const Directory& directory) {
+  return plan::PlanTable::from_json(base::read_text(plan_path(directory)));
+}
+
+TEST(Learning, PlansWhatIsCalledAndNothingElse) {
+  const Directory directory;
+  run_program(
+      broadcast_first(), with_network(directory), [](Communicator& communicator, int rank, Program& program) {
+        EXPECT_TRUE(communicator.knows(Collective::broadcast));
+        EXPECT_TRUE(communicator.knows(Collective::barrier));
+        EXPECT_FALSE(communicator.knows(Collective::allgather));
+        EXPECT_EQ(communicator.serves(problem_of(Collective::allgather, 64)), nullptr);
+        expect_served(communicator, rank, problem_of(Collective::broadcast, 64, 1));
+        const Learned learned =
+            communicator.learn(program.native, program.options, program.identity, Collective::allgather);
+        EXPECT_EQ(learned.reason, "");
+        EXPECT_GT(learned.seconds_measuring, 0);
+        EXPECT_TRUE(communicator.knows(Collective::allgather));
+        for (int i = 0; i < 100; ++i) {
+          expect_served(communicator, rank, problem_of(Collective::allgather, 64));
+          expect_served(communicator, rank, problem_of(Collective::broadcast, 64, i % 4));
+        }
+        const Learned again =
+            communicator.learn(program.native, program.options, program.identity, Collective::allgather);
+        EXPECT_EQ(again.seconds_measuring, 0) << "it is known";
+      });
+  const plan::PlanTable table = remembered(directory);
+  EXPECT_TRUE(table.knows(Collective::allgather));
+  EXPECT_TRUE(table.knows(Collective::broadcast));
+  EXPECT_FALSE(table.knows(Collective::scan));
+}
+
+TEST(Learning, EveryCollectiveServesRightResults) {
+  const Directory directory;
+  Group group = small_group();
+  group.request.collectives.clear();  // all
+  run_program(group, with_network(directory), [](Communicator& communicator, int rank, Program&) {
+    for (const Collective collective : coll::all_collectives()) {
+      const int n_roots = coll::is_rooted(collective) ? 4 : 1;
+      for (int root = 0; root < n_roots; ++root) {
+        for (const std::size_t bytes : {1u, 64u, 4096u}) {
+          expect_served(communicator, rank, problem_of(collective, bytes, root));
+        }
+      }
+    }
+  });
+}
+
+TEST(Learning, FindsWhatAnotherJobLearned) {
+  const Directory directory;
+  const Options options = with_network(directory);
+  Group group = broadcast_first();
+  group.request.collectives.push_back(Collective::gather);
+  run_program(group, options, [](Communicator&, int, Program&) {});
+  run_program(broadcast_first(), options, [](Communicator& communicator, int rank, Program& program) {
+    EXPECT_TRUE(communicator.knows(Collective::gather)) << "it stands in the file";
+    expect_served(communicator, rank, problem_of(Collective::gather, 64, 3));
+    // Meanwhile another job adds scan to the file.
+    program.native.barrier();
+    if (rank == 0) {
+      const std::string path = program.options.cache_dir + "/plans";
+      for (const auto& entry : std::filesystem::directory_iterator(path)) {
+        plan::PlanTable table = plan::PlanTable::from_json(base::read_text(entry.path()));
+        table.entries.push_back({Collective::scan, 0, {{64, std::nullopt, 0, 0, 1e-3, "another job's"}}});
+        EXPECT_EQ(base::write_text_atomically(entry.path(), table.to_json()), std::nullopt);
+      }
+    }
+    program.native.barrier();
+    const Learned learned =
+        communicator.learn(program.native, program.options, program.identity, Collective::scan);
+    EXPECT_EQ(learned.seconds_measuring, 0);
+    EXPECT_NE(learned.reason, "") << "native, as the file says";
+    EXPECT_TRUE(communicator.knows(Collective::scan));
+  });
+}
+
+TEST(Learning, TakesNothingAwayFromWhatOthersAdded) {
+  const Directory directory;
+  run_program(broadcast_first(), with_network(directory),
+              [&](Communicator& communicator, int rank, Program& program) {
+                if (rank == 0) {  // between arming and learning another job writes
+                  plan::PlanTable table = remembered(directory);
+                  table.entries.push_back({Collective::scatter, 0, {{64, std::nullopt, 0, 0, 1e-3, "kept"}}});
+                  EXPECT_EQ(base::write_text_atomically(plan_path(directory), table.to_json()), std::nullopt);
+                }
+                program.native.barrier();
+                communicator.learn(program.native, program.options, program.identity, Collective::allgather);
+              });
+  const plan::PlanTable table = remembered(directory);
+  ASSERT_TRUE(table.knows(Collective::scatter));
+  EXPECT_EQ(table.find_row(Collective::scatter, 0, 64)->reason, "kept");
+  EXPECT_TRUE(table.knows(Collective::allgather));
+  EXPECT_TRUE(table.knows(Collective::broadcast));
+}
+
+TEST(Learning, WithoutABudgetACollectiveIsKnownAndNative) {
+  const Directory directory;
+  run_program(broadcast_first(), with_network(directory),
+              [](Communicator& communicator, int rank, Program& program) {
+                program.options.measure = MeasurePolicy::never;
+                const Learned learned =
+                    communicator.learn(program.native, program.options, program.identity, Collective::gather);
+                EXPECT_EQ(learned.seconds_measuring, 0);
+                EXPECT_NE(learned.reason, "");
+                EXPECT_TRUE(communicator.knows(Collective::gather));
+                EXPECT_EQ(communicator.serves(problem_of(Collective::gather, 64)), nullptr);
+                expect_served(communicator, rank, problem_of(Collective::broadcast, 64));
+              });
+  EXPECT_FALSE(remembered(directory).knows(Collective::gather)) << "a later job may measure it";
+}
+
+TEST(Learning, APlanByHandOrADisabledCollectiveLeavesNothingToLearn) {
+  const Directory directory;
+  Options options = with_network(directory);
+  options.disable = {"gather"};
+  run_program(broadcast_first(), options, [](Communicator& communicator, int, Program&) {
+    EXPECT_TRUE(communicator.knows(Collective::gather));
+    EXPECT_FALSE(communicator.knows(Collective::scatter));
+  });
+  options.plan_file = directory.write(
+      "plan.json",
+      testing::plan_text("broadcast/binomial inside=binomial between=binomial", 0, {0, 1, 2, 3}));
+  run_program(broadcast_first(), options, [](Communicator& communicator, int, Program&) {
+    for (const Collective collective : coll::all_collectives()) EXPECT_TRUE(communicator.knows(collective));
+  });
+}
+
+// Breaks on one rank when told to; whoever waits then hears of a lost peer.
+TEST(Learning, ATransportThatIsLostServesNothingMore) {
+  const Directory directory;
+  const Options options = with_network(directory);
+  std::atomic<bool> broken = false;
+  struct Breaking final : testing::PassingTransport {
+    Breaking(transport::Transport& below, std::atomic<bool>& broken)
+        : PassingTransport(below), broken_(broken) {}
+    transport::Status post_send(int peer, int tag, std::span<const std::byte> bytes, transport::SendMode mode,
+                                transport::Ticket ticket) override {
+      return broken_ ? transport::Status::failed : below_.post_send(peer, tag, bytes, mode, ticket);
+    }
+    transport::Status wait_some(std::span<transport::Ticket> done, std::size_t& n) override {
+      return broken_ ? transport::Status::lost_peer : below_.wait_some(done, n);
+    }
+    std::atomic<bool>& broken_;
+  };
+  const Group group = broadcast_first();
+  const net::Network network = net::synthetic_network(group.network);
+  transport::Hub hub(network.n_hosts());
+  transport::run_ranks(hub, [&](transport::LoopbackTransport& below, transport::LoopbackNative& loopback) {
+    const auto rank = static_cast<std::size_t>(below.rank());
+    Breaking transport(below, broken);
+    testing::PacedNative native(loopback, group.native_delay_s);
+    const Identity identity{network.hosts[rank], "1.0"};
+    const ArmResult armed = Communicator::arm(transport, native, options, identity, group.request);
+    ASSERT_TRUE(armed.communicator) << armed.reason;
+    EXPECT_NE(armed.communicator->serves(problem_of(Collective::broadcast, 64)), nullptr);
+    native.barrier();
+    broken = true;
+    const Learned learned = armed.communicator->learn(native, options, identity, Collective::allreduce);
+    EXPECT_NE(learned.reason.find("making a plan: a trial of "), std::string::npos) << learned.reason;
+    EXPECT_EQ(armed.communicator->serves(problem_of(Collective::broadcast, 64)), nullptr);
+  });
+}
+
+}  // namespace
+}  // namespace eco::runtime

@@ -1,0 +1,253 @@
+#include "eco/runtime/planning.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "eco/base/errors.h"
+#include "eco/base/json_file.h"
+#include "eco/measure/characterize.h"
+#include "eco/net/store.h"
+#include "eco/plan/planner.h"
+#include "eco/runtime/plan_by_hand.h"
+#include "eco/runtime/trials.h"
+
+namespace eco::runtime {
+namespace {
+
+using coll::Collective;
+
+// A job samples the native collective where a call is guessed under this.
+constexpr double kMostNativeInJob_s = 0.3;
+// One trial's aim in a job, where about twenty of them share the budget, and offline, where the median shall hold
+// against interference of some 100 ms.
+constexpr TrialLimits kInJob{.until_s = 0, .cell_s = 0.1, .fewest = 2, .most = 4, .in_turn = 2};
+constexpr TrialLimits kOffline{.until_s = 0, .cell_s = 2.5, .fewest = 3, .most = 6, .in_turn = 5};
+// Candidates measured beside the library's own. The predictor knows nothing of how a socket coalesces small messages,
+// so its first few are closer together than it can tell.
+constexpr std::size_t kShortlistInJob = 2;
+constexpr std::size_t kShortlistOffline = 5;
+// Predicting 1,000 operations takes some 0.1 ms; tens of candidates, tens of cells.
+constexpr std::size_t kOperationsPredictedInJob = 3'000;
+
+// Whether a remembered plan of a collective is worth completing now. Offline, whenever rows are open. A job uses what
+// there is, so that measuring is paid for once and not by every short job; unless nothing at all was measured, because
+// others had used up the budget.
+bool wants_completion(const plan::PlanTable& table, Collective collective, bool offline) {
+  bool open = false;
+  bool measured = false;
+  for (const plan::Entry& entry : table.entries) {
+    if (entry.collective != collective) continue;
+    for (const plan::Row& row : entry.rows) {
+      open = open || row.open;
+      measured = measured || row.native_s > 0;
+    }
+  }
+  return open && (offline || !measured);
+}
+
+// To the sizes asked for those that an earlier plan measured: planning for a few sizes takes nothing away.
+void add_known_sizes(const plan::PlanTable& known, const std::vector<Collective>& collectives,
+                     std::vector<std::size_t>& sizes) {
+  for (const plan::Entry& entry : known.entries) {
+    if (std::find(collectives.begin(), collectives.end(), entry.collective) == collectives.end()) continue;
+    for (const plan::Row& row : entry.rows) {
+      if (row.native_s > 0 && row.up_to_bytes > 0) sizes.push_back(row.up_to_bytes);
+    }
+  }
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+}
+
+class Planning {
+ public:
+  Planning(Steps& steps, transport::Transport& transport, transport::Native& native,
+           const net::GroupView& view, const Options& options, const std::string& version,
+           const PlanRequest& request)
+      : steps_(steps),
+        transport_(transport),
+        native_(native),
+        view_(view),
+        options_(options),
+        request_(request),
+        offline_(options.budget_s == 0),
+        clock_(measure::monotonic_clock()),
+        store_(options.cache_dir),
+        key_{view.network->fingerprint(), view.host_of_rank, native.library(), version} {}
+
+  FoundPlan find(double& measuring_s) {
+    FoundPlan plan;
+    const auto [found, text] = steps_.look("", [&] { return look(plan.source); });
+    if (found == Found::nothing) throw StaysNative{text};
+    const std::string table = found == Found::measure ? made(plan.source, measuring_s) : text;
+    steps_.together("", [&] { plan.table = plan::PlanTable::from_json(table); });
+    plan.by_hand = !options_.plan_file.empty();
+    return plan;
+  }
+
+ private:
+  // Rank 0.
+  std::pair<Found, std::string> look(std::string& source) {
+    if (!options_.plan_file.empty()) {
+      plan::PlanTable table = plan::PlanTable::from_json(base::read_text(options_.plan_file));
+      prove_plan(table, view_, "plan file " + options_.plan_file);
+      source = "plan from " + options_.plan_file;
+      return {Found::text, table.to_json()};
+    }
+    const bool may_measure = options_.measure != MeasurePolicy::never;
+    std::string reason;
+    const bool remembered = recall(known_, reason);
+    for (const Collective collective : request_.collectives) {
+      const bool enough = known_.knows(collective) && !wants_completion(known_, collective, offline_);
+      if (request_.anew || !enough) missing_.push_back(collective);
+    }
+    if (!may_measure && !remembered) {
+      return {Found::nothing, reason + ", and measuring is not allowed or its budget is used up"};
+    }
+    source = remembered ? "plan remembered" : "no plan yet";
+    if (!may_measure || missing_.empty()) return {Found::text, known_.to_json()};
+    if (request_.anew) forget_asked();
+    return {Found::measure, {}};
+  }
+
+  // What is remembered for this group now. Its recipes were proved by this version of ECO (the key says which) before
+  // they were written. A file that can't be read is forgotten and made again.
+  bool recall(plan::PlanTable& table, std::string& reason) const {
+    const net::FoundText file = store_.find_plan(key_);
+    reason = file.reason.empty() ? "no plan is remembered" : file.reason;
+    if (!file.text) return false;
+    try {
+      table = plan::PlanTable::from_json(*file.text);
+      return true;
+    } catch (const CorruptFile& error) {
+      reason = error.what();
+      return false;
+    }
+  }
+
+  // What is measured anew is not taken from the earlier plan; asked for no sizes in particular, all is.
+  void forget_asked() {
+    for (plan::Entry& entry : known_.entries) {
+      if (std::find(missing_.begin(), missing_.end(), entry.collective) == missing_.end()) continue;
+      std::erase_if(entry.rows, [&](const plan::Row& row) {
+        return request_.sizes.empty() || row.native_s <= 0 ||
+               std::find(request_.sizes.begin(), request_.sizes.end(), row.up_to_bytes) !=
+                   request_.sizes.end();
+      });
+    }
+  }
+
+  // Collective. The table's text, on every rank.
+  std::string made(std::string& source, double& measuring_s) {
+    const double start_s = clock_();
+    std::unique_ptr<Trials> trials;
+    const CommonStart start(native_, reads_one_clock(native_, steps_.rank(), steps_.n_ranks()),
+                            offline_ ? CommonStart::kQuiet_ns : CommonStart::kQuick_ns);
+    steps_.together("", [&] { trials = std::make_unique<Trials>(transport_, native_, view_, start); });
+    std::string text;
+    std::optional<std::string> reason;
+    bool lost = false;
+    try {
+      if (steps_.rank() == 0) {
+        text = conduct(*trials, start_s);
+      } else {
+        trials->follow();
+      }
+    } catch (const TransportError& error) {  // thrown by a trial, and there on every rank
+      reason = error.what();
+      lost = true;
+    } catch (const std::exception& error) {
+      reason = error.what();
+    }
+    const double took_s = clock_() - start_s;
+    measuring_s += took_s;
+    const bool none_lost = steps_.agreement().all(!lost);
+    try {
+      steps_.together("making a plan: ", [&] {
+        if (reason) throw Error(*reason);
+      });
+    } catch (StaysNative& native) {
+      native.transport_lost = !none_lost;
+      throw;
+    }
+    source = "plan made in this job in " + seconds_text(took_s);
+    if (steps_.rank() == 0) text = remembered(text, source);
+    return steps_.agreement().share(std::move(text));
+  }
+
+  // Rank 0. Ends the trials whatever happens; a lost transport has ended them on all ranks already.
+  std::string conduct(Trials& trials, double start_s) {
+    TrialLimits limits = offline_ ? kOffline : kInJob;
+    limits.until_s = offline_ ? std::numeric_limits<double>::infinity() : start_s + request_.most_s;
+    plan::PlannerOptions how;
+    how.known = &known_;
+    how.progress = request_.progress;
+    how.shortlist = offline_ ? kShortlistOffline : kShortlistInJob;
+    if (!request_.sizes.empty()) {
+      how.sizes = request_.sizes;
+      std::sort(how.sizes.begin(), how.sizes.end());
+      how.left_open = plan::default_sizes();
+    }
+    add_known_sizes(known_, missing_, how.sizes);
+    if (!offline_) {
+      how.most_native_s = kMostNativeInJob_s;
+      how.search_in_order = false;
+      how.forecast.most_operations = kOperationsPredictedInJob;
+      how.time_is_up = [this, limits] { return clock_() >= limits.until_s; };
+    }
+    plan::PlanTable table;
+    try {
+      table = plan::make_plan(view_, missing_, how, measure_by_trials(trials, clock_, limits));
+    } catch (const TransportError&) {
+      throw;
+    } catch (...) {
+      trials.end();
+      throw;
+    }
+    trials.end();
+    table.library = native_.library();
+    return table.to_json();
+  }
+
+  // Rank 0. What was made is added to what is remembered by now: another job may have written since this one looked.
+  // Two that write at the same instant lose one's measurements, which are then made again.
+  std::string remembered(const std::string& text, std::string& source) const {
+    const plan::PlanTable mine = plan::PlanTable::from_json(text);
+    plan::PlanTable all;
+    std::string reason;
+    if (!recall(all, reason)) all = known_;
+    all.network = mine.network;
+    all.library = mine.library;
+    all.host_of_rank = mine.host_of_rank;
+    all.take(mine);
+    std::string merged = all.to_json();
+    if (const auto failure = store_.remember_plan(key_, merged)) source += ", not remembered: " + *failure;
+    return merged;
+  }
+
+  Steps& steps_;
+  transport::Transport& transport_;
+  transport::Native& native_;
+  const net::GroupView& view_;
+  const Options& options_;
+  const PlanRequest& request_;
+  const bool offline_;
+  Clock clock_;
+  net::Store store_;
+  net::PlanKey key_;
+  // Rank 0: what earlier jobs had time for, and what is to be planned now.
+  plan::PlanTable known_;
+  std::vector<Collective> missing_;
+};
+
+}  // namespace
+
+FoundPlan find_plan(Steps& steps, transport::Transport& transport, transport::Native& native,
+                    const net::GroupView& view, const Options& options, const std::string& version,
+                    const PlanRequest& request, double& measuring_s) {
+  return Planning(steps, transport, native, view, options, version, request).find(measuring_s);
+}
+
+}  // namespace eco::runtime

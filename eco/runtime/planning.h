@@ -1,0 +1,43 @@
+// How a group comes to a plan for some collectives: from the file given by hand, from the store, or made now by trials.
+//
+//   const FoundPlan found = find_plan(steps, transport, native, view, options, version, {.collectives = {c}, .most_s = 1}, spent_s);
+//
+// A plan is found or made collective by collective: a program that calls only broadcast spends its budget on that, and
+// the remembered file grows by what each job adds.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "eco/coll/problem.h"
+#include "eco/net/group_view.h"
+#include "eco/plan/plan_table.h"
+#include "eco/runtime/options.h"
+#include "eco/runtime/steps.h"
+#include "eco/transport/native.h"
+#include "eco/transport/transport.h"
+
+namespace eco::runtime {
+
+struct PlanRequest {
+  std::vector<coll::Collective> collectives;  // wanted; what else is remembered comes with them
+  bool anew = false;                          // make theirs even if they are remembered
+  std::vector<std::size_t> sizes;             // at which it is made; empty: plan::default_sizes()
+  double most_s = 0;                          // that making it may take in a job
+  std::function<void(const std::string& what, double fraction)> progress;
+};
+
+struct FoundPlan {
+  plan::PlanTable table;  // the same on all ranks
+  std::string source;     // on rank 0: "plan remembered"
+  bool by_hand = false;   // the user's file: there is nothing to be added to it
+};
+
+// Collective; throws StaysNative on all ranks alike. Adds the time that trials took to `measuring_s` even then.
+FoundPlan find_plan(Steps& steps, transport::Transport& transport, transport::Native& native,
+                    const net::GroupView& view, const Options& options, const std::string& version,
+                    const PlanRequest& request, double& measuring_s);
+
+}  // namespace eco::runtime

@@ -1,0 +1,52 @@
+// Steps that all ranks of a group take together, each ended by an agreement: whatever throws on one rank becomes a
+// reason on all. Between agreements a rank only does what does not need the others, or what fails on all alike.
+//
+//   Steps steps(native, rank, n_ranks);
+//   steps.together("reading: ", [&] { network = parse(text); });           // or StaysNative on every rank
+//   const auto [found, text] = steps.look("", [&] { ... });                // rank 0 looks, all learn what it found
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "eco/runtime/agreement.h"
+
+namespace eco::runtime {
+
+// Thrown through the steps, on all ranks the same: the library's collectives stay, and why.
+struct StaysNative {
+  std::string reason;
+  bool failed = false;          // by an error or a disagreement; else nobody wanted or allowed more
+  bool transport_lost = false;  // nothing of ECO's may run on this transport any more
+};
+
+// What rank 0 found, as one text for all: a letter, then what belongs to it.
+enum class Found : char { nothing = 'N', text = 'T', measure = 'M' };
+
+// All functions are collective.
+class Steps {
+ public:
+  Steps(transport::Native& native, int rank, int n_ranks)
+      : agreement_(native, rank, n_ranks), rank_(rank), n_ranks_(n_ranks) {}
+
+  int rank() const { return rank_; }
+  int n_ranks() const { return n_ranks_; }
+  Agreement& agreement() { return agreement_; }
+
+  // Ends the step on every rank if `work`, which must not communicate, threw on any.
+  void together(const std::string& step, const std::function<void()>& work);
+  // Rank 0 looks, all learn what it found; what it throws ends the step everywhere.
+  std::pair<Found, std::string> look(const std::string& step,
+                                     const std::function<std::pair<Found, std::string>()>& on_rank_0);
+
+ private:
+  Agreement agreement_;
+  int rank_;
+  int n_ranks_;
+};
+
+// "1.2 s".
+std::string seconds_text(double seconds);
+
+}  // namespace eco::runtime
