@@ -94,7 +94,7 @@ TEST(Verify, KnowsWhereBlocksBelong) {
         [](std::size_t, Emitter& e) { e.send(0, in(0, 8)); });
   };
   EXPECT_FALSE(verify(of(Collective::gather), gathered(8)));
-  expect_fault(of(Collective::gather), gathered(0), "it has to combine ranks");
+  expect_fault(of(Collective::gather), gathered(0), "is not rank 0's");
   expect_fault(of(Collective::allgather), gathered(8), "was never set");
 
   const auto exchanged = [](std::size_t given) {
@@ -130,7 +130,7 @@ TEST(Verify, KnowsWhoseContributionsAResultHas) {
   };
   EXPECT_FALSE(verify(of(Collective::scan), prefixes(true, false)));
   expect_fault(of(Collective::scan), prefixes(false, false), "has to combine ranks 0 to 1");
-  expect_fault(of(Collective::scan), prefixes(true, true), "has to combine ranks 0 to 0");
+  expect_fault(of(Collective::scan), prefixes(true, true), "is not rank 0's");
   const auto shifted = [](bool with_own) {
     return two_ranks([](std::size_t, Emitter& e) { e.send(1, in(0, 16)); },
                      [=](std::size_t, Emitter& e) {
@@ -139,7 +139,7 @@ TEST(Verify, KnowsWhoseContributionsAResultHas) {
                      });
   };
   EXPECT_FALSE(verify(of(Collective::exscan), shifted(false)));
-  expect_fault(of(Collective::exscan), shifted(true), "has to combine ranks 0 to 0");
+  expect_fault(of(Collective::exscan), shifted(true), "is not rank 0's");
   expect_fault(of(Collective::reduce), two_ranks(nothing(), nothing()), "was never set");
 }
 
