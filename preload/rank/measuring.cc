@@ -1,6 +1,7 @@
 // eco-rank characterize and eco-rank tune: what a job would do on its first call, offline and as long as it takes.
 #include <mpi.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "eco/base/errors.h"
 #include "eco/base/json_file.h"
@@ -64,6 +66,19 @@ void write(const std::string& path, const std::string& text) {
   if (const auto reason = base::write_text_atomically(path, text)) throw Error(*reason);
 }
 
+// The operations of a benchmark, as what is planned for them: both reduce_scatters are one collective.
+std::vector<coll::Collective> collectives_of(const std::vector<std::string>& operations) {
+  std::vector<coll::Collective> collectives;
+  for (const std::string& operation : operations) {
+    const auto known =
+        coll::collective_from_name(operation == "reduce_scatter_block" ? "reduce_scatter" : operation);
+    if (!known) throw InvalidArgument("eco-rank tune: no operation '" + operation + "'");
+    if (std::find(collectives.begin(), collectives.end(), *known) == collectives.end())
+      collectives.push_back(*known);
+  }
+  return collectives;
+}
+
 // The group as ECO sees it, on a communicator of its own.
 struct Stage {
   Stage() {
@@ -114,8 +129,10 @@ int tune(int argc, char** argv) {
   options.budget_s = 0;
   options.plan_file.clear();
   if (arguments.has("--network")) options.network_file = arguments.text("--network");
+  options.disable.clear();  // what it finds is also for jobs that disable nothing
   runtime::ArmRequest request{.plan_anew = true,
                               .network_only = network_only,
+                              .collectives = collectives_of(arguments.list("--ops")),
                               .sizes = arguments.sizes("--sizes"),
                               .progress = {}};
   if (arguments.has("--progress")) request.progress = Progress();
@@ -132,13 +149,12 @@ int tune(int argc, char** argv) {
   }
   if (stage.transport->rank() != 0 || network_only) return 0;
   if (!result.communicator) {
-    // Not an error: the library is as good everywhere. The reason is the answer.
     std::fprintf(stderr, "eco-rank: no plan: %s\n", result.reason.c_str());
-    plan::PlanTable native;
-    native.library = stage.native->library();
-    native.host_of_rank.assign(static_cast<std::size_t>(stage.transport->n_ranks()), 0);
-    write(out, native.to_json());
-    return 0;
+    return kFailed;
+  }
+  if (result.communicator->serves_nothing()) {
+    // Not an error: the reason is the answer.
+    std::fprintf(stderr, "eco-rank: nothing to gain: %s\n", result.reason.c_str());
   }
   write(out, result.communicator->table().to_json());
   return 0;

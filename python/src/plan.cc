@@ -61,15 +61,16 @@ double predict(const std::string& network, const std::vector<int>& host_of_rank,
 }
 
 std::string estimate(const std::string& network, const std::vector<int>& host_of_rank,
-                     const std::vector<std::size_t>& sizes) {
+                     const std::vector<std::size_t>& sizes, const std::vector<std::string>& collectives) {
   const Question question(network, host_of_rank, "barrier", 0, 0);
   plan::PlannerOptions options;
   if (!sizes.empty()) options.sizes = sizes;
-  return plan::make_plan(
-             question.view,
-             {coll::Collective::broadcast, coll::Collective::allreduce, coll::Collective::barrier}, options,
-             nullptr)
-      .to_json();
+  std::vector<coll::Collective> wanted;
+  for (const std::string& name : collectives) {
+    wanted.push_back(Question(network, host_of_rank, name, 0, 0).problem.collective);
+  }
+  if (wanted.empty()) wanted = coll::all_collectives();
+  return plan::make_plan(question.view, wanted, options, nullptr).to_json();
 }
 
 }  // namespace
@@ -85,8 +86,10 @@ void bind_plan(nb::module_& m) {
         nb::arg("collective"), nb::arg("bytes"), nb::arg("root"), nb::call_guard<nb::gil_scoped_release>(),
         "Predicted seconds of one recipe. Local.");
   m.def("estimate_plan", &estimate, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("sizes"),
-        nb::call_guard<nb::gil_scoped_release>(),
-        "The text of a plan table made from predictions alone: for explanations, never for running. Local.");
+        nb::arg("collectives") = std::vector<std::string>(), nb::call_guard<nb::gil_scoped_release>(),
+        "The text of a plan table made from predictions alone, of these collectives or all: for "
+        "explanations, never "
+        "for running. Local.");
   m.def(
       "check_plan", [](const std::string& text) { return plan::PlanTable::from_json(text).to_json(); },
       nb::arg("text"), "The text of a plan table, checked and written out again; raises CorruptFile. Local.");

@@ -13,15 +13,24 @@
 
 namespace eco::python {
 
+inline std::string all_names() {
+  std::string names;
+  for (const coll::Collective collective : coll::all_collectives()) {
+    names += (names.empty() ? "" : ", ") + std::string(coll::name(collective));
+  }
+  return names;
+}
+
 struct Question {
   coll::CommonProblem problem;
   net::GroupView view;
 
   Question(const std::string& network, std::vector<int> host_of_rank, const std::string& collective,
            std::size_t bytes, int root) {
-    const auto known = coll::collective_from_name(collective);
-    if (!known)
-      throw InvalidArgument("collective '" + collective + "' is none of broadcast, barrier, allreduce");
+    // What is planned for both MPI_Reduce_scatter and MPI_Reduce_scatter_block has one name.
+    const auto known =
+        coll::collective_from_name(collective == "reduce_scatter_block" ? "reduce_scatter" : collective);
+    if (!known) throw InvalidArgument("collective '" + collective + "' is none of " + all_names());
     view = net::make_view(std::make_shared<const net::Network>(net::parse_network(network, "network")),
                           std::move(host_of_rank));
     if (root < 0 || root >= view.n_ranks()) {
@@ -30,18 +39,16 @@ struct Question {
     }
     problem.collective = *known;
     problem.n_ranks = view.n_ranks();
-    problem.root = problem.collective == coll::Collective::broadcast ? root : 0;
-    problem.bytes = problem.collective == coll::Collective::barrier ? 0 : bytes;
-    // Reductions are explained for doubles, cut to whole ones.
-    if (problem.collective == coll::Collective::allreduce) {
-      problem.element_bytes = sizeof(double);
-      problem.bytes -= problem.bytes % sizeof(double);
-    }
+    problem.root = coll::is_rooted(problem.collective) ? root : 0;
+    // Reductions are explained for doubles; sizes are cut to whole elements and equal blocks.
+    const bool is_barrier = problem.collective == coll::Collective::barrier;
+    if (coll::is_reduction(problem.collective) && !is_barrier) problem.element_bytes = sizeof(double);
+    problem.bytes = is_barrier ? 0 : coll::whole_bytes(problem, bytes);
   }
 
   int root_subnet() const {
-    const bool rooted = problem.collective == coll::Collective::broadcast;
-    return rooted ? view.subnet_of_rank[static_cast<std::size_t>(problem.root)] : 0;
+    return coll::is_rooted(problem.collective) ? view.subnet_of_rank[static_cast<std::size_t>(problem.root)]
+                                               : 0;
   }
 };
 

@@ -44,8 +44,10 @@ if mode == "dies":
     os.kill(os.getpid(), signal.SIGKILL)
 if mode == "hangs":
     time.sleep(600)
-if mode == "dies later" and words[0] == "bench" and len(open(os.environ["FAKE_LOG"]).readlines()) > 5:
+if mode == "dies later" and words[0] == "bench" and len(open(os.environ["FAKE_LOG"]).readlines()) > 6:
     sys.exit("eco-rank: host b vanished")
+if "--network-only" in words:
+    sys.exit()  # into the cache alone
 if words[0] == "characterize":
     text = json.dumps({{"schema": "eco.network", "version": 1, "hosts": [{{}}] * 3,
                        "subnets": [{{"hosts": [0, 1]}}, {{"hosts": [2]}}]}})
@@ -62,18 +64,18 @@ elif words[0] == "bench":
                        "library": "Open MPI 5.0.11", "clock": "CLOCK_MONOTONIC",
                        "preloaded": not stock and mode != "naked", "cells": cells}})
     if mode in ("unarmed", "useless") and not stock:
-        useless = "the library's own are as good wherever measured"
-        why = useless if mode == "useless" else "ranks have different ECO_ options"
+        armed = 1 if mode == "useless" else 0
+        why = {{}} if armed else {{"ranks have different ECO_ options": 1}}
         with open(os.environ["ECO_REPORT"], "w") as file:
             json.dump({{"schema": "eco.report", "version": 1, "mode": "on", "ranks": 8, "wall_s": 1.0, "arming_s": 0.0,
-                       "estimated_gain_s": 0.0, "collectives": {{}}, "communicators_armed": 0,
-                       "communicators_native": {{why: 1}}}}, file)
+                       "estimated_gain_s": 0.0, "collectives": {{}}, "communicators_armed": armed,
+                       "communicators_native": why}}, file)
 else:
     text = "{{}}"
     if mode == "refuses":
-        print("eco-rank: no plan: ranks run different versions of ECO", file=sys.stderr)
+        sys.exit("eco-rank: no plan: ranks run different versions of ECO")
     if mode == "useless":
-        print("eco-rank: no plan: the library's own collectives are as good wherever measured", file=sys.stderr)
+        print("eco-rank: nothing to gain: the library's own collectives are as good", file=sys.stderr)
     if mode == "fails":
         sys.exit("eco-rank: no space in the cache")
 with open(value("--out"), "w") as file:

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from eco import _core
 from eco.cli import explain as command
 from eco.cli.main import app
+from eco.collectives import COLLECTIVES
 from eco.errors import CorruptFile, EcoError, InvalidArgument
 
 THREE_SUBNETS = "hosts=3+3+2 rate_mbit=191 uplink_mbit=38.2 latency_us=60 between_us=200 overhead_us=15"
@@ -34,6 +35,15 @@ def test_candidates_are_cheapest_first_and_their_terms_add_up(network: Path) -> 
     hosts = list(group.host_of_rank)
     again = _core.predict(group.network, hosts, best.recipe, "broadcast", 16384, 0)
     assert again == pytest.approx(best.predicted_s)
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_every_operation_is_explained(network: Path, collective: str) -> None:
+    group = command.make_group(network, "round-robin", 8)
+    text = command.explanation(group, collective, 16384, 5, {})
+    assert "cheapest; busiest" in text
+    assert "a guess at the native collective" in text
+    assert ("rank 5 over" in text) == (collective in ("broadcast", "reduce", "scatter", "gather"))
 
 
 def test_placements() -> None:

@@ -7,17 +7,30 @@ from typing import Any
 
 import pytest
 
+from eco.collectives import COLLECTIVES
+
 
 def test_it_tunes_what_is_asked_for_and_leaves_no_files(fakes: Any, eco: Any) -> None:
     ended = eco("tune", "--sizes", "8,16KiB", "--", "mpirun", "-n", "8")
     assert ended.returncode == 0, ended.stderr
     assert "network and plan are remembered" in ended.stdout
-    (told,) = fakes.told()
+    network, told = fakes.told()
+    assert "--network-only" in network["words"]
     words = told["words"]
     assert words[0] == "tune"
     assert words[words.index("--sizes") + 1] == "8,16384"
+    assert words[words.index("--ops") + 1].split(",") == list(COLLECTIVES)
     assert told["ECO"] == "off"  # eco-rank tunes by itself; nothing is under it
     assert list(Path().iterdir()) == []
+
+
+def test_it_plans_for_the_operations_that_are_named(fakes: Any, eco: Any) -> None:
+    assert eco("tune", "--ops", "allgather,scan", "--", "mpirun").returncode == 0
+    words = fakes.told()[-1]["words"]
+    assert words[words.index("--ops") + 1] == "allgather,scan"
+    ended = eco("tune", "--ops", "bcast", "--", "mpirun")
+    assert ended.returncode == 2
+    assert "bcast" in ended.stderr
 
 
 @pytest.mark.parametrize(

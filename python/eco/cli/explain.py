@@ -20,10 +20,9 @@ import typer
 
 from eco import _core, paths
 from eco import network as networks
+from eco.collectives import COLLECTIVES
 from eco.errors import EcoError, InvalidArgument
 from eco.report.records import parse_size
-
-COLLECTIVES = ("broadcast", "allreduce", "barrier")
 
 
 @dataclass(frozen=True)
@@ -135,7 +134,7 @@ def _one_plan(file: Path) -> dict[str, str]:
 
 
 def explain(
-    collective: Annotated[str, typer.Option(help="broadcast, allreduce or barrier")] = "broadcast",
+    collective: Annotated[str, typer.Option(help="which operation, like allgather")] = "broadcast",
     size: Annotated[str, typer.Option("--bytes", help="like 16KiB or 1MiB")] = "1MiB",
     network: Annotated[
         Path | None, typer.Option(help="a network file; else the one remembered last", metavar="FILE")
@@ -147,7 +146,7 @@ def explain(
         str, typer.Option(help="block, round-robin, shuffled:SEED, or the host number of each rank: 0,0,1")
     ] = "block",
     ranks: Annotated[int | None, typer.Option(help="how many; else one for each host", min=1)] = None,
-    root: Annotated[int, typer.Option(help="of a broadcast")] = 0,
+    root: Annotated[int, typer.Option(help="of a broadcast, reduce, scatter or gather")] = 0,
     recipe: Annotated[str | None, typer.Option(help="draw or print this one; else the cheapest")] = None,
     dot: Annotated[
         Path | None, typer.Option(help="write who sends to whom, for Graphviz", metavar="FILE")
