@@ -2,6 +2,7 @@
 
 #include <array>
 #include <climits>
+#include <limits>
 
 namespace eco::preload {
 namespace {
@@ -90,18 +91,24 @@ const auto& operations() {
   constexpr unsigned kArithmetic = kOrdered | kComplex;
   constexpr unsigned kTruth = kInteger | kLogical;
   constexpr unsigned kBits = kInteger | kByte | kMulti;
+  constexpr unsigned kNothing = 0;  // of one-sided calls: predefined, but no reduction's
   static const std::array kOperations = {
-      OpEntry{MPI_SUM, kArithmetic},  OpEntry{MPI_MAX, kOrdered}, OpEntry{MPI_MIN, kOrdered},
-      OpEntry{MPI_PROD, kArithmetic}, OpEntry{MPI_LAND, kTruth},  OpEntry{MPI_LOR, kTruth},
-      OpEntry{MPI_LXOR, kTruth},      OpEntry{MPI_BAND, kBits},   OpEntry{MPI_BOR, kBits},
-      OpEntry{MPI_BXOR, kBits},       OpEntry{MPI_MAXLOC, kPair}, OpEntry{MPI_MINLOC, kPair},
+      OpEntry{MPI_SUM, kArithmetic},  OpEntry{MPI_MAX, kOrdered},   OpEntry{MPI_MIN, kOrdered},
+      OpEntry{MPI_PROD, kArithmetic}, OpEntry{MPI_LAND, kTruth},    OpEntry{MPI_LOR, kTruth},
+      OpEntry{MPI_LXOR, kTruth},      OpEntry{MPI_BAND, kBits},     OpEntry{MPI_BOR, kBits},
+      OpEntry{MPI_BXOR, kBits},       OpEntry{MPI_MAXLOC, kPair},   OpEntry{MPI_MINLOC, kPair},
+      OpEntry{MPI_REPLACE, kNothing}, OpEntry{MPI_NO_OP, kNothing},
+#if defined(MPIX_EQUAL)
+      OpEntry{MPIX_EQUAL, kNothing},
+#endif
   };
   return kOperations;
 }
 
 void combine_elements(void* context, const void* in, void* inout, std::size_t bytes) {
   const auto* reduction = static_cast<const Reduction*>(context);
-  // Cannot fail: the table lists only what MPI defines, and the messages are below INT_MAX bytes.
+  // Cannot fail: the table lists only what MPI defines, and the messages are below INT_MAX bytes. `in` is the left
+  // operand, as MPI has it.
   PMPI_Reduce_local(in, inout, static_cast<int>(bytes / reduction->element_bytes), reduction->type,
                     reduction->op);
 }
@@ -109,10 +116,23 @@ void combine_elements(void* context, const void* in, void* inout, std::size_t by
 }  // namespace
 
 std::size_t total_bytes(long long count, MPI_Datatype type) {
-  if (const TypeEntry* known = find_type(type)) return static_cast<std::size_t>(count) * known->bytes;
-  MPI_Count size = 0;
-  PMPI_Type_size_x(type, &size);
-  return size > 0 ? static_cast<std::size_t>(count) * static_cast<std::size_t>(size) : 0;
+  std::size_t size = 0;
+  if (const TypeEntry* known = find_type(type)) {
+    size = known->bytes;
+  } else {
+    MPI_Count asked = 0;
+    PMPI_Type_size_x(type, &asked);
+    size = asked > 0 ? static_cast<std::size_t>(asked) : 0;
+  }
+  std::size_t total = 0;
+  const bool too_many = __builtin_mul_overflow(static_cast<std::size_t>(count), size, &total);
+  return too_many ? std::numeric_limits<std::size_t>::max() : total;
+}
+
+std::ptrdiff_t extent_bytes(MPI_Datatype type) {
+  MPI_Count lower = 0, extent = 0;
+  PMPI_Type_get_extent_x(type, &lower, &extent);
+  return static_cast<std::ptrdiff_t>(extent);
 }
 
 bool is_dense(MPI_Datatype type) {
@@ -139,14 +159,14 @@ bool is_dense(MPI_Datatype type) {
   return dense;
 }
 
-bool pack(const void* user, int count, MPI_Datatype type, std::vector<std::byte>& dense) {
+bool pack(const void* user, int count, MPI_Datatype type, std::span<std::byte> dense) {
   int position = 0;
   const int bytes = static_cast<int>(dense.size());
   return PMPI_Pack(user, count, type, dense.data(), bytes, &position, MPI_COMM_SELF) == MPI_SUCCESS &&
          position == bytes;
 }
 
-bool unpack(const std::vector<std::byte>& dense, void* user, int count, MPI_Datatype type) {
+bool unpack(std::span<const std::byte> dense, void* user, int count, MPI_Datatype type) {
   int position = 0;
   const int bytes = static_cast<int>(dense.size());
   return PMPI_Unpack(dense.data(), bytes, &position, user, count, type, MPI_COMM_SELF) == MPI_SUCCESS &&
@@ -156,13 +176,19 @@ bool unpack(const std::vector<std::byte>& dense, void* user, int count, MPI_Data
 exec::Combine Reduction::combine() { return {.function = &combine_elements, .context = this}; }
 
 std::optional<Reduction> find_reduction(MPI_Datatype type, MPI_Op op) {
+  if (op == MPI_OP_NULL) return std::nullopt;
   for (const OpEntry& operation : operations()) {
     if (operation.op != op) continue;
     const TypeEntry* known = find_type(type);
     if (known == nullptr || (known->kind & operation.kinds) == 0) return std::nullopt;
     return Reduction{.type = type, .op = op, .element_bytes = known->bytes};
   }
-  return std::nullopt;
+  // The program's own. What its function reads and writes of an element lies within the extent.
+  if (!is_dense(type)) return std::nullopt;
+  int commutative = 0;
+  if (PMPI_Op_commutative(op, &commutative) != MPI_SUCCESS) return std::nullopt;
+  return Reduction{
+      .type = type, .op = op, .element_bytes = total_bytes(1, type), .commutative = commutative != 0};
 }
 
 }  // namespace eco::preload

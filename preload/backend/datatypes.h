@@ -1,35 +1,41 @@
 // What ECO has to know of MPI's datatypes and operations.
 //
-// Broadcast takes any datatype: ranks may legally differ in it, so whether it is packed is each rank's own business
-// and changes nothing that others see. Allreduce takes what the table below lists; there all ranks have the same type
-// and operation, so they agree without asking.
+// Data movement takes any datatype: ranks may legally differ in it, so whether it is packed is each rank's own business
+// and changes nothing that others see. Reductions take types without gaps, with an operation that MPI predefines for
+// them or one of the program's own; there all ranks have the same type and operation, so they agree without asking.
 #pragma once
 
 #include <mpi.h>
 
 #include <cstddef>
 #include <optional>
-#include <vector>
+#include <span>
 
 #include "eco/exec/executor.h"
 
 namespace eco::preload {
 
-// Bytes of `count` elements of `type` without gaps. Local. `count` >= 0.
+// Bytes of `count` elements of `type` without gaps; the largest number there is where that is no number. Local.
+// `count` >= 0.
 std::size_t total_bytes(long long count, MPI_Datatype type);
+
+// From one element in memory to the next. Local.
+std::ptrdiff_t extent_bytes(MPI_Datatype type);
 
 // True if the bytes in memory are the message: predefined types without gaps, contiguous and duplicated ones of such.
 bool is_dense(MPI_Datatype type);
 
-// Local: all `bytes` bytes of the message between user memory and a dense buffer. False if MPI reports an error.
-[[nodiscard]] bool pack(const void* user, int count, MPI_Datatype type, std::vector<std::byte>& dense);
-[[nodiscard]] bool unpack(const std::vector<std::byte>& dense, void* user, int count, MPI_Datatype type);
+// Local: all bytes of the message between user memory and dense memory of exactly their number. False if MPI reports
+// an error.
+[[nodiscard]] bool pack(const void* user, int count, MPI_Datatype type, std::span<std::byte> dense);
+[[nodiscard]] bool unpack(std::span<const std::byte> dense, void* user, int count, MPI_Datatype type);
 
-// Combines dense elements of one predefined type with one predefined, commutative operation.
+// Combines dense elements of one type with one operation.
 struct Reduction {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   MPI_Op op = MPI_OP_NULL;
   std::size_t element_bytes = 0;
+  bool commutative = true;
 
   // Refers to this object, which must outlive the call.
   exec::Combine combine();

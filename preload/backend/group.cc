@@ -7,22 +7,25 @@
 #include <numeric>
 #include <utility>
 
+#include "eco/base/errors.h"
+#include "eco/transport/mpi/mpi_native.h"
+#include "preload/backend/errors_return.h"
 #include "preload/backend/session.h"
 
 namespace eco::preload {
 namespace {
 
 constexpr double kMicrosecondsPerSecond = 1e6;
-// A vector kept from call to call up to here; one rare large packed broadcast shall not hold its memory for ever.
+// A vector is kept from call to call up to here; one rare large packed message shall not hold its memory for ever.
 constexpr std::size_t kMostPackedKept = std::size_t{16} << 20;
 
-// Local, and the same answer on all ranks: whoever is beyond this world for one rank has that rank beyond its own.
-// Ranks that were spawned or connected agreed on nothing with this job in MPI_Init, and may run without ECO.
-bool within_world(MPI_Comm comm, int n_ranks) {
-  if (comm == MPI_COMM_WORLD) return true;
+// Local: the ranks in MPI_COMM_WORLD; nothing if some are beyond it, which is the same answer on all ranks: whoever is
+// beyond this world for one rank has that rank beyond its own. Ranks that were spawned or connected agreed on nothing
+// with this job in MPI_Init, and may run without ECO.
+std::optional<std::vector<int>> ranks_in_world(MPI_Comm comm, int n_ranks) {
   MPI_Group members = MPI_GROUP_NULL;
   MPI_Group world = MPI_GROUP_NULL;
-  if (PMPI_Comm_group(comm, &members) != MPI_SUCCESS) return false;
+  if (PMPI_Comm_group(comm, &members) != MPI_SUCCESS) return std::nullopt;
   PMPI_Comm_group(MPI_COMM_WORLD, &world);
   std::vector<int> ranks(static_cast<std::size_t>(n_ranks));
   std::vector<int> in_world(ranks.size(), MPI_UNDEFINED);
@@ -30,7 +33,8 @@ bool within_world(MPI_Comm comm, int n_ranks) {
   PMPI_Group_translate_ranks(members, n_ranks, ranks.data(), world, in_world.data());
   PMPI_Group_free(&members);
   PMPI_Group_free(&world);
-  return std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) == in_world.end();
+  if (std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) return std::nullopt;
+  return in_world;
 }
 
 }  // namespace
@@ -38,9 +42,10 @@ bool within_world(MPI_Comm comm, int n_ranks) {
 Group::Group(Session& session, MPI_Comm comm) : session_(session), comm_(comm) {
   int is_inter = 0;
   PMPI_Comm_test_inter(comm, &is_inter);
+  is_inter_ = is_inter != 0;
   PMPI_Comm_size(comm, &n_ranks_);
   PMPI_Comm_rank(comm, &rank_);
-  if (is_inter != 0) {
+  if (is_inter_) {
     stay_native("an inter-communicator");
   } else if (n_ranks_ < 2) {
     stay_native("one rank only");
@@ -53,60 +58,98 @@ Group::Group(Session& session, MPI_Comm comm) : session_(session), comm_(comm) {
   }
 }
 
-void Group::count_towards_arming() {
-  if (state_ != State::waiting) return;
-  if (calls_until_arming_-- == 0) arm();
+void Group::prepare(coll::Collective collective) {
+  if (state_ == State::waiting) {
+    if (calls_until_arming_-- == 0) arm(collective);
+    return;
+  }
+  if (state_ == State::armed && !runtime_->knows(collective)) learn(collective);
 }
 
-void Group::arm() {
+void Group::arm(coll::Collective first) {
   // Asked here and not for every communicator: it costs as much as the communicator has ranks, and most never arm.
-  if (!within_world(comm_, n_ranks_)) return stay_native("it reaches beyond this job's MPI_COMM_WORLD");
-  double budget_s = 0;
-  if (!all_have_room(budget_s)) {
-    return stay_native("as many communicators as ECO_MAX_COMMUNICATORS allows are armed already");
+  std::optional<std::vector<int>> world_ranks = ranks_in_world(comm_, n_ranks_);
+  if (!world_ranks) return stay_native("it reaches beyond this job's MPI_COMM_WORLD");
+  try {
+    const ErrorsReturn errors_return(comm_);
+    has_slot_ = session_.take_slot();
+    bool has_room = has_slot_;
+    const runtime::Options options = agree_on_budget(has_room);
+    if (!has_room) {
+      return stay_native("as many communicators as ECO_MAX_COMMUNICATORS allows are armed already");
+    }
+    tags_ = session_.tag_ranges().agree(comm_);
+    if (!tags_) return stay_native("the MPI library has no more tags");
+    arm_on(*std::move(world_ranks), options, first);
+  } catch (const Error& error) {
+    // The library's own collectives failed on this communicator, and the program's will tell it so.
+    stay_native(error.what());
   }
-  if (!make_private_communicator()) return stay_native("the MPI library has no more communicators");
+}
 
-  runtime::Options options = session_.options();
-  if (options.budget_s > 0) {
-    if (budget_s <= 0)
-      options.measure = runtime::MeasurePolicy::never;
-    else
-      options.budget_s = budget_s;
-  }
-  transport_ = std::make_unique<transport::mpi::MpiTransport>(private_);
-  native_ = std::make_unique<transport::mpi::MpiNative>(private_);
+void Group::arm_on(std::vector<int> world_ranks, const runtime::Options& options, coll::Collective first) {
+  const TagRanges& ranges = session_.tag_ranges();
+  transport_ = std::make_unique<transport::mpi::MpiTransport>(
+      session_.private_comm(), transport::mpi::Share{.first_tag = ranges.first_tag(*tags_),
+                                                     .n_tags = ranges.tags_per_range(),
+                                                     .rank = rank_,
+                                                     .ranks = std::move(world_ranks)});
+  transport::mpi::MpiNative native(comm_);
+  runtime::ArmRequest request;
+  // A barrier arms nothing and learns nothing (DESIGN, rule 3): its plan is made here or never.
+  request.collectives = {first, coll::Collective::barrier};
   const double began_s = PMPI_Wtime();
-  runtime::ArmResult result = runtime::Communicator::arm(*transport_, *native_, options, session_.identity());
+  runtime::ArmResult result =
+      runtime::Communicator::arm(*transport_, native, options, session_.identity(), request);
   session_.note_arming(PMPI_Wtime() - began_s, result.seconds_measuring);
-  if (!result.communicator) return stay_native(std::move(result.reason));
+  if (!result.communicator) {
+    // Ended half-way, so messages under these tags may still be on their way: nobody gets them again.
+    if (result.failed) tags_.reset();
+    return stay_native(std::move(result.reason));
+  }
 
   runtime_ = std::move(result.communicator);
   state_ = State::armed;
-  why_native_.clear();
+  why_native_ = std::move(result.reason);
   session_.watch(*this);
 }
 
-bool Group::all_have_room(double& budget_s) {
-  has_slot_ = session_.take_slot();
-  const double left_s = session_.budget_left_s();
-  std::array<std::int64_t, 2> votes = {has_slot_ ? 1 : 0, std::llround(left_s * kMicrosecondsPerSecond)};
-  if (PMPI_Allreduce(MPI_IN_PLACE, votes.data(), 2, MPI_INT64_T, MPI_MIN, comm_) != MPI_SUCCESS) return false;
-  budget_s = static_cast<double>(votes[1]) / kMicrosecondsPerSecond;
-  return votes[0] == 1;
+void Group::learn(coll::Collective collective) {
+  try {
+    const ErrorsReturn errors_return(comm_);
+    bool has_room = true;
+    const runtime::Options options = agree_on_budget(has_room);
+    transport::mpi::MpiNative native(comm_);
+    const double began_s = PMPI_Wtime();
+    runtime::Learned learned = runtime_->learn(native, options, session_.identity(), collective);
+    session_.note_arming(PMPI_Wtime() - began_s, learned.seconds_measuring);
+    if (serves_nothing()) why_native_ = std::move(learned.reason);
+  } catch (const Error&) {
+    // As in arm(). What was planned before stays.
+  }
 }
 
-bool Group::make_private_communicator() {
-  // Not a dup, which would call the program's attribute callbacks. Running out of context ids must not end the
-  // program, so the error is wanted back; the library reports it on all ranks.
-  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-  PMPI_Comm_get_errhandler(comm_, &handler);
-  PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
-  const int code = PMPI_Comm_split(comm_, 0, rank_, &private_);
-  PMPI_Comm_set_errhandler(comm_, handler);
-  PMPI_Errhandler_free(&handler);
-  if (code != MPI_SUCCESS) private_ = MPI_COMM_NULL;
-  return code == MPI_SUCCESS;
+// What a communicator's ranks agree on, from here through all of runtime::Communicator::arm() and learn(), they agree on
+// by collectives of the library on the program's own communicator, so that ECO needs none of its own. That is sound:
+// all ranks are inside one blocking collective of it and make the same calls in there, MPI allows no other thread a
+// collective on it meanwhile, and the library keeps collectives apart from point-to-point messages. No attribute of it
+// is copied. Its error handler is set aside meanwhile, because an error of ours is no error of the program's call; an
+// error in point-to-point calls that other threads make on it at that moment comes back as a code instead.
+runtime::Options Group::agree_on_budget(bool& has_room) {
+  std::array<std::int64_t, 2> votes = {has_room ? 1 : 0,
+                                       std::llround(session_.budget_left_s() * kMicrosecondsPerSecond)};
+  if (PMPI_Allreduce(MPI_IN_PLACE, votes.data(), 2, MPI_INT64_T, MPI_MIN, comm_) != MPI_SUCCESS) {
+    throw TransportError("MPI_Allreduce failed while a communicator's ranks agreed on their budget");
+  }
+  has_room = votes[0] == 1;
+  runtime::Options options = session_.options();
+  if (options.budget_s > 0) {
+    if (votes[1] <= 0)
+      options.measure = runtime::MeasurePolicy::never;
+    else
+      options.budget_s = static_cast<double>(votes[1]) / kMicrosecondsPerSecond;
+  }
+  return options;
 }
 
 void Group::stay_native(std::string why) {
@@ -122,7 +165,7 @@ bool Group::run(const coll::CommonProblem& problem, const algo::Recipe& recipe,
 }
 
 double Group::planned_gain_s(const coll::CommonProblem& problem) const {
-  const int subnet = problem.collective == coll::Collective::broadcast
+  const int subnet = coll::is_rooted(problem.collective)
                          ? runtime_->view().subnet_of_rank[static_cast<std::size_t>(problem.root)]
                          : 0;
   const plan::Row* row = runtime_->table().find_row(problem.collective, subnet, problem.bytes);
@@ -130,21 +173,19 @@ double Group::planned_gain_s(const coll::CommonProblem& problem) const {
   return row->native_s - row->measured_s;
 }
 
-std::vector<std::byte>& Group::packed(std::size_t bytes) {
-  packed_.resize(bytes);
-  return packed_;
-}
-
 void Group::packed_is_free() {
-  if (packed_.capacity() > kMostPackedKept) std::vector<std::byte>().swap(packed_);
+  for (std::vector<std::byte>* memory : {&packed_.input, &packed_.output}) {
+    if (memory->capacity() > kMostPackedKept) std::vector<std::byte>().swap(*memory);
+  }
 }
 
 void Group::release() {
   if (runtime_) session_.forget(*this);
   runtime_.reset();
-  native_.reset();
   transport_.reset();
-  if (private_ != MPI_COMM_NULL) PMPI_Comm_free(&private_);
+  // After an error messages under these tags may still be on their way.
+  if (tags_ && !poisoned_) session_.tag_ranges().give_back(*tags_);
+  tags_.reset();
   if (has_slot_) session_.give_slot_back();
   has_slot_ = false;
   if (state_ == State::armed) state_ = State::native;

@@ -8,16 +8,22 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "eco/runtime/communicator.h"
-#include "eco/transport/mpi/mpi_native.h"
 #include "eco/transport/mpi/mpi_transport.h"
 
 namespace eco::preload {
 
 class Session;
+
+// Dense copies of what a call reads and writes. Kept from call to call unless it is large.
+struct PackedMemory {
+  std::vector<std::byte> input;
+  std::vector<std::byte> output;
+};
 
 class Group {
  public:
@@ -31,9 +37,14 @@ class Group {
   int n_ranks() const { return n_ranks_; }
   int rank() const { return rank_; }
 
-  // Collective in the one call that arms, else local. For blocking broadcasts and allreduces of at least one byte with
-  // valid arguments: facts that all ranks share, so all ranks arm at the same call.
-  void count_towards_arming();
+  // False once it is decided that the library serves this communicator.
+  bool may_serve() const { return state_ != State::native; }
+  bool is_inter() const { return is_inter_; }
+
+  // Collective in the call that arms, and in the first call of every other collective after it; else local. Only from
+  // blocking calls that no binding of the library can bypass, with facts that all ranks share, so that all ranks do
+  // the same in the same call.
+  void prepare(coll::Collective collective);
 
   // Local: what serves this problem; nullptr for the library.
   const algo::Recipe* recipe(const coll::CommonProblem& problem) const {
@@ -48,40 +59,43 @@ class Group {
 
   // By the plan's measurements, native less ECO; 0 if not known.
   double planned_gain_s(const coll::CommonProblem& problem) const;
-  // Memory of `bytes` bytes for packed messages, kept from call to call unless it is large. Throws std::bad_alloc.
-  std::vector<std::byte>& packed(std::size_t bytes);
+  PackedMemory& packed() { return packed_; }
   // The call that packed is over.
   void packed_is_free();
 
   const runtime::Communicator* armed() const { return runtime_.get(); }
+  bool serves_nothing() const { return !runtime_ || runtime_->serves_nothing(); }
+  // Why, if it serves nothing.
   const std::string& why_native() const { return why_native_; }
 
-  // Local: gives back the private communicator and the place among the armed ones.
+  // Local: gives back the tags and the place among the armed ones.
   void release();
 
  private:
   enum class State { waiting, armed, native };
 
-  void arm();
-  // Collective: the same answer on all ranks. `budget_s` becomes the least of all ranks' remaining budgets.
-  bool all_have_room(double& budget_s);
-  bool make_private_communicator();
+  // Collective, like what they are called by; see the comment at agree_on_budget().
+  void arm(coll::Collective first);
+  void learn(coll::Collective collective);
+  void arm_on(std::vector<int> world_ranks, const runtime::Options& options, coll::Collective first);
+  // The job's options, with what the rank that has least is left of its budget. `has_room`, in and out: on all ranks.
+  runtime::Options agree_on_budget(bool& has_room);
   void stay_native(std::string why);
 
   Session& session_;
   MPI_Comm comm_;
-  MPI_Comm private_ = MPI_COMM_NULL;
   int n_ranks_ = 1;
   int rank_ = 0;
   int calls_until_arming_ = 0;
   State state_ = State::waiting;
+  bool is_inter_ = false;
   bool has_slot_ = false;
   bool poisoned_ = false;
   std::string why_native_ = "too few calls to be armed";
+  std::optional<int> tags_;
   std::unique_ptr<transport::mpi::MpiTransport> transport_;
-  std::unique_ptr<transport::mpi::MpiNative> native_;
   std::unique_ptr<runtime::Communicator> runtime_;
-  std::vector<std::byte> packed_;
+  PackedMemory packed_;
 };
 
 }  // namespace eco::preload

@@ -97,11 +97,10 @@ void print_line(Session& session, const Session::Summary& summary, const Tallies
                   summary.wall_s);
     end += gain;
   }
-  if (summary.armed == 0) {
-    end +=
-        "; " + (session.arms() ? (summary.native.empty() ? std::string("no broadcast or allreduce was called")
-                                                         : summary.native.begin()->first)
-                               : session.why_native());
+  if (served == 0) {
+    const std::string why =
+        summary.native.empty() ? "nothing was called that can be served" : summary.native.begin()->first;
+    end += "; " + (session.arms() ? why : session.why_native());
   }
   std::fprintf(stderr, "eco: served %llu of %llu calls%s%s\n", static_cast<unsigned long long>(served),
                static_cast<unsigned long long>(all), parts.c_str(), end.c_str());

@@ -7,6 +7,7 @@
 
 #include "eco/base/errors.h"
 #include "eco/runtime/this_host.h"
+#include "preload/backend/errors_return.h"
 #include "preload/backend/report.h"
 
 namespace eco::preload {
@@ -43,7 +44,7 @@ void Session::start() {
     objection = true;
     std::fprintf(stderr, "eco: rank %d: %s; the program runs without ECO\n", world_rank(), error.what());
   }
-  arms_ = agree(objection);
+  arms_ = agree(objection) && make_private_communicator();
   if (all_off_) return;
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Session::on_comm_free, &keyval_, this);
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Session::on_self_free, &self_keyval_, this);
@@ -82,13 +83,31 @@ bool Session::agree(bool objection) {
   return why_native_.empty();
 }
 
+bool Session::make_private_communicator() {
+  // Now or never: communicators are armed by calls of their own ranks, and this takes all. A dup, because in MPI_Init
+  // the program has no attributes yet whose callbacks it could call.
+  const ErrorsReturn errors_return(MPI_COMM_WORLD);
+  if (PMPI_Comm_dup(MPI_COMM_WORLD, &private_comm_) != MPI_SUCCESS) {
+    private_comm_ = MPI_COMM_NULL;
+    why_native_ = "the MPI library has no communicator for ECO";
+    return false;
+  }
+  PMPI_Comm_set_errhandler(private_comm_, MPI_ERRORS_RETURN);
+  int n_ranks = 0;
+  PMPI_Comm_size(private_comm_, &n_ranks);
+  tag_ranges_.open(transport::mpi::largest_tag(), n_ranks);
+  return true;
+}
+
 void Session::finish(bool collective) {
   bool expected = true;
   if (!running_.compare_exchange_strong(expected, false)) return;
   watcher_.stop();
   report(*this, collective);
   // Inside a delete callback the program's communicators are MPI's business already.
-  if (collective) release_groups();
+  if (!collective) return;
+  release_groups();
+  if (private_comm_ != MPI_COMM_NULL) PMPI_Comm_free(&private_comm_);
 }
 
 void Session::release_groups() {
@@ -169,7 +188,7 @@ Session::Summary Session::summary() {
                   .arming_s = static_cast<double>(arming_us_.load()) * 1e-6,
                   .measuring_s = static_cast<double>(measuring_us_.load()) * 1e-6};
   for (const Group* group : groups_) {
-    if (group->armed() == nullptr) ++summary.native[group->why_native()];
+    if (group->serves_nothing()) ++summary.native[group->why_native()];
   }
   return summary;
 }
@@ -180,7 +199,7 @@ int Session::on_comm_free(MPI_Comm, int, void* value, void* extra) {
   {
     const std::lock_guard lock(session->mutex_);
     std::erase(session->groups_, group);
-    if (group->armed() == nullptr) ++session->native_[group->why_native()];
+    if (group->serves_nothing()) ++session->native_[group->why_native()];
   }
   session->generation_.fetch_add(1, std::memory_order_release);
   delete group;

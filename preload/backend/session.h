@@ -17,6 +17,7 @@
 #include "eco/runtime/options.h"
 #include "preload/backend/counters.h"
 #include "preload/backend/group.h"
+#include "preload/backend/tag_ranges.h"
 #include "preload/backend/watcher.h"
 
 namespace eco::preload {
@@ -35,6 +36,11 @@ class Session {
   // May communicators be armed in this job? The same on all ranks; why_native() if not.
   bool arms() const { return arms_; }
   const std::string& why_native() const { return why_native_; }
+
+  // What the messages of all armed communicators go over, so that each costs the library no context id: one
+  // communicator of the whole job, and a range of its tags for each.
+  MPI_Comm private_comm() const { return private_comm_; }
+  TagRanges& tag_ranges() { return tag_ranges_; }
 
   // Local. The group of this communicator, made if this is its first call; nullptr for MPI_COMM_NULL or on errors.
   Group* group(MPI_Comm comm);
@@ -70,6 +76,8 @@ class Session {
   void read_options();
   // Collective: true if all ranks have the same version and options and nothing to object.
   bool agree(bool objection);
+  // Collective: false, with the reason, if the library has no communicator for ECO.
+  bool make_private_communicator();
   void release_groups();
   static int on_comm_free(MPI_Comm comm, int keyval, void* group, void* session);
   static int on_self_free(MPI_Comm comm, int keyval, void* value, void* session);
@@ -81,6 +89,8 @@ class Session {
   runtime::Options options_;
   runtime::Identity identity_;
   Counters counters_;
+  MPI_Comm private_comm_ = MPI_COMM_NULL;
+  TagRanges tag_ranges_;
   int keyval_ = MPI_KEYVAL_INVALID;
   int self_keyval_ = MPI_KEYVAL_INVALID;
   double started_s_ = 0;

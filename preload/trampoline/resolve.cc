@@ -7,47 +7,89 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "preload/job.h"
 
 namespace eco::trampoline {
 namespace {
 
-constexpr int kExitCode = 127;  // eco-exec's too: "ECO could not be started here"
+// A binary interface of MPI, by which a loaded library is recognised. Handles differ between ABIs, and a backend of the
+// wrong one ends in "invalid communicator".
+struct Abi {
+  const char* name;     // libeco-<name>.so serves it
+  const char* soname;   // what its libraries are called, wherever they lie and whatever the file is called
+  const char* exports;  // and what they export: names have been used twice
+};
+constexpr Abi kAbis[] = {
+#define ECO_ABI(name, soname, exports) {name, soname, exports},
+#include "eco_abis.inc"  // CMake writes it from data/abis.json
+#undef ECO_ABI
+};
 
 struct Library {
   char path[4096];
-  bool standard_abi;
+  const Abi* abi;  // null: an MPI library that kAbis does not have
 };
 
 struct State {
   pthread_once_t once = PTHREAD_ONCE_INIT;
   void* mpi = nullptr;
-  void* backend = nullptr;  // null with `mpi` set: the standard ABI, which is not served
+  void* backend = nullptr;  // null with `mpi` set: a library that is not known
 };
 State state;
 
 bool starts_with(const char* text, const char* prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
 
-// dl_iterate_phdr callback: remembers the first loaded MPI library, by file name.
-int note_library(dl_phdr_info* info, size_t, void* result) {
-  auto* library = static_cast<Library*>(result);
-  const char* slash = strrchr(info->dlpi_name, '/');
-  const char* file = slash != nullptr ? slash + 1 : info->dlpi_name;
-  const bool standard_abi = starts_with(file, "libmpi_abi.so");
-  if (!standard_abi && !starts_with(file, "libmpi.so") && !starts_with(file, "libmpich.so")) return 0;
-  if (strlen(info->dlpi_name) >= sizeof library->path) return 0;
-  strcpy(library->path, info->dlpi_name);
-  library->standard_abi = standard_abi;
-  return 1;
+// What a loaded object calls itself; its file's name where it says nothing.
+const char* soname_of(const dl_phdr_info& object) {
+  const char* slash = strrchr(object.dlpi_name, '/');
+  const char* file = slash != nullptr ? slash + 1 : object.dlpi_name;
+  for (int i = 0; i < object.dlpi_phnum; ++i) {
+    if (object.dlpi_phdr[i].p_type != PT_DYNAMIC) continue;
+    ElfW(Addr) strings = 0;
+    ElfW(Xword) name = 0;
+    for (auto* entry = reinterpret_cast<const ElfW(Dyn)*>(object.dlpi_addr + object.dlpi_phdr[i].p_vaddr);
+         entry->d_tag != DT_NULL; ++entry) {
+      if (entry->d_tag == DT_STRTAB) strings = entry->d_un.d_ptr;
+      if (entry->d_tag == DT_SONAME) name = entry->d_un.d_val;
+    }
+    if (strings == 0 || name == 0) return file;
+    // glibc makes this an address when it loads the object, musl leaves it relative to the object's start.
+    if (strings < object.dlpi_addr) strings += object.dlpi_addr;
+    return reinterpret_cast<const char*>(strings + name);
+  }
+  return file;
 }
 
-// Handles differ between ABIs, and a backend of the wrong one ends in "invalid communicator": the library itself is
-// asked. All libraries without Open MPI's predefined objects that use these names have the MPICH ABI.
-const char* abi_of(void* mpi) { return dlsym(mpi, "ompi_mpi_comm_world") != nullptr ? "openmpi" : "mpich"; }
+// dl_iterate_phdr callback: remembers the first loaded library whose name is in the table; until there is one, the first
+// that is called like an MPI library.
+int note_library(dl_phdr_info* info, size_t, void* result) {
+  auto* library = static_cast<Library*>(result);
+  if (strlen(info->dlpi_name) >= sizeof library->path) return 0;
+  const char* soname = soname_of(*info);
+  for (const Abi& abi : kAbis) {
+    if (strcmp(soname, abi.soname) != 0) continue;
+    strcpy(library->path, info->dlpi_name);
+    library->abi = &abi;
+    return 1;
+  }
+  const bool is_mpi = starts_with(soname, "libmpi.so") || starts_with(soname, "libmpi_abi.so") ||
+                      starts_with(soname, "libmpich.so");
+  if (is_mpi && library->path[0] == '\0') strcpy(library->path, info->dlpi_name);
+  return 0;
+}
+
+// The program's own library is called once; "ECO=off" on this rank says that nobody asked for ECO.
+void say_unknown(const char* path) {
+  const char* mode = getenv("ECO");
+  if (!preload::is_rank_0() || (mode != nullptr && strcmp(mode, "off") == 0)) return;
+  fprintf(stderr,
+          "eco: the program runs without ECO: its MPI library '%s' is none of those that ECO serves (%s)\n",
+          path, ECO_ABIS_SERVED);
+}
 
 // The path of `file` in the directory of this library.
 void path_beside_this(const char* file, char* path, size_t size) {
@@ -64,14 +106,23 @@ void path_beside_this(const char* file, char* path, size_t size) {
 
 void open_libraries() {
   Library library = {};
-  if (dl_iterate_phdr(&note_library, &library) == 0) return;
+  dl_iterate_phdr(&note_library, &library);
+  if (library.path[0] == '\0') {
+    // Linked under some other name, perhaps: then its entries are where the program finds them.
+    Dl_info info;
+    void* entry = dlsym(RTLD_DEFAULT, "PMPI_Init");
+    if (entry != nullptr && dladdr(entry, &info) != 0) say_unknown(info.dli_fname);
+    return;
+  }
   // Promoted to global scope: mpi4py loads its MPI library RTLD_LOCAL, where a backend would not find it.
   state.mpi = dlopen(library.path, RTLD_NOLOAD | RTLD_LAZY | RTLD_GLOBAL);
   if (state.mpi == nullptr) give_up("cannot reopen the MPI library", dlerror());
-  if (library.standard_abi) return;
+  if (library.abi == nullptr || dlsym(state.mpi, library.abi->exports) == nullptr) {
+    return say_unknown(library.path);
+  }
 
   char file[64];
-  snprintf(file, sizeof file, "libeco-%s.so", abi_of(state.mpi));
+  snprintf(file, sizeof file, "libeco-%s.so", library.abi->name);
   char path[4096];
   path_beside_this(file, path, sizeof path);
   // RTLD_NOW: a function that this MPI library lacks is reported here, not in the middle of a collective. Not
@@ -88,12 +139,7 @@ void give_up(const char* what, const char* detail) {
           "runs the program without ECO\n",
           what, detail != nullptr ? detail : "no reason given");
   fflush(stderr);
-  // As in eco-exec: Hydra ends a job whose process dies by a signal before it spoke PMI, not one that exits.
-  if (getenv("PMI_RANK") != nullptr) {
-    sleep(1);
-    raise(SIGTERM);
-  }
-  _exit(kExitCode);
+  preload::leave_job();
 }
 
 void* find_in_backend(const char* symbol) {
@@ -106,8 +152,7 @@ void* find_target(const char* name) {
   snprintf(symbol, sizeof symbol, "eco_wrap_%s", name);
   if (void* wrapper = find_in_backend(symbol)) return wrapper;
   snprintf(symbol, sizeof symbol, "P%s", name);
-  // Without a library of a known name MPI may still be there under another: then this process stays native, as do
-  // all processes of that library.
+  // A library that is not known: this process stays native, as do all processes of that library.
   return state.mpi != nullptr ? dlsym(state.mpi, symbol) : dlsym(RTLD_DEFAULT, symbol);
 }
 

@@ -1,52 +1,10 @@
-// The intercepted entries themselves: one stub of machine code per line of wrappers.def.
-//
-// A stub is one jump through a slot. The slot first leads to code that saves the argument registers, asks
-// eco_trampoline_resolve for the target, stores it in the slot and jumps there; arguments on the stack are not moved,
-// so a stub serves a function of any signature without floating-point arguments, which MPI's are. Two threads may
-// resolve one slot at once: both store the same address.
+// What the stubs (stubs.<architecture>.S) call: the search for a slot's target, and the large-count entries for
+// libraries that have none.
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "preload/trampoline/resolve.h"
-
-#if !defined(__x86_64__)
-#error "ECO's preload has stubs for x86-64 only: add the stub of this architecture beside the one in stubs.cc"
-#endif
-
-// clang-format off
-#define ECO_STUB(name)                                                                   \
-  asm(".pushsection .rodata\n"                                                           \
-      "eco_name_" #name ": .string \"" #name "\"\n"                                      \
-      ".popsection\n"                                                                    \
-      ".pushsection .data.rel.local,\"aw\"\n"                                            \
-      ".balign 8\n"                                                                      \
-      "eco_slot_" #name ": .quad eco_first_" #name "\n"                                  \
-      ".popsection\n"                                                                    \
-      ".text\n"                                                                          \
-      ".balign 16\n"                                                                     \
-      ".globl " #name "\n"                                                               \
-      ".type " #name ", @function\n"                                                     \
-      #name ":\n"                                                                        \
-      "  endbr64\n"                                                                      \
-      "  jmp *eco_slot_" #name "(%rip)\n"                                                \
-      ".size " #name ", . - " #name "\n"                                                 \
-      "eco_first_" #name ":\n"                                                           \
-      "  endbr64\n"                                                                      \
-      "  push %rdi\n  push %rsi\n  push %rdx\n  push %rcx\n  push %r8\n  push %r9\n"      \
-      "  sub $8, %rsp\n" /* the ABI wants 16-byte alignment at the call */               \
-      "  lea eco_name_" #name "(%rip), %rdi\n"                                           \
-      "  call eco_trampoline_resolve\n"                                                  \
-      "  add $8, %rsp\n"                                                                 \
-      "  pop %r9\n  pop %r8\n  pop %rcx\n  pop %rdx\n  pop %rsi\n  pop %rdi\n"            \
-      "  mov %rax, eco_slot_" #name "(%rip)\n"                                           \
-      "  jmp *%rax\n");
-// clang-format on
-
-#define ECO_WRAP(name) ECO_STUB(name)
-#define ECO_WRAP_LARGE(name, narrow) ECO_STUB(name)
-#include "preload/wrappers.def"
-#undef ECO_WRAP
-#undef ECO_WRAP_LARGE
 
 namespace {
 
@@ -54,18 +12,64 @@ namespace {
 // alone. Under a library without them these stand in. Handles are passed on untouched, whatever their size. A count
 // that does not fit becomes -1: the library then reports MPI_ERR_COUNT by the communicator's error handler.
 using Handle = void*;
-int narrow(int64_t count) { return count > INT32_MAX || count < 0 ? -1 : static_cast<int>(count); }
+enum Count : int {};  // an int argument that is a count, and so of another type in the large variant
 
-extern "C" int MPI_Bcast(void* buffer, int count, Handle type, int root, Handle comm);
-extern "C" int MPI_Allreduce(const void* send, void* receive, int count, Handle type, Handle op, Handle comm);
+template <class Argument>
+struct Large {
+  using Type = Argument;
+  static Argument narrow(Argument argument) { return argument; }
+};
+template <>
+struct Large<Count> {
+  using Type = int64_t;
+  static Count narrow(int64_t count) {
+    return Count{count > INT32_MAX || count < 0 ? -1 : static_cast<int>(count)};
+  }
+};
 
-int narrow_MPI_Bcast(void* buffer, int64_t count, Handle type, int root, Handle comm) {
-  return MPI_Bcast(buffer, narrow(count), type, root, comm);
+// The large variant of `function`, as a function.
+template <auto function>
+struct Narrowed;
+template <class... Arguments, int (*function)(Arguments...)>
+struct Narrowed<function> {
+  static int call(typename Large<Arguments>::Type... arguments) {
+    return function(Large<Arguments>::narrow(arguments)...);
+  }
+};
+
+extern "C" {
+int MPI_Bcast(void*, Count, Handle, int, Handle);
+int MPI_Scatter(const void*, Count, Handle, void*, Count, Handle, int, Handle);
+int MPI_Gather(const void*, Count, Handle, void*, Count, Handle, int, Handle);
+int MPI_Allgather(const void*, Count, Handle, void*, Count, Handle, Handle);
+int MPI_Alltoall(const void*, Count, Handle, void*, Count, Handle, Handle);
+int MPI_Reduce(const void*, void*, Count, Handle, Handle, int, Handle);
+int MPI_Allreduce(const void*, void*, Count, Handle, Handle, Handle);
+int MPI_Reduce_scatter(const void*, void*, const Count*, Handle, Handle, Handle);
+int MPI_Reduce_scatter_block(const void*, void*, Count, Handle, Handle, Handle);
+int MPI_Scan(const void*, void*, Count, Handle, Handle, Handle);
+int MPI_Exscan(const void*, void*, Count, Handle, Handle, Handle);
 }
-int narrow_MPI_Allreduce(const void* send, void* receive, int64_t count, Handle type, Handle op,
-                         Handle comm) {
-  return MPI_Allreduce(send, receive, narrow(count), type, op, comm);
-}
+
+// A count for every rank.
+template <>
+struct Narrowed<&MPI_Reduce_scatter> {
+  static int call(const void* in, void* out, const int64_t* counts, Handle type, Handle op, Handle comm) {
+    using CommSize = int (*)(Handle, int*);
+    static const auto comm_size = reinterpret_cast<CommSize>(eco::trampoline::find_target("MPI_Comm_size"));
+    int n_ranks = 0;
+    const int code = comm_size(comm, &n_ranks);
+    if (code != 0 || counts == nullptr)
+      return code != 0 ? code : MPI_Reduce_scatter(in, out, nullptr, type, op, comm);
+    auto* narrow = static_cast<Count*>(malloc(static_cast<size_t>(n_ranks) * sizeof(Count)));
+    if (narrow == nullptr)
+      eco::trampoline::give_up("has no memory for the counts of", "MPI_Reduce_scatter_c");
+    for (int i = 0; i < n_ranks; ++i) narrow[i] = Large<Count>::narrow(counts[i]);
+    const int result = MPI_Reduce_scatter(in, out, narrow, type, op, comm);
+    free(narrow);
+    return result;
+  }
+};
 
 struct Narrow {
   const char* large;
@@ -73,7 +77,7 @@ struct Narrow {
 };
 const Narrow kNarrow[] = {
 #define ECO_WRAP(name)
-#define ECO_WRAP_LARGE(name, narrow) {#name, reinterpret_cast<void*>(&narrow_##narrow)},
+#define ECO_WRAP_LARGE(name, narrow) {#name, reinterpret_cast<void*>(&Narrowed<&narrow>::call)},
 #include "preload/wrappers.def"
 };
 

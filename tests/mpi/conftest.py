@@ -20,14 +20,23 @@ PROGRAMS = Path(__file__).parent / "programs"
 AS_ROOT = {
     f"{prefix}_ALLOW_RUN_AS_ROOT{suffix}": "1" for prefix in ("OMPI", "PRTE") for suffix in ("", "_CONFIRM")
 }
-#: Small messages by tree, middle ones by ring, large ones over subnets; both edges lie between the tested sizes.
+#: Small messages one way, middle ones another, large ones over subnets; both edges lie between the tested sizes.
 ROWS = {
-    "broadcast": [(500, "broadcast/binomial"), (4096, "broadcast/ring segment=1000"),
-                  (1 << 24, "broadcast/subnets segment=8192")],
-    "allreduce": [(500, "allreduce/binomial"), (4096, "allreduce/ring segment=1000"),
-                  (1 << 24, "allreduce/subnets segment=8192")],
-    "barrier": [(0, "barrier/binomial")],
-}  # fmt: skip
+    name: [(500, f"{name}/{small}"), (4096, f"{name}/{middle} segment=1000"),
+           (1 << 24, f"{name}/{large} segment=8192")]
+    for name, small, middle, large in (
+        ("broadcast", "binomial", "chain", "subnets"),
+        ("reduce", "binomial", "chain", "subnets"),
+        ("allreduce", "binomial", "ring", "subnets"),
+        ("reduce_scatter", "binomial", "chain", "subnets"),
+        ("scatter", "binomial", "chain", "subnets"),
+        ("gather", "binomial", "chain", "subnets"),
+        ("allgather", "doubling", "chain", "subnets"),
+        ("alltoall", "doubling", "flat", "subnets"),
+        ("scan", "doubling", "chain", "chain"),
+        ("exscan", "doubling", "chain", "chain"),
+    )
+} | {"barrier": [(0, "barrier/binomial")]}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <climits>
 #include <functional>
+#include <numeric>
+#include <utility>
 
 namespace eco::transport::mpi {
 namespace {
@@ -13,16 +15,32 @@ constexpr std::size_t kUsualMessages = 512;
 constexpr int kLooksForCancelled = 100;
 constexpr int kTagsGuaranteed = 32767;  // by the MPI standard, where the library says nothing
 
+Share whole(MPI_Comm comm) {
+  Share share;
+  int n_ranks = 0;
+  PMPI_Comm_rank(comm, &share.rank);
+  PMPI_Comm_size(comm, &n_ranks);
+  share.ranks.resize(static_cast<std::size_t>(n_ranks));
+  std::iota(share.ranks.begin(), share.ranks.end(), 0);
+  // Its number must be an int too.
+  share.n_tags = std::min(largest_tag(), INT_MAX - 1) + 1;
+  return share;
+}
+
 }  // namespace
 
-MpiTransport::MpiTransport(MPI_Comm comm) : comm_(comm) {
-  PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
-  PMPI_Comm_rank(comm_, &rank_);
-  PMPI_Comm_size(comm_, &n_ranks_);
+int largest_tag() {
   int* tag_ub = nullptr;
   int found = 0;
-  PMPI_Comm_get_attr(comm_, MPI_TAG_UB, &tag_ub, &found);
-  max_tag_ = found != 0 ? *tag_ub : kTagsGuaranteed;
+  PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &tag_ub, &found);
+  return found != 0 ? *tag_ub : kTagsGuaranteed;
+}
+
+MpiTransport::MpiTransport(MPI_Comm comm) : MpiTransport(comm, whole(comm)) {
+  PMPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+}
+
+MpiTransport::MpiTransport(MPI_Comm comm, Share share) : comm_(comm), share_(std::move(share)) {
   requests_.reserve(kUsualMessages);
   tickets_.reserve(kUsualMessages);
   ways_.reserve(kUsualMessages);
@@ -43,15 +61,16 @@ Status MpiTransport::post_send(int peer, int tag, std::span<const std::byte> byt
   if (bytes.size() > INT_MAX) return Status::failed;
   MPI_Request request = MPI_REQUEST_NULL;
   const auto send = mode == SendMode::synchronous ? &PMPI_Issend : &PMPI_Isend;
-  const int code = send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, peer, tag, comm_, &request);
+  const int code = send(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, rank_of(peer),
+                        share_.first_tag + tag, comm_, &request);
   return add(code, request, ticket, Way::send);
 }
 
 Status MpiTransport::post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) {
   if (bytes.size() > INT_MAX) return Status::failed;
   MPI_Request request = MPI_REQUEST_NULL;
-  const int code =
-      PMPI_Irecv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, peer, tag, comm_, &request);
+  const int code = PMPI_Irecv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, rank_of(peer),
+                              share_.first_tag + tag, comm_, &request);
   return add(code, request, ticket, Way::receive);
 }
 

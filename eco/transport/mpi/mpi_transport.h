@@ -1,11 +1,15 @@
-// Transport over MPI point-to-point on a communicator that nobody else uses.
+// Transport over MPI point-to-point on a communicator that nobody but ECO uses.
 //
-//   MpiTransport transport(private_comm);       // local; the communicator must outlive it
+//   MpiTransport transport(private_comm);                                          // alone on it
+//   MpiTransport transport(private_comm, {.first_tag = 4096, .n_tags = 1024, .rank = 0, .ranks = {3, 5}});
+//
+// Local; the communicator must outlive it. In the second form many groups of ranks share one communicator, which spares
+// the library's context ids: each has tags of its own, which no other group with one of its ranks may have at the time.
 //
 // Requests are kept in one compact array, so a wait costs the library as many looks as messages are under way. Once
 // the arrays have grown to the most messages ever under way nothing is allocated. A message of more than INT_MAX
 // bytes is refused with Status::failed: schedules cut their messages long before that. With MPI_ERRORS_RETURN on the
-// communicator (the constructor sets it) an error of the library comes back as Status::failed.
+// communicator an error of the library comes back as Status::failed.
 //
 // One of two places that see mpi.h (the other is preload/); compiled once per MPI ABI.
 #pragma once
@@ -21,17 +25,30 @@
 
 namespace eco::transport::mpi {
 
+// The part of a shared communicator that one group has.
+struct Share {
+  int first_tag = 0;
+  int n_tags = 0;
+  int rank = 0;            // of this process in the group
+  std::vector<int> ranks;  // in the shared communicator, of each rank of the group
+};
+
+// MPI_TAG_UB, or what the standard guarantees where the library says nothing. Local.
+int largest_tag();
+
 class MpiTransport final : public Transport {
  public:
   // Local. Sets the error handler of `comm` to MPI_ERRORS_RETURN.
   explicit MpiTransport(MPI_Comm comm);
+  // Local. The error handler of `comm` must be MPI_ERRORS_RETURN already.
+  MpiTransport(MPI_Comm comm, Share share);
   ~MpiTransport() override { abandon(); }
   MpiTransport(const MpiTransport&) = delete;
   MpiTransport& operator=(const MpiTransport&) = delete;
 
-  int rank() const override { return rank_; }
-  int n_ranks() const override { return n_ranks_; }
-  int max_tag() const override { return max_tag_; }
+  int rank() const override { return share_.rank; }
+  int n_ranks() const override { return static_cast<int>(share_.ranks.size()); }
+  int max_tag() const override { return share_.n_tags - 1; }
 
   [[nodiscard]] Status post_send(int peer, int tag, std::span<const std::byte> bytes, SendMode mode,
                                  Ticket ticket) override;
@@ -47,6 +64,7 @@ class MpiTransport final : public Transport {
 
   enum class Way : std::uint8_t { send, receive };
 
+  int rank_of(int peer) const { return share_.ranks[static_cast<std::size_t>(peer)]; }
   [[nodiscard]] Status add(int code, MPI_Request request, Ticket ticket, Way way);
   [[nodiscard]] Status complete(Completion function, std::span<Ticket> done, std::size_t& n_done);
   // Takes the requests at these positions out of the arrays and appends their tickets to finished_.
@@ -54,9 +72,7 @@ class MpiTransport final : public Transport {
   void hand_out(std::span<Ticket> done, std::size_t& n_done);
 
   MPI_Comm comm_;
-  int rank_ = 0;
-  int n_ranks_ = 0;
-  int max_tag_ = 0;
+  Share share_;
   std::vector<MPI_Request> requests_;  // under way, no holes
   std::vector<Ticket> tickets_;        // tickets_[i] and ways_[i] belong to requests_[i]
   std::vector<Way> ways_;

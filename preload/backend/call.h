@@ -1,0 +1,132 @@
+// One blocking collective call of the program: served by ECO or passed to the library, one frame for all operations.
+//
+//   return run({.collective = Collective::scan, .comm = comm, .op = op},
+//              [&] { return PMPI_Scan(in, out, count, type, op, comm); },
+//              [&](const Member& me) { return Sides{...}; });
+//
+// Read run() and then try_to_serve() from top to bottom. Whether ranks arm, serve or pass together is decided from what
+// all of them share: communicator, collective, root, operation, and the bytes, which every rank works out from the
+// arguments that are significant on it. Wrong arguments pass, so that the library reports them as always.
+#pragma once
+
+#include <mpi.h>
+#include <time.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "eco/coll/problem.h"
+#include "preload/backend/session.h"
+
+namespace eco::preload {
+
+struct Call {
+  coll::Collective collective = coll::Collective::broadcast;
+  MPI_Comm comm = MPI_COMM_NULL;
+  int root = 0;             // rooted collectives
+  MPI_Op op = MPI_OP_NULL;  // reductions
+};
+
+// This process in the call's communicator.
+struct Member {
+  int rank;
+  int n_ranks;
+};
+
+// Elements of the program's memory, as it describes them to MPI.
+struct Data {
+  const void* memory = nullptr;
+  long long count = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  long long skipped = 0;  // elements before the first one
+};
+// So many blocks one behind the other, as MPI lays out what gather receives; and one of them.
+Data blocks(int n, const Data& block);
+Data block_at(int index, const Data& block);
+
+// What one rank reads and writes in a call, from the arguments that are significant on it.
+struct Sides {
+  Data whole;                   // whose bytes are the problem's; of a reduction, whose type is its
+  std::optional<Data> input{};  // a broadcast has none
+  std::optional<Data> output{};
+  bool in_place = false;  // the input lies in the receive buffer
+  // What must not be the same memory, and a program may give so by mistake: this rank's own block on both sides.
+  std::optional<std::array<Data, 2>> twins{};
+};
+
+struct Attempt {
+  bool served = false;  // else it is the library's
+  int code = MPI_SUCCESS;
+  std::size_t bytes = 0;  // 0 where the arguments don't say
+};
+// Collective like the call. No exception leaves it.
+Attempt try_to_serve(Session& session, Group& group, const Call& call, const Sides& sides) noexcept;
+
+// The barrier's: nothing to read or write, and it never arms (some bindings of MPICH reach barriers past the C entry).
+Attempt try_to_serve_barrier(Session& session, Group& group) noexcept;
+
+// "scan/chain", what served this thread's last call, or "native"; asking resets it.
+const char* take_last_algorithm();
+void note_native();
+
+inline std::uint64_t now_ns() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1000000000u + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+template <class Native>
+int pass(Session& session, coll::Collective collective, std::size_t bytes, const Native& native) {
+  note_native();
+  const std::uint64_t began = now_ns();
+  const int code = native();
+  session.counters().passed(collective, bytes, now_ns() - began);
+  return code;
+}
+
+// `describe` is asked only on an intra-communicator with a root that exists: then every argument that it may look at is
+// significant.
+template <class Native, class Describe>
+int run(const Call& call, const Native& native, const Describe& describe) {
+  Session& session = Session::instance();
+  if (!session.running()) return native();
+  Group* group = session.group(call.comm);
+  if (group == nullptr || group->is_inter() || call.root < 0 || call.root >= group->n_ranks()) {
+    return pass(session, call.collective, 0, native);
+  }
+  const Sides sides = describe(Member{.rank = group->rank(), .n_ranks = group->n_ranks()});
+  const Attempt attempt = try_to_serve(session, *group, call, sides);
+  return attempt.served ? attempt.code : pass(session, call.collective, attempt.bytes, native);
+}
+
+// The library's own functions, by the type of the count.
+template <class Count>
+struct Library;
+
+#define ECO_LIBRARY(Count, suffix)                                                   \
+  template <>                                                                        \
+  struct Library<Count> {                                                            \
+    static constexpr auto broadcast = &PMPI_Bcast##suffix;                           \
+    static constexpr auto scatter = &PMPI_Scatter##suffix;                           \
+    static constexpr auto gather = &PMPI_Gather##suffix;                             \
+    static constexpr auto allgather = &PMPI_Allgather##suffix;                       \
+    static constexpr auto alltoall = &PMPI_Alltoall##suffix;                         \
+    static constexpr auto reduce = &PMPI_Reduce##suffix;                             \
+    static constexpr auto allreduce = &PMPI_Allreduce##suffix;                       \
+    static constexpr auto reduce_scatter = &PMPI_Reduce_scatter##suffix;             \
+    static constexpr auto reduce_scatter_block = &PMPI_Reduce_scatter_block##suffix; \
+    static constexpr auto scan = &PMPI_Scan##suffix;                                 \
+    static constexpr auto exscan = &PMPI_Exscan##suffix;                             \
+  };
+ECO_LIBRARY(int, )
+#if MPI_VERSION >= 4 && !defined(OPEN_MPI)
+#define ECO_HAS_LARGE_COUNTS 1
+ECO_LIBRARY(MPI_Count, _c)
+#endif
+#undef ECO_LIBRARY
+
+#define ECO_ENTRY extern "C" __attribute__((visibility("default")))
+
+}  // namespace eco::preload

@@ -1,0 +1,38 @@
+// The entries without data: MPI_Init to MPI_Finalize, and the barrier.
+#include "preload/backend/call.h"
+
+namespace eco::preload {
+namespace {
+
+int barrier(MPI_Comm comm) {
+  Session& session = Session::instance();
+  const auto native = [&] { return PMPI_Barrier(comm); };
+  if (!session.running()) return native();
+  Group* group = session.find_group(comm);
+  const Attempt attempt = group != nullptr ? try_to_serve_barrier(session, *group) : Attempt{};
+  return attempt.served ? attempt.code : pass(session, coll::Collective::barrier, 0, native);
+}
+
+}  // namespace
+}  // namespace eco::preload
+
+ECO_ENTRY int eco_wrap_MPI_Init(int* argc, char*** argv) noexcept {
+  const int code = PMPI_Init(argc, argv);
+  if (code == MPI_SUCCESS) eco::preload::Session::instance().start();
+  return code;
+}
+
+ECO_ENTRY int eco_wrap_MPI_Init_thread(int* argc, char*** argv, int required, int* provided) noexcept {
+  const int code = PMPI_Init_thread(argc, argv, required, provided);
+  if (code == MPI_SUCCESS) eco::preload::Session::instance().start();
+  return code;
+}
+
+ECO_ENTRY int eco_wrap_MPI_Finalize() noexcept {
+  eco::preload::Session::instance().finish(/*collective=*/true);
+  return PMPI_Finalize();
+}
+
+ECO_ENTRY int eco_wrap_MPI_Barrier(MPI_Comm comm) noexcept { return eco::preload::barrier(comm); }
+
+ECO_ENTRY const char* eco_backend_last_algorithm() noexcept { return eco::preload::take_last_algorithm(); }

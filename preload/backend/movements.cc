@@ -1,0 +1,116 @@
+// Broadcast, scatter, gather, allgather, all-to-all: which arguments are significant on which rank, and what they say.
+//
+// Ranks may differ in datatype and count as long as the signatures match, so the bytes are common and the types are not.
+#include "preload/backend/call.h"
+
+namespace eco::preload {
+namespace {
+
+using coll::Collective;
+
+// Of a rank that gets every rank's block: gather's root, all ranks of an allgather.
+Sides sides_of_receiver(const Member& me, const Data& mine, const Data& block) {
+  const Data all = blocks(me.n_ranks, block);
+  const Data in_place = block_at(me.rank, block);
+  if (mine.memory == MPI_IN_PLACE) return {.whole = all, .input = in_place, .output = all, .in_place = true};
+  return {.whole = all, .input = mine, .output = all, .twins = {{mine, in_place}}};
+}
+
+template <class Count>
+int broadcast(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm) {
+  return run(
+      {.collective = Collective::broadcast, .comm = comm, .root = root},
+      [&] { return Library<Count>::broadcast(buffer, count, type, root, comm); },
+      [&](const Member&) -> Sides {
+        const Data data{buffer, count, type};
+        return {.whole = data, .output = data};
+      });
+}
+
+template <class Count>
+int scatter(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
+            MPI_Datatype out_type, int root, MPI_Comm comm) {
+  return run(
+      {.collective = Collective::scatter, .comm = comm, .root = root},
+      [&] { return Library<Count>::scatter(in, in_count, in_type, out, out_count, out_type, root, comm); },
+      [&](const Member& me) -> Sides {
+        const Data mine{out, out_count, out_type};
+        if (me.rank != root) return {.whole = blocks(me.n_ranks, mine), .output = mine};
+        const Data block{in, in_count, in_type};
+        const Data all = blocks(me.n_ranks, block);
+        if (out == MPI_IN_PLACE) return {.whole = all, .input = all};
+        return {.whole = all, .input = all, .output = mine, .twins = {{mine, block_at(me.rank, block)}}};
+      });
+}
+
+template <class Count>
+int gather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
+           MPI_Datatype out_type, int root, MPI_Comm comm) {
+  return run(
+      {.collective = Collective::gather, .comm = comm, .root = root},
+      [&] { return Library<Count>::gather(in, in_count, in_type, out, out_count, out_type, root, comm); },
+      [&](const Member& me) -> Sides {
+        const Data mine{in, in_count, in_type};
+        if (me.rank != root) return {.whole = blocks(me.n_ranks, mine), .input = mine};
+        return sides_of_receiver(me, mine, {out, out_count, out_type});
+      });
+}
+
+template <class Count>
+int allgather(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
+              MPI_Datatype out_type, MPI_Comm comm) {
+  return run(
+      {.collective = Collective::allgather, .comm = comm},
+      [&] { return Library<Count>::allgather(in, in_count, in_type, out, out_count, out_type, comm); },
+      [&](const Member& me) {
+        return sides_of_receiver(me, {in, in_count, in_type}, {out, out_count, out_type});
+      });
+}
+
+template <class Count>
+int alltoall(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
+             MPI_Datatype out_type, MPI_Comm comm) {
+  return run(
+      {.collective = Collective::alltoall, .comm = comm},
+      [&] { return Library<Count>::alltoall(in, in_count, in_type, out, out_count, out_type, comm); },
+      [&](const Member& me) -> Sides {
+        const Data to_me = blocks(me.n_ranks, {out, out_count, out_type});
+        if (in == MPI_IN_PLACE) return {.whole = to_me, .input = to_me, .output = to_me, .in_place = true};
+        const Data from_me = blocks(me.n_ranks, {in, in_count, in_type});
+        return {.whole = to_me, .input = from_me, .output = to_me, .twins = {{from_me, to_me}}};
+      });
+}
+
+}  // namespace
+}  // namespace eco::preload
+
+#define ECO_ENTRIES(suffix, Count)                                                                           \
+  ECO_ENTRY int eco_wrap_MPI_Bcast##suffix(void* buffer, Count count, MPI_Datatype type, int root,           \
+                                           MPI_Comm comm) noexcept {                                         \
+    return eco::preload::broadcast(buffer, count, type, root, comm);                                         \
+  }                                                                                                          \
+  ECO_ENTRY int eco_wrap_MPI_Scatter##suffix(const void* in, Count in_count, MPI_Datatype in_type,           \
+                                             void* out, Count out_count, MPI_Datatype out_type, int root,    \
+                                             MPI_Comm comm) noexcept {                                       \
+    return eco::preload::scatter(in, in_count, in_type, out, out_count, out_type, root, comm);               \
+  }                                                                                                          \
+  ECO_ENTRY int eco_wrap_MPI_Gather##suffix(const void* in, Count in_count, MPI_Datatype in_type, void* out, \
+                                            Count out_count, MPI_Datatype out_type, int root,                \
+                                            MPI_Comm comm) noexcept {                                        \
+    return eco::preload::gather(in, in_count, in_type, out, out_count, out_type, root, comm);                \
+  }                                                                                                          \
+  ECO_ENTRY int eco_wrap_MPI_Allgather##suffix(const void* in, Count in_count, MPI_Datatype in_type,         \
+                                               void* out, Count out_count, MPI_Datatype out_type,            \
+                                               MPI_Comm comm) noexcept {                                     \
+    return eco::preload::allgather(in, in_count, in_type, out, out_count, out_type, comm);                   \
+  }                                                                                                          \
+  ECO_ENTRY int eco_wrap_MPI_Alltoall##suffix(const void* in, Count in_count, MPI_Datatype in_type,          \
+                                              void* out, Count out_count, MPI_Datatype out_type,             \
+                                              MPI_Comm comm) noexcept {                                      \
+    return eco::preload::alltoall(in, in_count, in_type, out, out_count, out_type, comm);                    \
+  }
+
+ECO_ENTRIES(, int)
+#if defined(ECO_HAS_LARGE_COUNTS)
+ECO_ENTRIES(_c, MPI_Count)
+#endif

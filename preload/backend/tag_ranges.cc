@@ -1,0 +1,66 @@
+#include "preload/backend/tag_ranges.h"
+
+#include <algorithm>
+
+namespace eco::preload {
+namespace {
+
+// The channels of one call, several times over (a call's tags are not those of the one before). Few schedules have more
+// than ten channels; some have one for every rank.
+constexpr std::int64_t kFewestTags = 1024;
+constexpr std::int64_t kTagsPerRank = 4;
+// Two threads whose communicators share ranks may each get half of what both agreed on, and both look further.
+constexpr int kMostTries = 100;
+constexpr std::int64_t kAnywhere = -1;
+
+}  // namespace
+
+void TagRanges::open(int largest_tag, int n_world_ranks) {
+  const std::int64_t tags = std::int64_t{largest_tag} + 1;
+  const std::int64_t wanted = std::max(kFewestTags, kTagsPerRank * n_world_ranks);
+  tags_per_range_ = static_cast<int>(std::min(wanted, tags));
+  n_ranges_ = tags / tags_per_range_;
+}
+
+std::optional<int> TagRanges::agree(MPI_Comm comm) {
+  bool from_the_start = false;
+  std::int64_t from = kAnywhere;
+  for (int i = 0; i < kMostTries; ++i) {
+    std::int64_t range = propose(from);
+    if (PMPI_Allreduce(MPI_IN_PLACE, &range, 1, MPI_INT64_T, MPI_MAX, comm) != MPI_SUCCESS) break;
+    if (range >= n_ranges_) {
+      if (from_the_start) break;
+      from_the_start = true;
+      from = 0;
+      continue;
+    }
+    const bool mine = take(range);
+    int everybodys = mine ? 1 : 0;
+    const int code = PMPI_Allreduce(MPI_IN_PLACE, &everybodys, 1, MPI_INT, MPI_MIN, comm);
+    if (code == MPI_SUCCESS && everybodys == 1) return static_cast<int>(range);
+    if (mine) give_back(static_cast<int>(range));
+    if (code != MPI_SUCCESS) break;
+    from = range + 1;
+  }
+  return std::nullopt;
+}
+
+std::int64_t TagRanges::propose(std::int64_t from) {
+  const std::lock_guard lock(mutex_);
+  std::int64_t range = from == kAnywhere ? next_ : from;
+  for (auto taken = taken_.lower_bound(range); taken != taken_.end() && *taken == range; ++taken) ++range;
+  next_ = range + 1 < n_ranges_ ? range + 1 : 0;
+  return range;
+}
+
+bool TagRanges::take(std::int64_t range) {
+  const std::lock_guard lock(mutex_);
+  return taken_.insert(range).second;
+}
+
+void TagRanges::give_back(int range) {
+  const std::lock_guard lock(mutex_);
+  taken_.erase(range);
+}
+
+}  // namespace eco::preload

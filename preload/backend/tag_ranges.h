@@ -1,0 +1,50 @@
+// Tags of the job's one private communicator, in ranges: every armed communicator of the program has one.
+//
+//   TagRanges ranges;
+//   ranges.open(largest_tag, n_world_ranks);
+//   if (std::optional<int> range = ranges.agree(comm)) first = ranges.first_tag(*range);     // collective over comm
+//   ranges.give_back(*range);
+//
+// Two communicators that share a rank never have one range at the same time: a range is taken only where every rank of
+// the communicator finds it free. A range may serve another communicator as soon as each rank gave it back: a rank does
+// so when its part of every call is over, so whatever its peers sent it under these tags has been received.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <set>
+
+namespace eco::preload {
+
+class TagRanges {
+ public:
+  // Local. How large a range is depends on facts that all ranks of the job share.
+  void open(int largest_tag, int n_world_ranks);
+
+  // Collective over `comm`: a range that is now taken on all its ranks, the same on all; nothing if none is left.
+  // Any thread, on communicators of its own.
+  std::optional<int> agree(MPI_Comm comm);
+  // Local, any thread.
+  void give_back(int range);
+
+  int first_tag(int range) const { return range * tags_per_range_; }
+  int tags_per_range() const { return tags_per_range_; }
+
+ private:
+  // Local: the first free range from `from` on; kAnywhere: from where the last proposal was.
+  std::int64_t propose(std::int64_t from);
+  bool take(std::int64_t range);
+
+  int tags_per_range_ = 1;
+  std::int64_t n_ranges_ = 0;
+  std::mutex mutex_;  // guards what follows; never held while communicating
+  std::set<std::int64_t> taken_;
+  // Where looking starts. It moves on with every proposal, so that threads that arm at the same time propose different
+  // ranges and a freed one rests a while.
+  std::int64_t next_ = 0;
+};
+
+}  // namespace eco::preload
