@@ -129,8 +129,13 @@ void LoopbackNative::meet_barrier(const void* mine) {
 void LoopbackNative::meet(const void* mine,
                           const std::function<void(const std::vector<const void*>&)>& read) {
   meet_barrier(mine);
-  // Between the two meetings nobody changes the contributions.
-  const std::vector<const void*> all = hub_.contributions_;
+  // Between the two meetings nobody changes what the contributions point to; a rank that is faster writes its own
+  // again, with the value it has.
+  std::vector<const void*> all;
+  {
+    const std::lock_guard lock(hub_.mutex_);
+    all = hub_.contributions_;
+  }
   read(all);
   meet_barrier(mine);
 }
