@@ -11,13 +11,19 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 CPP_FILES = git ls-files -co --exclude-standard '*.h' '*.cc' '*.c'
 QUICK := not lab and not mpi and not slow
 
-.PHONY: help setup build demo test fast test-cpp test-python mpi4py lint format tidy asan tsan clean distclean
+.PHONY: help setup more-mpi aarch64 build demo test fast test-cpp test-python mpi4py lint format tidy asan tsan clean distclean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 
 setup:  ## system packages, .venv and the MPI libraries; a second run installs nothing
 	@$(SETUP) system python mpi
+
+more-mpi: setup  ## Open MPI 4, MPICH 4 and Intel MPI, for the tests of every MPI library; 600 MB
+	@$(SETUP) more-mpi
+
+aarch64: setup  ## a compiler for aarch64 (zig), for the tests of its stubs; 400 MB
+	@$(SETUP) aarch64
 
 build: setup  ## and ECO itself: native files and the Python package, editable
 	@$(SETUP) native

@@ -12,15 +12,17 @@ option(ECO_BUILD_TESTS "Build the C++ tests (needs GoogleTest)" ${eco_tests_defa
 option(ECO_BUILD_PYTHON "Build the Python module eco._core (needs nanobind)" ${eco_python_default})
 set(ECO_SANITIZE "" CACHE STRING "Sanitizers for everything that is built, e.g. address,undefined or thread")
 
-# An MPI library is a prefix with include/mpi.h and lib/libmpi.so. `make setup` puts one of each kind under .venv/mpi,
-# which "auto" finds, also when it appears after the first configuration.
-foreach(abi IN ITEMS openmpi mpich)
-  string(TOUPPER ${abi} ABI)
-  set(ECO_${ABI}_PREFIX auto CACHE STRING "Prefix of the ${abi} library; empty: its backend is left out")
+# An MPI library is a prefix with the header and the library that data/abis.json names. `make setup` puts one of each
+# kind under .venv/mpi, which "auto" finds, also when it appears after the first configuration.
+eco_read_abis()
+foreach(abi IN LISTS ECO_ABIS)
+  string(MAKE_C_IDENTIFIER "${abi}" ABI)
+  string(TOUPPER "${ABI}" ABI)
+  set(ECO_${ABI}_PREFIX auto CACHE STRING "Prefix of a library of the ABI ${abi}; empty: its backend is left out")
   set(eco_${abi}_prefix "${ECO_${ABI}_PREFIX}")
   if(eco_${abi}_prefix STREQUAL "auto")
-    set(eco_${abi}_prefix "${CMAKE_CURRENT_SOURCE_DIR}/.venv/mpi/${abi}")
-    if(NOT EXISTS "${eco_${abi}_prefix}/include/mpi.h")
+    set(eco_${abi}_prefix "${CMAKE_CURRENT_SOURCE_DIR}/.venv/mpi/${eco_${abi}_environment}")
+    if(NOT EXISTS "${eco_${abi}_prefix}/include/${eco_${abi}_header}")
       set(eco_${abi}_prefix "")
     endif()
   endif()

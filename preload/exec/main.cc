@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,11 +20,17 @@
 
 #include "preload/exec/elf.h"
 #include "preload/exec/libraries.h"
+#include "preload/job.h"
 
 namespace eco::preload {
 namespace {
 
-constexpr int kCannotStart = 127;
+// One per ABI; CMake writes the table from data/abis.json.
+constexpr std::array kBackends = std::to_array<const char*>({
+#define ECO_ABI_NAME(name) "libeco-" name ".so",
+#include "eco_abis.inc"
+#undef ECO_ABI_NAME
+});
 constexpr const char* kUsage =
     "usage: eco-exec [--set NAME=VALUE]... [--] PROGRAM [ARGUMENT]...\n"
     "Starts PROGRAM with ECO under its MPI library; give it to the launcher: mpirun -n 8 eco-exec ./app\n"
@@ -34,13 +40,7 @@ constexpr const char* kUsage =
   char host[256] = "?";
   gethostname(host, sizeof host - 1);
   std::fprintf(stderr, "eco-exec on host %s: %s\n", host, message.c_str());
-  // Hydra goes on waiting for a process that exits before it spoke PMI, but ends the job when one dies by a signal; in one
-  // of five jobs not even then, if it dies while others are being started, hence the pause (seen with Hydra 5.0.2).
-  if (std::getenv("PMI_RANK") != nullptr) {
-    sleep(1);
-    std::raise(SIGTERM);
-  }
-  std::exit(kCannotStart);
+  leave_job();
 }
 
 struct Arguments {
@@ -102,20 +102,15 @@ std::string find_preload(const std::string& directory) {
          "' is missing or not a library for this machine: ECO is not (completely) installed here. "
          "Install it on every node, or start it with eco-exec --set ECO=off");
   }
-  if (!usable_library(directory + "/libeco-openmpi.so") && !usable_library(directory + "/libeco-mpich.so")) {
-    fail("neither libeco-openmpi.so nor libeco-mpich.so lies in '" + directory +
+  const auto is_here = [&](const char* backend) { return usable_library(directory + "/" + backend); };
+  if (std::none_of(kBackends.begin(), kBackends.end(), is_here)) {
+    std::string names;
+    for (const char* backend : kBackends) names += (names.empty() ? "" : ", ") + std::string(backend);
+    fail("none of " + names + " lies in '" + directory +
          "': ECO is not (completely) installed here. Install it on every node, or start it with "
          "eco-exec --set ECO=off");
   }
   return preload;
-}
-
-// The launcher's variables are enough to let one rank speak: MPI is not up yet.
-bool is_rank_0() {
-  for (const char* name : {"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}) {
-    if (const char* rank = std::getenv(name)) return std::strcmp(rank, "0") == 0;
-  }
-  return true;
 }
 
 // Only on the command line, which is one for all ranks. An ECO=off in the environment may not reach every node, so the

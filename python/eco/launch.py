@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from eco import paths
+from eco import abis, paths
 from eco.errors import CorruptFile, InvalidArgument, Unsupported
 
 #: How long a launcher may take to say its version: slow file systems take seconds.
@@ -280,24 +280,22 @@ def _width_of_letters(word: str, launcher: Launcher, command: str) -> int:
 class Installation:
     """Where the launcher's MPI library lies."""
 
-    library: str  # "openmpi", "mpich"
+    library: str  # the ABI of the programs that it starts: "openmpi", "mpich", "mpi-abi"
     prefix: Path
     library_dir: Path | None  # None: the loader finds it by itself
 
 
-#: What each backend's programs are linked to.
-_SONAMES = {"openmpi": ("libmpi.so.40",), "mpich": ("libmpi.so.12",)}
-
-
 def installation(line: LauncherLine, library: str | None = None) -> Installation:
-    """The library whose programs this launcher starts. A launcher of no library (srun) needs to be told."""
+    """The library whose programs this launcher starts.
+
+    A launcher of no library (srun) needs to be told, as does one that is to start programs of the standard ABI.
+    """
     name = library or line.launcher.library
     if name is None:
         raise InvalidArgument(
-            f"{line.command} starts programs of any MPI: say which with --library openmpi or mpich"
+            f"{line.command} starts programs of any MPI: say which with --library openmpi, mpich or mpi-abi"
         )
-    if name not in _SONAMES:
-        raise InvalidArgument(f"--library {name}: expected one of {', '.join(sorted(_SONAMES))}")
+    abi = abis.by_name(name)
     launcher = shutil.which(line.command)
     if launcher is None:
         raise InvalidArgument(f"{line.command}: no such launcher on PATH")
@@ -306,7 +304,7 @@ def installation(line: LauncherLine, library: str | None = None) -> Installation
     prefixes = [Path(launcher).absolute().parent.parent, Path(launcher).resolve().parent.parent]
     for prefix in prefixes:
         for directory in (prefix / "lib", prefix / "lib64"):
-            if any((directory / soname).exists() for soname in _SONAMES[name]):
+            if abi in abis.in_directory(directory):
                 return Installation(name, prefix, directory)
     return Installation(name, prefixes[-1], None)
 

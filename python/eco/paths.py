@@ -9,8 +9,10 @@ from pathlib import Path
 
 from eco.errors import InvalidArgument, Unsupported
 
-#: The MPI libraries that ECO has backends for.
+#: The MPI libraries that ECO is developed with: `make setup` installs them.
 LIBRARIES = ("openmpi", "mpich")
+#: Others that it serves, by the backends of the same ABIs: `make more-mpi` installs them, for tests.
+MORE_LIBRARIES = ("openmpi4", "mpich4", "impi")
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -64,8 +66,9 @@ def library_dir(library: str) -> Path:
 
     Not checked for existence: who starts the library says best what is missing.
     """
-    if library not in LIBRARIES:
-        raise InvalidArgument(f"library {library!r}; choose one of {', '.join(LIBRARIES)}")
+    known = (*LIBRARIES, *MORE_LIBRARIES)
+    if library not in known:
+        raise InvalidArgument(f"library {library!r}; choose one of {', '.join(known)}")
     return Path(sys.prefix) / "mpi" / library
 
 

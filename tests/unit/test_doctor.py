@@ -18,7 +18,7 @@ def by_name(checks: list[doctor.Check]) -> dict[str, doctor.Check]:
 
 
 def test_a_missing_native_file_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in doctor.NATIVE_FILES:
+    for name in doctor.wanted_files():
         (tmp_path / name).touch()
     monkeypatch.setenv("ECO_NATIVE_DIR", str(tmp_path))
     assert {check.state for check in doctor.native_files()} == {State.OK}
@@ -51,6 +51,7 @@ def test_an_option_with_a_bad_value_is_found(monkeypatch: pytest.MonkeyPatch) ->
     ("text", "version"),
     [
         ("mpirun (Open MPI) 5.0.11\n\nReport bugs to https://www.open-mpi.org\n", "Open MPI 5.0.11"),
+        ("mpiexec (OpenRTE) 4.1.8\n", "Open MPI 4.1.8"),
         ("HYDRA build details:\n    Version:                                 5.0.2\n", "MPICH 5.0.2"),
         ("Intel(R) MPI Library for Linux* OS, Version 2021.19 Build 1\n", "Intel MPI 2021.19"),
         ("slurm 23.02\n", "unknown launcher (slurm 23.02)"),

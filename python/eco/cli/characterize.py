@@ -85,7 +85,7 @@ def characterize(
         list[str], typer.Argument(help="launcher and options, after --", metavar="-- LAUNCHER ...")
     ],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="write the network here too")] = None,
-    library: Annotated[str | None, typer.Option(help="with srun: openmpi or mpich")] = None,
+    library: Annotated[str | None, typer.Option(help="with srun: openmpi, mpich or mpi-abi")] = None,
     budget: Annotated[float | None, typer.Option(help="seconds for measuring (as long as it takes)")] = None,
     timeout: Annotated[float | None, typer.Option(help="end the job after this many seconds")] = None,
 ) -> None:

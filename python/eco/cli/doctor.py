@@ -15,23 +15,11 @@ from typing import Annotated, Any
 
 import typer
 
-from eco import __version__, kernel, paths
+from eco import __version__, abis, kernel, paths
 from eco.errors import EcoError
 
 SCHEMA = "eco.doctor"
 VERSION = 1
-
-#: file -> what it is for
-NATIVE_FILES = {
-    "libeco-preload.so": "ECO under a program",
-    "eco-exec": "ECO under a program",
-    "libeco-openmpi.so": "programs of Open MPI",
-    "eco-rank-openmpi": "characterize and bench under Open MPI",
-    "libeco-mpich.so": "programs of MPICH",
-    "eco-rank-mpich": "characterize and bench under MPICH",
-    "eco-relay": "emulated networks",
-    "libeco-idle.so": "emulated networks",
-}
 
 #: Seconds for a launcher to say its version.
 LAUNCHER_TIMEOUT_S = 30.0
@@ -110,13 +98,22 @@ def _core_version() -> str | None:
         return None
 
 
+def wanted_files() -> dict[str, str]:
+    """Native files, and what each is for."""
+    files = {"libeco-preload.so": "ECO under a program", "eco-exec": "ECO under a program"}
+    for abi in abis.all_abis():
+        files[abi.backend] = f"programs of {abi.serves}"
+        files[abi.rank_program] = f"characterize, tune and bench under {abi.serves}"
+    return {**files, "eco-relay": "emulated networks", "libeco-idle.so": "emulated networks"}
+
+
 def native_files() -> list[Check]:
     try:
         folder = paths.native_dir()
     except EcoError as error:
         return [Check("native file", "folder", State.MISSING, str(error), "make build")]
     checks = [Check("native file", "folder", State.OK, str(folder))]
-    for name, purpose in NATIVE_FILES.items():
+    for name, purpose in wanted_files().items():
         if (folder / name).is_file():
             checks.append(Check("native file", name, State.OK, f"for {purpose}"))
         else:
@@ -128,20 +125,34 @@ def native_files() -> list[Check]:
 
 def mpi_libraries() -> list[Check]:
     checks = []
-    for library in paths.LIBRARIES:
+    for library in (*paths.LIBRARIES, *paths.MORE_LIBRARIES):
         prefix = paths.library_dir(library)
-        launcher = prefix / "bin" / "mpirun"
+        # Intel's mpirun is a script that asks for PATH; its mpiexec answers wherever it lies.
+        launcher = prefix / "bin" / "mpiexec"
         if launcher.is_file():
-            checks.append(
-                Check("MPI library", library, State.OK, f"{_launcher_version(launcher)} in {prefix}")
-            )
-        else:
+            detail = f"{_launcher_version(launcher)} in {prefix}, {_served_by(prefix)}"
+            checks.append(Check("MPI library", library, State.OK, detail))
+        elif library in paths.LIBRARIES:
             detail = f"not in {prefix}: the lab cannot run programs of {library}"
             checks.append(Check("MPI library", library, State.LIMITED, detail, "make setup"))
+        else:
+            detail = "not installed; only tests of ECO itself want it"
+            checks.append(Check("MPI library", library, State.OK, detail, "make more-mpi"))
     on_path = shutil.which("mpirun") or shutil.which("mpiexec")
-    detail = f"{_launcher_version(Path(on_path))} in {on_path}" if on_path else "no mpirun or mpiexec"
+    detail = (
+        f"{_launcher_version(Path(on_path))} in {on_path}, {_served_by(Path(on_path).absolute().parent.parent)}"
+        if on_path
+        else "no mpirun or mpiexec"
+    )
     checks.append(Check("MPI library", "on PATH", State.OK, detail))
     return checks
+
+
+def _served_by(prefix: Path) -> str:
+    """The backends for the libraries below a prefix. Distributions keep theirs elsewhere: then the loader knows."""
+    found = [abi.backend for name in ("lib", "lib64") for abi in abis.in_directory(prefix / name)]
+    names = " and ".join(dict.fromkeys(found))
+    return f"served by {names}" if names else "its library is where the loader finds it"
 
 
 def _launcher_version(launcher: Path) -> str:
@@ -157,7 +168,7 @@ def _launcher_version(launcher: Path) -> str:
 
 def version_in(text: str) -> str:
     """`Open MPI 5.0.11` or `MPICH 5.0.2` out of what `mpirun --version` prints."""
-    found = re.search(r"\(Open MPI\) (\S+)|Open MPI v?(\d\S*)", text)
+    found = re.search(r"\((?:Open MPI|OpenRTE)\) (\S+)|Open MPI v?(\d\S*)", text)
     if found:
         return f"Open MPI {found.group(1) or found.group(2)}"
     if "HYDRA" in text and (found := re.search(r"Version:\s+(\S+)", text)):

@@ -47,7 +47,7 @@ def tune(
     command: Annotated[
         list[str], typer.Argument(help="launcher and options, after --", metavar="-- LAUNCHER ...")
     ],
-    library: Annotated[str | None, typer.Option(help="with srun: openmpi or mpich")] = None,
+    library: Annotated[str | None, typer.Option(help="with srun: openmpi, mpich or mpi-abi")] = None,
     ops: Annotated[str, typer.Option(help="operations to plan for, or all")] = "all",
     sizes: Annotated[
         str | None, typer.Option(help="bytes to plan for, like 8,16KiB,1MiB (ten from 8 B to 4 MiB)")
