@@ -73,13 +73,43 @@ def plan_text(ranks: int, rows: Mapping[str, Sequence[tuple[int, str | None]]] =
     )  # fmt: skip
 
 
-class Library:
-    """One MPI library on this machine."""
+@dataclass(frozen=True)
+class Kind:
+    """An MPI library as programs see it."""
 
-    def __init__(self, name: str, folder: Path) -> None:
-        self.name = name
-        self.prefix = paths.library_dir(name)
+    environment: str  # below .venv/mpi
+    abi: str
+    reported: str  # how ECO's report calls it, as a pattern
+    family: str  # of its launcher
+
+
+KINDS = {
+    "openmpi": Kind("openmpi", "openmpi", r"Open MPI 5\.", "openmpi"),
+    "mpich": Kind("mpich", "mpich", r"MPICH 5\.", "hydra"),
+    "openmpi4": Kind("openmpi4", "openmpi", r"Open MPI 4\.1\.", "openmpi"),
+    "mpich4": Kind("mpich4", "mpich", r"MPICH 4\.", "hydra"),
+    "mpich-abi": Kind("mpich", "mpi-abi", r"MPICH 5\.", "hydra"),
+    "impi": Kind("impi", "mpich", r"Intel\(R\) MPI 2021\.", "intel"),
+    "impi-abi": Kind("impi", "mpi-abi", r"Intel\(R\) MPI 2021\.", "intel"),
+}
+#: Those that all tests of this folder run on; test_libraries.py runs on every one.
+#: ECO_TEST_LIBRARIES=openmpi4,impi pytest tests/mpi
+CHOSEN = os.environ.get("ECO_TEST_LIBRARIES", ",".join(paths.LIBRARIES)).split(",")
+
+
+class Library:
+    """One MPI library on this machine. Its name is its ABI's: "openmpi", "mpich" or "mpi-abi"."""
+
+    def __init__(self, kind: Kind, folder: Path) -> None:
+        self.kind = kind
+        self.name = name = kind.abi
+        self.prefix = paths.library_dir(kind.environment)
         self.folder = folder
+        self.compiler = [str(self.prefix / "bin" / "mpicc")]
+        self.linked: list[str] = []
+        if name == "mpi-abi":  # not every library has a mpicc_abi
+            self.compiler = ["gcc", "-DMPI_ABI", f"-I{self.prefix}/include"]
+            self.linked = [f"{self.prefix}/lib/libmpi_abi.so.1"]
         self.python = str(self.prefix / "bin" / "python")
         self.network = folder / "network.json"
 
@@ -90,6 +120,9 @@ class Library:
             "OMPI_MCA_mpi_yield_when_idle": "1",
             "UCX_TLS": "tcp,self",
             "LD_LIBRARY_PATH": f"{self.prefix}/lib",
+            # Intel's compiler script wants to know where it lies; its wheel has no libfabric.
+            "I_MPI_ROOT": str(self.prefix),
+            "I_MPI_FABRICS": "shm",
         }
         return inherited | AS_ROOT | yielding | dict(settings)
 
@@ -98,13 +131,14 @@ class Library:
         target = self.folder / (name or source)
         if not target.exists():
             words = [
-                self.prefix / "bin" / "mpicc",
+                *self.compiler,
                 "-O1",
                 "-pthread",
                 PROGRAMS / f"{source}.c",
                 "-o",
                 target,
                 *flags,
+                *self.linked,
             ]
             subprocess.run(words, check=True, env=self.environment({}))
         return str(target)
@@ -144,9 +178,9 @@ class Library:
         return self.run(ranks, words, forced | dict(settings or {}), timeout_s)
 
 
-def _make(name: str, folder: Path) -> Library:
-    library = Library(name, folder)
-    rank = str(paths.native_file(f"eco-rank-{name}"))
+def _make(kind: Kind, folder: Path) -> Library:
+    library = Library(kind, folder)
+    rank = str(paths.native_file(f"eco-rank-{kind.abi}"))
     ended = library.run(2, [rank, "characterize", "--out", str(library.network)])
     assert ended.returncode == 0, ended.stderr
     return library
@@ -158,14 +192,17 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Libra
     made: dict[str, Library] = {}
 
     def get(name: str) -> Library:
+        prefix = paths.library_dir(KINDS[name].environment)
+        if not (prefix / "bin" / "mpiexec").exists():
+            pytest.skip(f"{KINDS[name].environment} is not installed in {prefix}: run `make more-mpi`")
         if name not in made:
-            made[name] = _make(name, tmp_path_factory.mktemp(name))
+            made[name] = _make(KINDS[name], tmp_path_factory.mktemp(name))
         return made[name]
 
     return get
 
 
-@pytest.fixture(params=paths.LIBRARIES)
+@pytest.fixture(params=CHOSEN)
 def library(request: pytest.FixtureRequest, libraries: Callable[[str], Library]) -> Library:
     """Each library in turn."""
     return libraries(request.param)

@@ -1,8 +1,9 @@
 /* Every operation as ECO and as the library itself gives it, over random roots, sizes, types, operations and places; the
- * whole receive buffers are compared. Arguments: how many turns, and the seed.
+ * whole receive buffers are compared. Arguments: how many turns, the seed, and perhaps "alike".
  *
  * What a turn is made of is the same on all ranks, except what MPI leaves to each: in data movement every rank and side
- * picks a datatype of its own, and where the library has large counts every rank picks its binding. */
+ * picks a datatype of its own, and where the library has large counts every rank picks its binding. "alike": all ranks
+ * pick the same, for a library whose own collectives want that. */
 #include "check.h"
 
 enum { kMostPairs = 25001, kMostRanks = 16, kRoom = 4 * kMostPairs * kMostRanks };
@@ -224,8 +225,8 @@ int main(int argc, char** argv) {
   MPI_Comm comms[3];
   MPI_Op composing, adding;
   begin(&argc, &argv);
-  CHECK(argc == 3 && n_ranks <= kMostRanks);
-  own_state = (unsigned)atoi(argv[2]) * 31u + (unsigned)rank * 7919u + 1u;
+  CHECK((argc == 3 || (argc == 4 && !strcmp(argv[3], "alike"))) && n_ranks <= kMostRanks);
+  own_state = (unsigned)atoi(argv[2]) * 31u + (argc == 4 ? 0u : (unsigned)rank * 7919u) + 1u;
   MPI_Op_create(compose, 0, &composing);
   MPI_Op_create(add, 1, &adding);
   /* The world, the world backwards, and without its last rank. */
