@@ -95,7 +95,7 @@ bool Session::make_private_communicator() {
   PMPI_Comm_set_errhandler(private_comm_, MPI_ERRORS_RETURN);
   int n_ranks = 0;
   PMPI_Comm_size(private_comm_, &n_ranks);
-  tag_ranges_.open(transport::mpi::largest_tag(), n_ranks);
+  tag_ranges_.open(transport::mpi::largest_tag(), n_ranks, world_rank());
   return true;
 }
 

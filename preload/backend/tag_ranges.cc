@@ -9,17 +9,20 @@ namespace {
 // than ten channels; some have one for every rank.
 constexpr std::int64_t kFewestTags = 1024;
 constexpr std::int64_t kTagsPerRank = 4;
-// Two threads whose communicators share ranks may each get half of what both agreed on, and both look further.
+// Two threads whose communicators share ranks may each get part of what both agreed on. Both then look further, and so
+// much further by chance that they hardly meet again.
 constexpr int kMostTries = 100;
+constexpr std::int64_t kSpread = 64;
 constexpr std::int64_t kAnywhere = -1;
 
 }  // namespace
 
-void TagRanges::open(int largest_tag, int n_world_ranks) {
+void TagRanges::open(int largest_tag, int n_world_ranks, int world_rank) {
   const std::int64_t tags = std::int64_t{largest_tag} + 1;
   const std::int64_t wanted = std::max(kFewestTags, kTagsPerRank * n_world_ranks);
   tags_per_range_ = static_cast<int>(std::min(wanted, tags));
   n_ranges_ = tags / tags_per_range_;
+  chance_.seed(static_cast<unsigned>(world_rank) + 1);
 }
 
 std::optional<int> TagRanges::agree(MPI_Comm comm) {
@@ -40,7 +43,7 @@ std::optional<int> TagRanges::agree(MPI_Comm comm) {
     if (code == MPI_SUCCESS && everybodys == 1) return static_cast<int>(range);
     if (mine) give_back(static_cast<int>(range));
     if (code != MPI_SUCCESS) break;
-    from = range + 1;
+    from = range + 1 + leap();
   }
   return std::nullopt;
 }
@@ -51,6 +54,11 @@ std::int64_t TagRanges::propose(std::int64_t from) {
   for (auto taken = taken_.lower_bound(range); taken != taken_.end() && *taken == range; ++taken) ++range;
   next_ = range + 1 < n_ranges_ ? range + 1 : 0;
   return range;
+}
+
+std::int64_t TagRanges::leap() {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::int64_t>(chance_()) % kSpread;
 }
 
 bool TagRanges::take(std::int64_t range) {

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <set>
 
 namespace eco::preload {
@@ -22,7 +23,7 @@ namespace eco::preload {
 class TagRanges {
  public:
   // Local. How large a range is depends on facts that all ranks of the job share.
-  void open(int largest_tag, int n_world_ranks);
+  void open(int largest_tag, int n_world_ranks, int world_rank);
 
   // Collective over `comm`: a range that is now taken on all its ranks, the same on all; nothing if none is left.
   // Any thread, on communicators of its own.
@@ -37,6 +38,7 @@ class TagRanges {
   // Local: the first free range from `from` on; kAnywhere: from where the last proposal was.
   std::int64_t propose(std::int64_t from);
   bool take(std::int64_t range);
+  std::int64_t leap();
 
   int tags_per_range_ = 1;
   std::int64_t n_ranges_ = 0;
@@ -45,6 +47,7 @@ class TagRanges {
   // Where looking starts. It moves on with every proposal, so that threads that arm at the same time propose different
   // ranges and a freed one rests a while.
   std::int64_t next_ = 0;
+  std::minstd_rand chance_;
 };
 
 }  // namespace eco::preload

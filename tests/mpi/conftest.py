@@ -21,7 +21,8 @@ AS_ROOT = {
     f"{prefix}_ALLOW_RUN_AS_ROOT{suffix}": "1" for prefix in ("OMPI", "PRTE") for suffix in ("", "_CONFIRM")
 }
 #: Small messages one way, middle ones another, large ones over subnets; both edges lie between the tested sizes.
-ROWS = {
+Rows = Mapping[str, Sequence[tuple[int, str | None]]]
+ROWS: Rows = {
     name: [(500, f"{name}/{small}"), (4096, f"{name}/{middle} segment=1000"),
            (1 << 24, f"{name}/{large} segment=8192")]
     for name, small, middle, large in (
@@ -53,7 +54,7 @@ class Ended:
         return int(match.group(1)), int(match.group(2)) - int(match.group(1))
 
 
-def plan_text(ranks: int, rows: Mapping[str, Sequence[tuple[int, str | None]]] = ROWS) -> str:
+def plan_text(ranks: int, rows: Rows = ROWS) -> str:
     """A plan of one host for so many ranks."""
     entries = [
         {
@@ -169,10 +170,11 @@ class Library:
         words: Sequence[str],
         settings: Mapping[str, str] | None = None,
         timeout_s: float = 120,
+        rows: Rows = ROWS,
     ) -> Ended:
         """With ECO under it, which serves whatever it can."""
         plan = self.folder / f"plan-{ranks}.json"
-        plan.write_text(plan_text(ranks))
+        plan.write_text(plan_text(ranks, rows))
         forced = {"ECO_PLAN": str(plan), "ECO_NETWORK": str(self.network), "ECO_ARM_AFTER": "0"}
         words = [str(paths.native_file("eco-exec")), *words]
         return self.run(ranks, words, forced | dict(settings or {}), timeout_s)

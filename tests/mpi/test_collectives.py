@@ -24,6 +24,29 @@ def test_right_and_served(library: Library, ranks: int) -> None:
         assert served > passed, ended.stderr
 
 
+@pytest.mark.parametrize(("ranks", "seed"), [
+    (2, 1), (3, 2), (5, 3), pytest.param(4, 4, marks=pytest.mark.slow), pytest.param(8, 5, marks=pytest.mark.slow),
+])  # fmt: skip
+def test_every_operation_gives_what_the_library_gives(
+    library: Library, tmp_path: Path, ranks: int, seed: int
+) -> None:
+    settings = {"ECO_REPORT": str(tmp_path / "report.json")}
+    program = library.compile("operations")
+    ended = library.run_served(ranks, [program, "300", str(seed)], settings, timeout_s=400)
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    collectives = ended.report["collectives"]
+    assert isinstance(collectives, dict)
+    assert len(collectives) == 11
+    for name, calls in collectives.items():
+        assert calls["calls_served"] >= 5, (name, calls, ended.stderr)
+
+
+def test_operations_are_right_without_eco(library: Library) -> None:
+    """A difference between the program's two ways would be its own."""
+    ended = library.run(3, [library.compile("operations"), "300", "2"])
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+
+
 def test_program_is_right_without_eco(library: Library) -> None:
     ended = library.run(3, [library.compile("collectives")])
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
@@ -119,4 +142,5 @@ def test_bench_measures_every_operation(library: Library, tmp_path: Path) -> Non
     assert cells["broadcast", 8]["algorithm"] == "broadcast/binomial"
     assert cells["allreduce", 16384]["algorithm"] == "allreduce/subnets"
     assert cells["barrier", 0]["algorithm"] == "barrier/binomial"
-    assert cells["gather", 8]["algorithm"] == "native"
+    assert cells["gather", 8]["algorithm"] == "gather/binomial"
+    assert cells["scan", 1000]["algorithm"] == "scan/chain"

@@ -27,8 +27,33 @@ int main(int argc, char** argv) {
     say("allreduce of aliases", MPI_Allreduce(data, data, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
 #endif
     say("barrier comm null", MPI_Barrier(MPI_COMM_NULL));
+    say("scatter root n", MPI_Scatter(data, 1, MPI_INT, out, 1, MPI_INT, n_ranks, MPI_COMM_WORLD));
+    say("scatter count -1", MPI_Scatter(data, -1, MPI_INT, out, -1, MPI_INT, 0, MPI_COMM_WORLD));
+    say("gather root -1", MPI_Gather(data, 1, MPI_INT, out, 1, MPI_INT, -1, MPI_COMM_WORLD));
+    say("gather type null",
+        MPI_Gather(data, 1, MPI_DATATYPE_NULL, out, 1, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD));
+    say("allgather count -1", MPI_Allgather(data, -1, MPI_INT, out, -1, MPI_INT, MPI_COMM_WORLD));
+    say("alltoall type null",
+        MPI_Alltoall(data, 1, MPI_DATATYPE_NULL, out, 1, MPI_DATATYPE_NULL, MPI_COMM_WORLD));
+    say("reduce root n", MPI_Reduce(data, out, 1, MPI_INT, MPI_SUM, n_ranks, MPI_COMM_WORLD));
+    say("scan comm null", MPI_Scan(data, out, 1, MPI_INT, MPI_SUM, MPI_COMM_NULL));
+#if defined(OPEN_MPI)
+    say("scan op null", MPI_Scan(data, out, 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD));
+    say("exscan count -1", MPI_Exscan(data, out, -1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    say("reduce_scatter_block sum of bytes",
+        MPI_Reduce_scatter_block(data, out, 1, MPI_BYTE, MPI_SUM, MPI_COMM_WORLD));
+#else
+    /* Open MPI 5.0.11 crashes on it */
+    say("allgather comm null", MPI_Allgather(data, 1, MPI_INT, out, 1, MPI_INT, MPI_COMM_NULL));
+    say("scan of aliases", MPI_Scan(data, data, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    say("alltoall of aliases", MPI_Alltoall(data, 1, MPI_INT, data, 1, MPI_INT, MPI_COMM_WORLD));
+    say("allgather of aliases", MPI_Allgather(data + rank, 1, MPI_INT, data, 1, MPI_INT, MPI_COMM_WORLD));
+#endif
     /* The second turn is on an armed communicator. */
     say("allreduce", MPI_Allreduce(data, out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    say("allgather", MPI_Allgather(data, 1, MPI_INT, out, 1, MPI_INT, MPI_COMM_WORLD));
+    say("scan", MPI_Scan(data, out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    say("alltoall", MPI_Alltoall(data, 1, MPI_INT, out, 1, MPI_INT, MPI_COMM_WORLD));
   }
   return end();
 }

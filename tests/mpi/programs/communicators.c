@@ -1,12 +1,38 @@
-/* Hazard 3: many communicators alive at once (first argument), many made and freed (second argument). */
+/* Hazard 3: many communicators alive at once (first argument), many made, used five times and freed (second argument);
+ * copies, halves, and groups of neighbours, so that communicators share some of their ranks. */
 #include "check.h"
 
 static void use(MPI_Comm comm, int times) {
-  int sum;
+  int sum, me, size;
+  MPI_Comm_rank(comm, &me);
+  MPI_Comm_size(comm, &size);
   for (int i = 0; i < times; ++i) {
-    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm);
-    CHECK(sum == n_ranks * (n_ranks - 1) / 2);
+    MPI_Allreduce(&me, &sum, 1, MPI_INT, MPI_SUM, comm);
+    CHECK(sum == size * (size - 1) / 2);
   }
+}
+
+/* This rank's new communicator of the i-th kind; MPI_COMM_NULL where it is in none. */
+static MPI_Comm make(int i) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  if (i % 3 == 0) {
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  } else if (i % 3 == 1) {
+    MPI_Comm_split(MPI_COMM_WORLD, (rank + i) / 2 % 2, -rank, &comm);
+  } else {
+    const int first = i % n_ranks, second = (first + 1) % n_ranks, two[2] = {first, second};
+    MPI_Group world, pair;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, n_ranks > 1 ? 2 : 1, two, &pair);
+    if (rank == first || rank == second) MPI_Comm_create_group(MPI_COMM_WORLD, pair, i, &comm);
+    MPI_Group_free(&world);
+    MPI_Group_free(&pair);
+  }
+  return comm;
+}
+
+static void end_of(MPI_Comm* comm) {
+  if (*comm != MPI_COMM_NULL) MPI_Comm_free(comm);
 }
 
 int main(int argc, char** argv) {
@@ -14,14 +40,15 @@ int main(int argc, char** argv) {
   CHECK(argc == 3);
   const int alive = atoi(argv[1]), made = atoi(argv[2]);
   MPI_Comm* comms = malloc((size_t)(alive > 0 ? alive : 1) * sizeof(MPI_Comm));
-  for (int i = 0; i < alive; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
-  for (int i = 0; i < alive; ++i) use(comms[i], 5);
-  for (int i = 0; i < alive; ++i) MPI_Comm_free(&comms[i]);
+  for (int i = 0; i < alive; ++i) comms[i] = make(i);
+  for (int turn = 0; turn < 5; ++turn)
+    for (int i = 0; i < alive; ++i)
+      if (comms[i] != MPI_COMM_NULL) use(comms[i], 1);
+  for (int i = 0; i < alive; ++i) end_of(&comms[i]);
   for (int i = 0; i < made; ++i) {
-    MPI_Comm comm;
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    use(comm, i % 100 == 0 ? 6 : 1);
-    MPI_Comm_free(&comm);
+    MPI_Comm comm = make(i);
+    if (comm != MPI_COMM_NULL) use(comm, 5);
+    end_of(&comm);
   }
   free(comms);
   return end();
