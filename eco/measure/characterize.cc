@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <optional>
-#include <span>
 
 #include "eco/base/errors.h"
 #include "eco/measure/derive.h"
@@ -107,12 +106,34 @@ class Session {
     sweep.sweeps = options_.sweeps;
     sweep.clock = options_.clock;
     sweep.progress = [this](const std::string& what, double fraction) { say(what, 0.8 * fraction); };
+    sweep.known = known_times();
     const Ping ping = [this](int a, int b, std::size_t bytes, int trips) {
       return conductor_.ping(rank_of(a), rank_of(b), bytes, trips);
     };
     PairSamples samples = sweep_pairs(network.n_hosts(), ping, sweep);
     network.sizes = std::move(samples.sizes);
     network.pairs = std::move(samples.pairs);
+    if (!sweep.known.empty()) {
+      network.note = std::to_string(samples.measured) + " of " + std::to_string(network.pairs.size()) +
+                     " pairs measured, the others known";
+    }
+  }
+
+  // What is known of the pairs among these hosts, by their numbers.
+  std::vector<KnownTimes> known_times() const {
+    const auto number = [this](const net::HostId& host) {
+      return static_cast<int>(std::find(placement_.hosts.begin(), placement_.hosts.end(), host) -
+                              placement_.hosts.begin());
+    };
+    std::vector<KnownTimes> known;
+    for (const net::KnownPair& pair : options_.known) {
+      const auto [a, b] = std::minmax({number(pair.a), number(pair.b)});
+      if (a == b || b == static_cast<int>(placement_.hosts.size())) continue;
+      KnownTimes times{a, b, {}};
+      for (std::size_t i = 0; i < pair.sizes.size(); ++i) times.samples[pair.sizes[i]] = pair.samples[i];
+      known.push_back(std::move(times));
+    }
+    return known;
   }
 
   void measure_local(net::Network& network) {
@@ -297,9 +318,6 @@ std::string conduct(Conductor& conductor, const CharacterizeOptions& options) {
     return "N" + net::to_json(Session(conductor, options).measure());
   } catch (const Unsupported& error) {
     return std::string("E") + error.what();
-  } catch (...) {
-    conductor.abort();
-    throw;
   }
 }
 
@@ -318,17 +336,8 @@ net::Network characterize(transport::Transport& transport, transport::Native& na
                           " host identities for " + std::to_string(transport.n_ranks()) +
                           " ranks; give one for each rank");
   }
-  Prober prober(transport, options.clock);
-  std::string text;
-  if (transport.rank() == 0) {
-    Conductor conductor(prober);
-    text = conduct(conductor, options);
-    conductor.finish(text.size());
-  } else {
-    text.resize(prober.follow());
-  }
-  native.broadcast(std::as_writable_bytes(std::span(text)), 0);
-  return unpack(text);
+  return unpack(conducted(transport, native, options.clock,
+                          [&](Conductor& conductor) { return conduct(conductor, options); }));
 }
 
 }  // namespace eco::measure

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "eco/net/network.h"
+#include "eco/net/store.h"
 #include "eco/transport/native.h"
 #include "eco/transport/transport.h"
 
@@ -32,6 +33,9 @@ struct CharacterizeOptions {
   std::string measured_at;                // ISO 8601, now
   // 0: offline, as long as it takes. Else seconds: sizes shrink until two sweeps fit. Only rank 0's value counts.
   double budget_s = 0;
+  // Pairs that need no measuring, of these hosts or others; only rank 0's count. Their samples enter the network at the
+  // sizes they have, what is shared and the rates are measured anew, and the network's note says how many were measured.
+  std::vector<net::KnownPair> known;
   int sweeps = 4;  // offline; the small sizes get more until they settle
   Clock clock = monotonic_clock();
   // Called on rank 0: what is being measured, and the fraction done. May throw to stop; every rank then throws.

@@ -229,4 +229,24 @@ void Conductor::abort() {
   }
 }
 
+std::string conducted(transport::Transport& transport, transport::Native& native, const Clock& clock,
+                      const std::function<std::string(Conductor&)>& on_rank_0) {
+  Prober prober(transport, clock);
+  std::string text;
+  if (transport.rank() == 0) {
+    Conductor conductor(prober);
+    try {
+      text = on_rank_0(conductor);
+    } catch (...) {
+      conductor.abort();
+      throw;
+    }
+    conductor.finish(text.size());
+  } else {
+    text.resize(prober.follow());
+  }
+  native.broadcast(std::as_writable_bytes(std::span(text)), 0);
+  return text;
+}
+
 }  // namespace eco::measure

@@ -1,4 +1,4 @@
-// The two roles of a characterization: rank 0 conducts, measuring ranks follow orders.
+// The two roles of a measurement of the network: rank 0 conducts, measuring ranks follow orders.
 //
 // An order goes to the ranks that a measurement needs and to no other, so ranks that are not concerned sit in a
 // blocking receive and disturb nothing. A measurement is a ping (round trips of one pair) or a stream (messages one
@@ -7,10 +7,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "eco/measure/characterize.h"
+#include "eco/transport/native.h"
 #include "eco/transport/transport.h"
 
 namespace eco::measure {
@@ -79,5 +81,10 @@ class Conductor {
 
   Prober& prober_;
 };
+
+// Collective: rank 0 conducts, the others follow its orders; the text that it ends with, on every rank. What it throws
+// ends in a TransportError on the others.
+std::string conducted(transport::Transport& transport, transport::Native& native, const Clock& clock,
+                      const std::function<std::string(Conductor&)>& on_rank_0);
 
 }  // namespace eco::measure

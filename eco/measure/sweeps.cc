@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "eco/base/assert.h"
 #include "eco/base/errors.h"
 #include "eco/measure/derive.h"
 
@@ -42,10 +43,12 @@ class Sweeper {
       : n_hosts_(n_hosts), ping_(ping), options_(options) {
     for (int a = 0; a < n_hosts; ++a) {
       for (int b = a + 1; b < n_hosts; ++b) {
-        all_.push_back(pairs_.size());
         pairs_.push_back({a, b, {}, {}});
       }
     }
+    known_.resize(pairs_.size());
+    for (const KnownTimes& known : options.known) known_[index_of(known.a, known.b)] = &known;
+    visited_.assign(pairs_.size(), false);
     start_s_ = options.clock();
   }
 
@@ -58,6 +61,7 @@ class Sweeper {
     PairSamples result;
     result.sizes = sizes_;
     for (std::size_t i = 0; i < sizes_.size(); ++i) repeat_suspects(i);
+    result.measured = static_cast<std::size_t>(std::count(visited_.begin(), visited_.end(), true));
     for (net::PairTimes& pair : pairs_) {
       for (const auto& samples : pair.samples) pair.seconds.push_back(confirmed_minimum(samples));
     }
@@ -72,13 +76,53 @@ class Sweeper {
     if (options_.progress) options_.progress(what, std::clamp(fraction, 0.0, 1.0));
   }
 
-  std::size_t add_size(std::size_t bytes) {
-    sizes_.push_back(bytes);
-    for (net::PairTimes& pair : pairs_) pair.samples.emplace_back();
-    return sizes_.size() - 1;
+  // Row `a` of the pairs begins after (n-1) + (n-2) + ... + (n-a) of them.
+  std::size_t index_of(int a, int b) const {
+    ECO_ASSERT(light, 0 <= a && a < b && b < n_hosts_, "known pairs are of these hosts");
+    return static_cast<std::size_t>(a * n_hosts_ - a * (a + 1) / 2 + (b - a - 1));
   }
 
-  void visit(net::PairTimes& pair, std::size_t size) {
+  bool is_known(std::size_t pair, std::size_t bytes) const {
+    return known_[pair] != nullptr && known_[pair]->samples.contains(bytes);
+  }
+
+  // The pairs that have to be visited at this many bytes.
+  std::vector<std::size_t> missing(std::size_t bytes) const {
+    std::vector<std::size_t> pairs;
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      if (!is_known(i, bytes)) pairs.push_back(i);
+    }
+    return pairs;
+  }
+
+  // Whether whatever is known of a pair includes this size; false if nothing is known of any.
+  bool is_known_where_any(std::size_t bytes) const {
+    return !options_.known.empty() &&
+           std::all_of(options_.known.begin(), options_.known.end(),
+                       [&](const KnownTimes& known) { return known.samples.contains(bytes); });
+  }
+
+  // Keeps sizes ascending; returns the place of the new one.
+  std::size_t add_size(std::size_t bytes) {
+    const auto place = std::upper_bound(sizes_.begin(), sizes_.end(), bytes) - sizes_.begin();
+    sizes_.insert(sizes_.begin() + place, bytes);
+    for (std::size_t i = 0; i < pairs_.size(); ++i) {
+      auto& samples = pairs_[i].samples;
+      const auto added = samples.emplace(samples.begin() + place);
+      if (is_known(i, bytes)) *added = known_[i]->samples.at(bytes);
+    }
+    return static_cast<std::size_t>(place);
+  }
+
+  void drop_size(std::size_t size) {
+    const auto place = static_cast<std::ptrdiff_t>(size);
+    sizes_.erase(sizes_.begin() + place);
+    for (net::PairTimes& pair : pairs_) pair.samples.erase(pair.samples.begin() + place);
+  }
+
+  void visit(std::size_t index, std::size_t size) {
+    net::PairTimes& pair = pairs_[index];
+    visited_[index] = true;
     std::vector<double>& samples = pair.samples[size];
     int trips = kMostTrips;
     if (!samples.empty()) {
@@ -92,9 +136,9 @@ class Sweeper {
 
   // False if it passed the deadline before the end.
   bool sweep(std::size_t size, double deadline_s) {
-    for (net::PairTimes& pair : pairs_) {
+    for (const std::size_t i : missing(sizes_[size])) {
       if (elapsed() > deadline_s) return false;
-      visit(pair, size);
+      visit(i, size);
     }
     return true;
   }
@@ -121,7 +165,7 @@ class Sweeper {
     if (options_.budget_s <= 0) say("pairs, until small messages settle", 1.0);
     for (std::size_t size = 0; size < sizes_.size(); ++size) {
       if (sizes_[size] <= kSmall) {
-        settle(size, deadline_s, 1, [&] { return all_; });
+        settle(size, deadline_s, 1, [&] { return missing(sizes_[size]); });
       }
     }
     // Where only one of the reference sizes parts hosts, either the network is like that (a bridge, a slow uplink) or
@@ -142,7 +186,7 @@ class Sweeper {
       for (const std::size_t i : chosen) {
         if (elapsed() > deadline_s) return;
         const double before = confirmed_minimum(pairs_[i].samples[size]);
-        visit(pairs_[i], size);
+        visit(i, size);
         if (confirmed_minimum(pairs_[i].samples[size]) < kLowered * before) quiet = -1;
       }
     }
@@ -153,18 +197,21 @@ class Sweeper {
     for (net::PairTimes& pair : labelled) {
       for (const auto& samples : pair.samples) pair.seconds.push_back(confirmed_minimum(samples));
     }
-    return contested_pairs(n_hosts_, sizes_, labelled, size);
+    std::vector<std::size_t> contested = contested_pairs(n_hosts_, sizes_, labelled, size);
+    std::erase_if(contested, [&](std::size_t i) { return is_known(i, sizes_[size]); });
+    return contested;
   }
 
   void sweep_within_budget() {
     const double budget = options_.budget_s;
-    visit_s_ = pairs_.empty() ? budget : 0.2 * budget / static_cast<double>(4 * pairs_.size());
+    const std::size_t n_missing = missing(kSizes[0]).size();
+    visit_s_ = n_missing == 0 ? budget : 0.2 * budget / static_cast<double>(4 * n_missing);
     for (const std::size_t bytes : {kSizes[0], kSizes[1]}) {
       const std::size_t size = add_size(bytes);
       for (int i = 0; i < 2; ++i) {
         say("pairs, " + std::to_string(bytes) + " B", elapsed() / budget);
         if (!sweep(size, kDeadline * budget)) {
-          throw Unsupported("characterize: two sweeps over " + std::to_string(pairs_.size()) +
+          throw Unsupported("characterize: two sweeps over " + std::to_string(n_missing) +
                             " pairs of hosts do not" + " fit into " + std::to_string(budget) +
                             " s; measure once with eco characterize, or raise" + " ECO_BUDGET");
         }
@@ -172,21 +219,39 @@ class Sweeper {
     }
     if (pairs_.empty()) return;
     sweep_largest_that_fits(kLargeDeadline * budget);
+    sweep_known_sizes_that_fit(kLargeDeadline * budget);
     settle_all(kDeadline * budget);
   }
 
   void sweep_largest_that_fits(double deadline_s) {
     const double small_visit_s = visit_s_;
     visit_s_ = 0;  // one trip
-    for (const std::size_t bytes : kLargeSizes) {
+    // First the sizes that only the missing pairs have to be visited at.
+    std::array<std::size_t, kLargeSizes.size()> sizes = kLargeSizes;
+    std::stable_partition(sizes.begin(), sizes.end(),
+                          [this](std::size_t bytes) { return is_known_where_any(bytes); });
+    for (const std::size_t bytes : sizes) {
       if (bytes > kLargeSizes.back() && 2 * sweep_estimate(bytes) > deadline_s - elapsed()) continue;
       const std::size_t size = add_size(bytes);
       say("pairs, " + std::to_string(bytes) + " B", elapsed() / options_.budget_s);
       if (sweep(size, deadline_s) && sweep(size, kDeadline * options_.budget_s)) break;
       // The estimate was wrong: what came of this size is dropped, a smaller one may still fit.
-      sizes_.pop_back();
-      for (net::PairTimes& pair : pairs_) pair.samples.pop_back();
+      drop_size(size);
       if (elapsed() > deadline_s) break;
+    }
+    visit_s_ = small_visit_s;
+  }
+
+  // Where pairs are known at more sizes than a job has time for, the few that are missing may have the time.
+  void sweep_known_sizes_that_fit(double deadline_s) {
+    const double small_visit_s = visit_s_;
+    visit_s_ = 0;
+    for (const std::size_t bytes : kSizes) {
+      if (std::find(sizes_.begin(), sizes_.end(), bytes) != sizes_.end() || bytes > sizes_.back()) continue;
+      if (!is_known_where_any(bytes)) continue;
+      if (2 * sweep_estimate(bytes) > deadline_s - elapsed()) continue;
+      const std::size_t size = add_size(bytes);
+      if (!sweep(size, deadline_s) || !sweep(size, kDeadline * options_.budget_s)) drop_size(size);
     }
     visit_s_ = small_visit_s;
   }
@@ -195,22 +260,25 @@ class Sweeper {
   // than the credit that shapers give an idle link, which 1 KiB are not.
   double sweep_estimate(std::size_t bytes) {
     constexpr std::size_t kProbe = 8192;
+    const std::vector<std::size_t> these = missing(bytes);
+    if (these.empty()) return 0;
     if (probe_s_ == 0) {
-      const std::size_t n = std::min<std::size_t>(8, pairs_.size());
+      const std::size_t n = std::min<std::size_t>(8, these.size());
       for (std::size_t i = 0; i < n; ++i) {
-        const net::PairTimes& pair = pairs_[i * pairs_.size() / n];
+        const net::PairTimes& pair = pairs_[these[i * these.size() / n]];
         probe_s_ += ping_(pair.a, pair.b, kProbe, 1) / static_cast<double>(n);
         floor_s_ += confirmed_minimum(pair.samples[0]) / static_cast<double>(n);
       }
     }
     const double per_byte = std::max(0.0, probe_s_ - floor_s_) / static_cast<double>(kProbe);
     // Two ways each, and the warm-up trip.
-    return static_cast<double>(pairs_.size()) * (4 * floor_s_ + 2 * per_byte * static_cast<double>(bytes));
+    return static_cast<double>(these.size()) * (4 * floor_s_ + 2 * per_byte * static_cast<double>(bytes));
   }
 
   void repeat_suspects(std::size_t size) {
-    for (net::PairTimes& pair : pairs_) {
-      for (int i = 0; i < kMostRepeats && minimum_is_suspect(pair.samples[size]); ++i) visit(pair, size);
+    for (const std::size_t pair : missing(sizes_[size])) {
+      for (int i = 0; i < kMostRepeats && minimum_is_suspect(pairs_[pair].samples[size]); ++i)
+        visit(pair, size);
     }
   }
 
@@ -221,7 +289,8 @@ class Sweeper {
   const SweepOptions& options_;
   std::vector<std::size_t> sizes_;
   std::vector<net::PairTimes> pairs_;
-  std::vector<std::size_t> all_;  // indices into pairs_
+  std::vector<const KnownTimes*> known_;  // by pair; null if nothing is
+  std::vector<bool> visited_;
   double start_s_ = 0;
   double visit_s_ = 0;
   double probe_s_ = 0;

@@ -3,10 +3,13 @@
 // The label is the lowest sweep, as in ECO: ambient traffic only ever adds time, so the minimum says most about the
 // structure and needs the fewest sweeps. One sample that is too low (a clock that jumped) would break the partition,
 // so a minimum counts only if another sweep confirms it: one under 0.8 of the next-lowest is measured again.
+//
+// A pair that is known at a size is not visited at that size: its samples are those that are known.
 #pragma once
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,20 +27,29 @@ double confirmed_minimum(const std::vector<double>& samples);
 using Ping = std::function<double(int a, int b, std::size_t bytes, int trips)>;
 using Progress = std::function<void(const std::string& what, double fraction)>;
 
+// What is known of a pair; hosts a < b, samples by size.
+struct KnownTimes {
+  int a = 0;
+  int b = 0;
+  std::map<std::size_t, std::vector<double>> samples;
+};
+
 struct SweepOptions {
   double budget_s = 0;  // for the sweeps alone; 0: no limit
   int sweeps = 4;
   Clock clock;
   Progress progress;
+  std::vector<KnownTimes> known;
 };
 
 struct PairSamples {
   std::vector<std::size_t> sizes;
   std::vector<net::PairTimes> pairs;  // all pairs, a < b, with their labels
+  std::size_t measured = 0;           // of them visited, at one size or more
 };
 
 // Runs on rank 0. Without a budget: all standard sizes. With one: two sweeps of the two smallest sizes, then of the
-// largest size that fits. Throws Unsupported if not even the smallest fit.
+// largest size that fits; if that leaves time, at the other sizes at which pairs are known. Throws Unsupported if not even the smallest fit.
 PairSamples sweep_pairs(int n_hosts, const Ping& ping, const SweepOptions& options);
 
 }  // namespace eco::measure

@@ -119,7 +119,7 @@ TEST_F(FileTest, StoreFindsTheseHostsOrMoreInAnyOrder) {
   const Store store(path("cache"));
   EXPECT_NE(store.find_network(kNetwork.hosts, "synthetic").reason.find("no network is remembered"),
             std::string::npos);
-  ASSERT_FALSE(store.remember_network(kNetwork));
+  ASSERT_FALSE(store.remember_network(kNetwork).failure);
 
   std::vector<HostId> ranks(kNetwork.hosts.rbegin(), kNetwork.hosts.rend());
   ranks.push_back(ranks.front());  // a second rank there
@@ -160,21 +160,21 @@ TEST_F(FileTest, StorePrefersTheBetterMeasuredThenTheSmallerNetwork) {
     const FoundNetwork found = store.find_network(part.hosts, "synthetic");
     return found.network ? found.network->n_hosts() : 0;
   };
-  ASSERT_FALSE(store.remember_network(part));
+  ASSERT_FALSE(store.remember_network(part).failure);
   EXPECT_EQ(found_hosts(), 6) << "better than nothing";
-  ASSERT_FALSE(store.remember_network(measured_up_to("3+3+2", 1024)));
+  ASSERT_FALSE(store.remember_network(measured_up_to("3+3+2", 1024)).failure);
   EXPECT_EQ(found_hosts(), 6) << "measured alike, and smaller";
-  ASSERT_FALSE(store.remember_network(whole));
+  ASSERT_FALSE(store.remember_network(whole).failure);
   EXPECT_EQ(found_hosts(), 8) << "measured with larger messages";
-  ASSERT_FALSE(store.remember_network(measured_up_to("3+3", 16384)));
+  ASSERT_FALSE(store.remember_network(measured_up_to("3+3", 16384)).failure);
   EXPECT_EQ(found_hosts(), 8);
-  ASSERT_FALSE(store.remember_network(measured_up_to("3+3", kLargestPairBytes)));
+  ASSERT_FALSE(store.remember_network(measured_up_to("3+3", kLargestPairBytes)).failure);
   EXPECT_EQ(found_hosts(), 6);
 }
 
 TEST_F(FileTest, StoreLooksAmongTheNewestNetworks) {
   const Store store(path("cache"));
-  ASSERT_FALSE(store.remember_network(kNetwork));
+  ASSERT_FALSE(store.remember_network(kNetwork).failure);
   const std::vector<HostId> part(kNetwork.hosts.begin(), kNetwork.hosts.begin() + 3);
   const std::string file = store.find_network(part, "synthetic").path;
   const auto written = fs::last_write_time(file);
@@ -203,7 +203,7 @@ TEST_F(FileTest, ANetworkWithoutSamplesIsTheSameNetwork) {
 
 TEST_F(FileTest, StoreGivesReasonsNotFailures) {
   const Store store(path("cache"));
-  ASSERT_FALSE(store.remember_network(kNetwork));
+  ASSERT_FALSE(store.remember_network(kNetwork).failure);
   const std::string file = store.find_network(kNetwork.hosts, "synthetic").path;
   write(fs::relative(file, directory_).string(), "{");
   EXPECT_NE(store.find_network(kNetwork.hosts, "synthetic").reason.find("not complete JSON"),
@@ -211,10 +211,10 @@ TEST_F(FileTest, StoreGivesReasonsNotFailures) {
 
   write("occupied", "a file where a directory should be");
   const Store blocked(path("occupied"));
-  EXPECT_TRUE(blocked.remember_network(kNetwork));
+  EXPECT_TRUE(blocked.remember_network(kNetwork).failure);
   EXPECT_FALSE(blocked.find_network(kNetwork.hosts, "synthetic").network);
   EXPECT_TRUE(blocked.network_files().empty());
-  EXPECT_TRUE(Store("").remember_network(kNetwork));
+  EXPECT_TRUE(Store("").remember_network(kNetwork).failure);
   EXPECT_FALSE(Store("").find_plan({}).text);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -35,19 +36,24 @@ std::vector<HostId> as_set(std::vector<HostId> hosts) {
 // Whether x tells more about the hosts looked for. What was measured with small messages only may have missed a slow
 // link; the smaller network tells the most about its hosts.
 bool is_better(const Network& x, const Network& y) {
-  return std::pair(x.largest_size(), -x.n_hosts()) > std::pair(y.largest_size(), -y.n_hosts());
+  const auto merit = [](const Network& n) {
+    return std::tuple(n.largest_size(), -n.n_hosts(), n.sizes.size());
+  };
+  return merit(x) > merit(y);
 }
 
 bool is_file(const std::string& path) {
   std::error_code error;
-  return fs::exists(path, error);
+  return fs::is_regular_file(path, error);
 }
 
-}  // namespace
+bool is_directory(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
 
-Store::Store(std::string cache_dir) : cache_dir_(std::move(cache_dir)) {}
-
-std::string Store::network_path(const std::vector<HostId>& hosts, std::string_view transport) const {
+// Everything of one set of hosts begins with this.
+std::string name_of_hosts(const std::vector<HostId>& hosts, std::string_view transport) {
   // Lengths keep two lists of fields from spelling the same text.
   std::string text;
   const auto append = [&text](std::string_view field) {
@@ -60,22 +66,54 @@ std::string Store::network_path(const std::vector<HostId>& hosts, std::string_vi
     for (const std::string* field : {&host.name, &host.address, &host.boot_id, &host.net_namespace})
       append(*field);
   }
-  return cache_dir_ + "/networks/" + base::digest(text) + ".json";
+  return base::digest(text);
 }
 
-FoundNetwork Store::read_network(const std::string& path, const std::vector<HostId>& hosts,
-                                 std::string_view transport) const {
-  FoundNetwork found;
-  found.path = path;
+// Jobs that had more time than others write other files: neither takes the other's place.
+std::string network_path(const std::string& directory, const Network& network) {
+  return directory + "/networks/" + name_of_hosts(network.hosts, network.transport) + "-" +
+         std::to_string(network.largest_size()) + "-" + std::to_string(network.sizes.size()) + ".json";
+}
+
+std::vector<std::string> files_below(const std::string& directory) {
+  std::vector<std::string> files;
+  if (directory.empty()) return files;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory + "/networks", error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code gone;
+    // Others write into the site directory: opening what is no file could wait for ever.
+    if (entry->path().extension() == ".json" && entry->is_regular_file(gone))
+      files.push_back(entry->path().string());
+  }
+  return files;
+}
+
+std::vector<std::string> newest_first(std::vector<std::string> files) {
+  std::vector<std::pair<fs::file_time_type, std::string>> aged;
+  for (std::string& file : files) {
+    std::error_code error;
+    const fs::file_time_type written = fs::last_write_time(file, error);
+    if (!error) aged.emplace_back(written, std::move(file));  // else it was replaced or removed just now
+  }
+  std::sort(aged.begin(), aged.end(), std::greater<>());
+  files.clear();
+  for (auto& [written, file] : aged) files.push_back(std::move(file));
+  return files;
+}
+
+bool is_of_hosts(const std::string& file, const std::string& name) {
+  return fs::path(file).filename().string().starts_with(name);
+}
+
+FoundNetwork read_network(const std::string& path, std::string_view transport) {
+  FoundNetwork found{std::nullopt, {}, path};
   try {
     Network network = load_network(path);
-    const std::vector<HostId> known = as_set(network.hosts);
-    const std::vector<HostId> wanted = as_set(hosts);
-    if (network.transport == transport &&
-        std::includes(known.begin(), known.end(), wanted.begin(), wanted.end(), precedes)) {
+    if (network.transport == transport) {
       found.network = std::move(network);
     } else {
-      found.reason = "remembered network " + path + " is of other hosts or another transport";
+      found.reason = "remembered network " + path + " is of another transport";
     }
   } catch (const Error& error) {
     found.reason = error.what();
@@ -83,33 +121,110 @@ FoundNetwork Store::read_network(const std::string& path, const std::vector<Host
   return found;
 }
 
-FoundNetwork Store::find_network(const std::vector<HostId>& hosts, std::string_view transport) const {
-  FoundNetwork found;
-  if (cache_dir_.empty()) {
-    found.reason = kOff;
-    return found;
-  }
-  const std::string path = network_path(hosts, transport);
-  if (is_file(path)) {
-    found = read_network(path, hosts, transport);
-    if (found.network && found.network->largest_size() >= kLargestPairBytes) return found;
-  } else {
-    found = {std::nullopt,
-             "no network is remembered for these " + std::to_string(as_set(hosts).size()) + " hosts", path};
-  }
-  // A part of a larger network that is known needs no measuring of its own.
-  for (const std::string& other : newest_network_files()) {
-    if (other == path) continue;
-    FoundNetwork larger = read_network(other, hosts, transport);
-    if (!larger.network) continue;
-    if (!found.network || is_better(*larger.network, *found.network)) found = std::move(larger);
+FoundNetwork read_network_of(const std::string& path, const std::vector<HostId>& wanted,
+                             std::string_view transport) {
+  FoundNetwork found = read_network(path, transport);
+  if (!found.network) return found;
+  const std::vector<HostId> known = as_set(found.network->hosts);
+  if (!std::includes(known.begin(), known.end(), wanted.begin(), wanted.end(), precedes)) {
+    found.network.reset();
+    found.reason = "remembered network " + path + " is of other hosts";
   }
   return found;
 }
 
-std::optional<std::string> Store::remember_network(const Network& network) const {
-  if (cache_dir_.empty()) return kOff;
-  return base::write_text_atomically(network_path(network.hosts, network.transport), to_json(network));
+bool has_samples(const PairTimes& pair, std::size_t n_sizes) {
+  return n_sizes > 0 && pair.samples.size() == n_sizes &&
+         std::all_of(pair.samples.begin(), pair.samples.end(), [](const auto& samples) {
+           return samples.size() >= 2 && *std::min_element(samples.begin(), samples.end()) > 0;
+         });
+}
+
+// After a network was written: what tells less about the same hosts, or all others if the network has changed.
+void remove_replaced(const std::string& directory, const Network& network, const std::string& written,
+                     bool instead) {
+  const std::string name = name_of_hosts(network.hosts, network.transport);
+  for (const std::string& file : files_below(directory)) {
+    if (file == written || !is_of_hosts(file, name)) continue;
+    const FoundNetwork other = read_network(file, network.transport);
+    if (!other.network || (!instead && !is_better(network, *other.network))) continue;
+    std::error_code ignored;
+    fs::remove(file, ignored);
+  }
+}
+
+std::optional<std::string> write_network(const std::string& directory, const Network& network, bool instead) {
+  const std::string path = network_path(directory, network);
+  auto failure = base::write_text_atomically(path, to_json(network));
+  if (!failure) remove_replaced(directory, network, path, instead);
+  return failure;
+}
+
+}  // namespace
+
+Store::Store(std::string cache_dir, std::string site_dir)
+    : cache_dir_(std::move(cache_dir)), site_dir_(std::move(site_dir)) {}
+
+FoundNetwork Store::find_network(const std::vector<HostId>& hosts, std::string_view transport) const {
+  FoundNetwork found;
+  if (cache_dir_.empty() && !is_directory(site_dir_)) {
+    found.reason = kOff;
+    return found;
+  }
+  const std::vector<HostId> wanted = as_set(hosts);
+  const std::string name = name_of_hosts(wanted, transport);
+  found.reason = "no network is remembered for these " + std::to_string(wanted.size()) + " hosts";
+  const auto consider = [&](const std::string& file) {
+    FoundNetwork other = read_network_of(file, wanted, transport);
+    if (other.network ? !found.network || is_better(*other.network, *found.network)
+                      : !found.network && is_of_hosts(file, name)) {
+      found = std::move(other);
+    }
+  };
+  for (const std::string& file : newest_first(network_files())) {
+    if (is_of_hosts(file, name)) consider(file);
+  }
+  if (found.network && found.network->largest_size() >= kLargestPairBytes) return found;
+  // A part of a larger network that is known needs no measuring of its own.
+  for (const std::string& file : newest_network_files()) {
+    if (!is_of_hosts(file, name)) consider(file);
+  }
+  return found;
+}
+
+std::vector<KnownPair> Store::known_pairs(const std::vector<HostId>& hosts,
+                                          std::string_view transport) const {
+  const std::vector<HostId> wanted = as_set(hosts);
+  const auto place = [&wanted](const HostId& host) {
+    return std::lower_bound(wanted.begin(), wanted.end(), host, precedes) - wanted.begin();
+  };
+  const auto is_wanted = [&](const HostId& host) {
+    return std::binary_search(wanted.begin(), wanted.end(), host, precedes);
+  };
+  std::set<std::pair<std::ptrdiff_t, std::ptrdiff_t>> taken;
+  std::vector<KnownPair> known;
+  for (const std::string& file : newest_network_files()) {
+    const FoundNetwork found = read_network(file, transport);
+    if (!found.network) continue;
+    for (const PairTimes& pair : found.network->pairs) {
+      const HostId& a = found.network->hosts[static_cast<std::size_t>(pair.a)];
+      const HostId& b = found.network->hosts[static_cast<std::size_t>(pair.b)];
+      if (!is_wanted(a) || !is_wanted(b) || !has_samples(pair, found.network->sizes.size())) continue;
+      if (!taken.insert(std::minmax(place(a), place(b))).second) continue;
+      known.push_back({a, b, found.network->sizes, pair.samples});
+    }
+    if (taken.size() == wanted.size() * (wanted.size() - 1) / 2) break;
+  }
+  return known;
+}
+
+Remembered Store::remember_network(const Network& network, bool instead) const {
+  Remembered kept;
+  kept.failure = cache_dir_.empty() ? kOff : write_network(cache_dir_, network, instead);
+  if (!is_directory(site_dir_)) return kept;
+  kept.site_failure = write_network(site_dir_, network, instead);
+  if (!kept.site_failure) kept.failure.reset();
+  return kept;
 }
 
 std::string Store::plan_path(const PlanKey& key) const {
@@ -143,27 +258,15 @@ std::optional<std::string> Store::remember_plan(const PlanKey& key, std::string_
 }
 
 std::vector<std::string> Store::newest_network_files() const {
-  std::vector<std::pair<fs::file_time_type, std::string>> aged;
-  for (std::string& file : network_files()) {
-    std::error_code error;
-    const fs::file_time_type written = fs::last_write_time(file, error);
-    if (!error) aged.emplace_back(written, std::move(file));  // else it was replaced or removed just now
-  }
-  std::sort(aged.begin(), aged.end(), std::greater<>());
-  std::vector<std::string> files;
-  for (auto& [written, file] : aged) {
-    if (files.size() == kMostFilesRead) break;
-    files.push_back(std::move(file));
-  }
+  std::vector<std::string> files = newest_first(network_files());
+  files.resize(std::min(files.size(), kMostFilesRead));
   return files;
 }
 
 std::vector<std::string> Store::network_files() const {
-  std::vector<std::string> files;
-  std::error_code error;
-  for (fs::directory_iterator entry(cache_dir_ + "/networks", error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().extension() == ".json") files.push_back(entry->path().string());
+  std::vector<std::string> files = files_below(cache_dir_);
+  if (site_dir_ != cache_dir_) {
+    for (std::string& file : files_below(site_dir_)) files.push_back(std::move(file));
   }
   std::sort(files.begin(), files.end());
   return files;

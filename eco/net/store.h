@@ -1,11 +1,15 @@
-// What ECO remembers between jobs: networks and plan tables, one file each, in a cache directory.
+// What ECO remembers between jobs: networks and plan tables, one file each, in two directories. The cache is the
+// user's own, read and written. The site directory is everybody's: networks only, read, and written where it lets us.
 //
-//   Store store(options.cache_dir);
+//   Store store(options.cache_dir, options.site_dir);
 //   auto found = store.find_network(hosts, transport);       // found.network, or found.reason
-//   auto reason = store.remember_network(network);           // nothing if it was written
+//   auto known = store.known_pairs(hosts, transport);        // if there is none: what needs no measuring
+//   auto kept = store.remember_network(network);             // kept.failure: why not
 //
 // Local; one rank reads and sends on. Nothing here throws for the state of the disk: what can't be read or
-// written is a reason, and the job goes on without it.
+// written is a reason, and the job goes on without it. Jobs may write at the same time: a file is replaced whole, and
+// its name says of which hosts it is and with which messages they were measured, so that none takes another's place
+// that knows more.
 #pragma once
 
 #include <optional>
@@ -20,7 +24,20 @@ namespace eco::net {
 struct FoundNetwork {
   std::optional<Network> network;
   std::string reason;  // why there is none
-  std::string path;    // where it is or would be
+  std::string path;    // the file that this is about, if there is one
+};
+
+// A pair of hosts as a remembered network has it.
+struct KnownPair {
+  HostId a;
+  HostId b;
+  std::vector<std::size_t> sizes;
+  std::vector<std::vector<double>> samples;  // [size][sweep], at least two each
+};
+
+struct Remembered {
+  std::optional<std::string> failure;       // why it is remembered nowhere
+  std::optional<std::string> site_failure;  // why the site directory, which is there, did not take it
 };
 
 struct FoundText {
@@ -39,30 +56,34 @@ struct PlanKey {
 
 class Store {
  public:
-  // An empty directory name switches remembering off: nothing is found, nothing is written.
-  explicit Store(std::string cache_dir);
+  // An empty name switches a directory off; a site directory that does not exist is not made.
+  explicit Store(std::string cache_dir, std::string site_dir = {});
 
   // The network of these hosts (in any order, repeated or not) over this transport: of exactly these or of more. Among
-  // them the one that was measured with the largest messages, then of the fewest hosts, then the newest. A network of
-  // exactly these hosts measured up to kLargestPairBytes ends the search; else the 64 newest files are read.
+  // them the one that was measured with the largest messages, then of the fewest hosts, then with the most sizes, then
+  // the newest. A network of exactly these hosts measured up to kLargestPairBytes ends the search; else the 64 newest
+  // files are read.
   FoundNetwork find_network(const std::vector<HostId>& hosts, std::string_view transport) const;
-  [[nodiscard]] std::optional<std::string> remember_network(const Network& network) const;
+  // The pairs among these hosts that the 64 newest files have samples of, each from the newest that has it. Files that
+  // can't be used have none.
+  std::vector<KnownPair> known_pairs(const std::vector<HostId>& hosts, std::string_view transport) const;
+  // `instead`: the network has changed, so what was remembered of exactly these hosts is removed.
+  [[nodiscard]] Remembered remember_network(const Network& network, bool instead = false) const;
 
-  // Plan tables as text: what is in them is the planner's business.
+  // Plan tables as text: what is in them is the planner's business. Never from the site directory: they are run as
+  // they are found, so only the user's own are.
   FoundText find_plan(const PlanKey& key) const;
   [[nodiscard]] std::optional<std::string> remember_plan(const PlanKey& key, std::string_view text) const;
 
-  // Every remembered network file, sorted by path; empty if there are none or the directory can't be read.
+  // Every remembered network file of both directories, sorted by path; those that can't be read have none.
   std::vector<std::string> network_files() const;
 
  private:
-  FoundNetwork read_network(const std::string& path, const std::vector<HostId>& hosts,
-                            std::string_view transport) const;
   std::vector<std::string> newest_network_files() const;
-  std::string network_path(const std::vector<HostId>& hosts, std::string_view transport) const;
   std::string plan_path(const PlanKey& key) const;
 
   std::string cache_dir_;
+  std::string site_dir_;
 };
 
 }  // namespace eco::net

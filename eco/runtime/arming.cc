@@ -2,7 +2,8 @@
 //
 //   check       same version and options everywhere
 //   identities  who sits on which host
-//   network     from a file, from the store, or measured now; rank 0 decides, all parse the same text
+//   network     from a file, from the store, or measured now; rank 0 decides, all parse the same text. A remembered
+//               one is looked after first (measure/sentinels.h); of what is missing or has changed, only that is measured
 //   plan        of the collectives asked for, from a file, from the store, or made now by trials (planning.h)
 //   reserve     memory and tags for everything the plan may run
 //
@@ -23,6 +24,7 @@
 #include "eco/base/errors.h"
 #include "eco/base/json_file.h"
 #include "eco/measure/characterize.h"
+#include "eco/measure/sentinels.h"
 #include "eco/net/io.h"
 #include "eco/net/store.h"
 #include "eco/runtime/communicator.h"
@@ -105,7 +107,7 @@ class Arming {
         request_(request),
         steps_(native, transport.rank(), transport.n_ranks()),
         clock_(measure::monotonic_clock()),
-        store_(options.cache_dir) {}
+        store_(options.cache_dir, options.site_dir) {}
 
   ArmResult run() {
     ArmResult result;
@@ -176,7 +178,10 @@ class Arming {
       const net::FoundNetwork remembered = store_.find_network(hosts, transport);
       if (remembered.network) {
         source = "remembered";
-        return {Found::text, net::to_json(remembered.network->without_samples())};
+        remembered_ = *remembered.network;
+        const bool looks =
+            options_.sentinels && !request_.trust_network && options_.measure == MeasurePolicy::automatic;
+        return {looks ? Found::doubtful : Found::text, net::to_json(remembered_.without_samples())};
       }
       if (options_.measure == MeasurePolicy::never) {
         return {Found::nothing,
@@ -185,9 +190,11 @@ class Arming {
       return {Found::measure, {}};
     });
     if (found == Found::nothing) throw StaysNative{found_text};
+    const bool doubtful = found == Found::doubtful;
+    const std::vector<int> moved = doubtful ? moved_hosts(hosts) : std::vector<int>();
     net::Network network;
-    if (found == Found::measure) {
-      network = measured_network(hosts, transport, source);
+    if (found == Found::measure || !moved.empty()) {
+      network = measured_network(hosts, moved, transport, source);
     } else {
       steps_.together("", [&] { network = net::parse_network(found_text, "the network"); });
     }
@@ -201,14 +208,53 @@ class Arming {
     return view;
   }
 
-  net::Network measured_network(const std::vector<net::HostId>& hosts, const std::string& transport,
-                                std::string& source) {
+  // Hosts of the remembered network that are not where they were; every rank learns the same ones, or none.
+  std::vector<int> moved_hosts(const std::vector<net::HostId>& hosts) {
+    measure::SentinelOptions how;
+    steps_.together("", [&] {
+      if (steps_.rank() != 0) return;
+      how.host_of_rank = hosts_of_ranks(remembered_, hosts, false);
+      how.seed = static_cast<unsigned>(std::chrono::steady_clock::now().time_since_epoch().count());
+    });
+    const double start_s = clock_();
+    std::vector<int> moved;
+    std::optional<std::string> reason;
+    try {
+      moved = measure::find_moved(transport_, native_, remembered_, how);  // throws on all ranks alike
+    } catch (const std::exception& error) {
+      reason = error.what();
+    }
+    measuring_s_ += clock_() - start_s;
+    steps_.together("looking after the remembered network: ", [&] {
+      if (reason) throw Error(*reason);
+    });
+    return moved;
+  }
+
+  // Rank 0: what needs no measuring, as far as it is remembered.
+  std::vector<net::KnownPair> known_pairs(const std::vector<net::HostId>& hosts,
+                                          const std::vector<int>& moved, const std::string& transport) const {
+    std::vector<net::KnownPair> known = store_.known_pairs(hosts, transport);
+    const auto has_moved = [&](const net::HostId& host) {
+      return std::any_of(moved.begin(), moved.end(),
+                         [&](int each) { return remembered_.hosts[static_cast<std::size_t>(each)] == host; });
+    };
+    std::erase_if(known, [&](const net::KnownPair& pair) { return has_moved(pair.a) || has_moved(pair.b); });
+    return known;
+  }
+
+  // Where hosts have moved, in place of what was remembered.
+  net::Network measured_network(const std::vector<net::HostId>& hosts, const std::vector<int>& moved,
+                                const std::string& transport, std::string& source) {
     measure::CharacterizeOptions how;
     how.host_of_rank = hosts;
     how.transport = transport;
     how.measured_at = now_iso8601();
     how.budget_s = kNetworkShare * options_.budget_s;
     how.progress = request_.progress;
+    steps_.together("", [&] {
+      if (steps_.rank() == 0) how.known = known_pairs(hosts, moved, transport);
+    });
     const double start_s = clock_();
     net::Network network;
     std::optional<std::string> reason;
@@ -223,13 +269,17 @@ class Arming {
       if (reason) throw Error(*reason);
     });
     source = "measured in this job in " + seconds_text(took_s);
+    if (!network.note.empty()) source += " (" + network.note + ")";
+    if (!moved.empty()) source += ", because " + std::to_string(moved.size()) + " hosts are elsewhere now";
     if (steps_.rank() == 0) {
       std::optional<std::string> failure;
       if (network.n_hosts() > 1 && network.largest_size() < kReliableBytes) {
         failure = "the budget was enough for messages up to " + std::to_string(network.largest_size()) +
                   " bytes only; measure once with eco characterize";
       } else {
-        failure = store_.remember_network(network);
+        const net::Remembered kept = store_.remember_network(network, !moved.empty());
+        failure = kept.failure;
+        if (kept.site_failure) source += ", not in the site directory: " + *kept.site_failure;
       }
       if (failure) source += ", not remembered: " + *failure;
     }
@@ -275,6 +325,7 @@ class Arming {
   Steps steps_;
   measure::Clock clock_;
   net::Store store_;
+  net::Network remembered_;  // rank 0, with its samples
   std::string provenance_;
   double measuring_s_ = 0;
 };

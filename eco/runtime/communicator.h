@@ -33,8 +33,9 @@ struct Identity {
 
 // The same on all ranks. All but `collectives` is for the tools.
 struct ArmRequest {
-  bool plan_anew = false;     // make a plan even if one is remembered
-  bool network_only = false;  // come to a network, remember it, and stay native
+  bool plan_anew = false;      // make a plan even if one is remembered
+  bool trust_network = false;  // a remembered network is used without a look; rank 0's value counts
+  bool network_only = false;   // come to a network, remember it, and stay native
   // What is planned now; empty: all. A job names what it is about to call, and learns the others when it calls them.
   std::vector<coll::Collective> collectives;
   std::vector<std::size_t> sizes;  // at which a plan is made; empty: plan::default_sizes()

@@ -54,9 +54,9 @@ bool set_measure(const std::string& text, Options& options) {
   return true;
 }
 
-bool set_quiet(const std::string& text, Options& options) {
+bool parse_switch(const std::string& text, bool& on) {
   if (text != "0" && text != "1") return false;
-  options.quiet = text == "1";
+  on = text == "1";
   return true;
 }
 
@@ -81,6 +81,7 @@ constexpr double kMostSeconds = 86400;
 // Beyond this many the libraries' own context ids run out.
 constexpr int kMostCommunicators = 65536;
 constexpr int kMostCalls = 1000000000;
+constexpr const char* kSiteDirectory = "/var/lib/eco";
 
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> table = {
@@ -93,13 +94,20 @@ const std::vector<Entry>& entries() {
        [](const std::string& text, Options& o) { return o.plan_file = text, !text.empty(); }},
       {{"ECO_CACHE_DIR", "DIR", "where networks and plans are remembered (the user's cache directory)"},
        [](const std::string& text, Options& o) { return o.cache_dir = text, !text.empty(); }},
+      {{"ECO_SITE_DIR", "DIR",
+        "networks that all users share (/var/lib/eco): read, and written where it lets us; none if there is "
+        "no "
+        "such directory"},
+       [](const std::string& text, Options& o) { return o.site_dir = text, !text.empty(); }},
+      {{"ECO_SENTINELS", "0|1", "0: a remembered network is used without a look whether hosts have moved"},
+       [](const std::string& text, Options& o) { return parse_switch(text, o.sentinels); }},
       {{"ECO_HOST_ID", "TEXT", "replaces boot id and network namespace when a host is recognised again"},
        [](const std::string& text, Options& o) { return o.host_id = text, !text.empty(); }},
       {{"ECO_MEASURE", "never|auto", "may a job measure what is not remembered (auto)"}, set_measure},
       {{"ECO_BUDGET", "SECONDS", "for measuring in a job, all communicators together (5); 0: no limit"},
        [](const std::string& text, Options& o) { return parse_number(text, 0.0, kMostSeconds, o.budget_s); }},
       {{"ECO_MAX_COMMUNICATORS", "0..65536",
-        "communicators with ECO under them at a time (4096); the rest is native"},
+        "communicators with ECO under them at a time (64); the rest is native"},
        [](const std::string& text, Options& o) {
          return parse_number(text, 0, kMostCommunicators, o.max_communicators);
        }},
@@ -109,7 +117,8 @@ const std::vector<Entry>& entries() {
        set_disable},
       {{"ECO_REPORT", "FILE", "what was served and passed, as JSON, at exit"},
        [](const std::string& text, Options& o) { return o.report_file = text, !text.empty(); }},
-      {{"ECO_QUIET", "0|1", "1: no line at exit"}, set_quiet},
+      {{"ECO_QUIET", "0|1", "1: no line at exit"},
+       [](const std::string& text, Options& o) { return parse_switch(text, o.quiet); }},
       {{"ECO_STALL", "SECONDS", "say who is awaited after this long without progress (60); 0: never"},
        [](const std::string& text, Options& o) { return parse_number(text, 0.0, kMostSeconds, o.stall_s); }},
   };
@@ -141,6 +150,7 @@ const std::vector<OptionDoc>& option_docs() {
 
 Options parse_options(const std::function<std::optional<std::string>(std::string_view variable)>& lookup) {
   Options options;
+  options.site_dir = kSiteDirectory;
   for (const Entry& entry : entries()) {
     const std::optional<std::string> text = lookup(entry.doc.variable);
     // `export ECO_NETWORK=` is how shells spell "not set".

@@ -24,6 +24,9 @@ TEST(Options, AreOnByDefault) {
   EXPECT_EQ(options.budget_s, 5);
   EXPECT_EQ(options.arm_after, 3);
   EXPECT_TRUE(options.disable.empty());
+  EXPECT_TRUE(options.sentinels);
+  EXPECT_EQ(options.site_dir, "/var/lib/eco");
+  EXPECT_EQ(Options().site_dir, "") << "who does not ask the environment shares nothing";
 }
 
 TEST(Options, ReadEveryVariable) {
@@ -31,6 +34,8 @@ TEST(Options, ReadEveryVariable) {
                                  {"ECO_NETWORK", "n.json"},
                                  {"ECO_PLAN", "p.json"},
                                  {"ECO_CACHE_DIR", "c"},
+                                 {"ECO_SITE_DIR", "s"},
+                                 {"ECO_SENTINELS", "0"},
                                  {"ECO_HOST_ID", "h"},
                                  {"ECO_MEASURE", "never"},
                                  {"ECO_BUDGET", "2.5"},
@@ -44,6 +49,8 @@ TEST(Options, ReadEveryVariable) {
   EXPECT_EQ(options.network_file, "n.json");
   EXPECT_EQ(options.plan_file, "p.json");
   EXPECT_EQ(options.cache_dir, "c");
+  EXPECT_EQ(options.site_dir, "s");
+  EXPECT_FALSE(options.sentinels);
   EXPECT_EQ(options.host_id, "h");
   EXPECT_EQ(options.measure, MeasurePolicy::never);
   EXPECT_EQ(options.budget_s, 2.5);
@@ -60,12 +67,17 @@ TEST(Options, ReadEveryVariable) {
 TEST(Options, AnEmptyVariableIsNotSet) { EXPECT_EQ(parse({{"ECO", ""}, {"ECO_BUDGET", ""}}).mode, Mode::on); }
 
 TEST(Options, RefuseWhatTheyDoNotKnow) {
-  const std::pair<std::string, std::string> cases[] = {
-      {"ECO", "yes"},           {"ECO_BUDGET", "-1"},
-      {"ECO_BUDGET", "nan"},    {"ECO_BUDGET", "5s"},
-      {"ECO_ARM_AFTER", "1.5"}, {"ECO_DISABLE", "bcast"},
-      {"ECO_DISABLE", ","},     {"ECO_QUIET", "true"},
-      {"ECO_STALL", "1e9"},     {"ECO_MAX_COMMUNICATORS", "99999999999"}};
+  const std::pair<std::string, std::string> cases[] = {{"ECO", "yes"},
+                                                       {"ECO_BUDGET", "-1"},
+                                                       {"ECO_BUDGET", "nan"},
+                                                       {"ECO_BUDGET", "5s"},
+                                                       {"ECO_ARM_AFTER", "1.5"},
+                                                       {"ECO_DISABLE", "bcast"},
+                                                       {"ECO_DISABLE", ","},
+                                                       {"ECO_QUIET", "true"},
+                                                       {"ECO_SENTINELS", "off"},
+                                                       {"ECO_STALL", "1e9"},
+                                                       {"ECO_MAX_COMMUNICATORS", "99999999999"}};
   for (const auto& [variable, value] : cases) {
     try {
       parse({{variable, value}});
@@ -90,7 +102,7 @@ TEST(Options, TheDigestCoversWhatAllRanksMustShare) {
 }
 
 TEST(Options, AreDocumentedOnce) {
-  EXPECT_EQ(option_docs().size(), 13u);
+  EXPECT_EQ(option_docs().size(), 15u);
   for (const OptionDoc& doc : option_docs()) {
     EXPECT_FALSE(doc.values.empty()) << doc.variable;
     EXPECT_FALSE(doc.meaning.empty()) << doc.variable;

@@ -21,8 +21,9 @@ struct StaysNative {
   bool transport_lost = false;  // nothing of ECO's may run on this transport any more
 };
 
-// What rank 0 found, as one text for all: a letter, then what belongs to it.
-enum class Found : char { nothing = 'N', text = 'T', measure = 'M' };
+// What rank 0 found, as one text for all: a letter, then what belongs to it. Doubtful is a text that all have to look
+// after together before it is used.
+enum class Found : char { nothing = 'N', text = 'T', measure = 'M', doubtful = 'D' };
 
 // All functions are collective.
 class Steps {

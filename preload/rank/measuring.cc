@@ -112,8 +112,9 @@ int characterize(int argc, char** argv) {
   const net::Network network = measure::characterize(*stage.transport, *stage.native, how);
   if (stage.transport->rank() != 0) return 0;
   write(out, net::to_json(network));
-  if (const auto reason = net::Store(options.cache_dir).remember_network(network)) {
-    std::fprintf(stderr, "eco-rank: not remembered: %s\n", reason->c_str());
+  const net::Store store(options.cache_dir, options.site_dir);
+  if (const auto kept = store.remember_network(network, true); kept.failure) {
+    std::fprintf(stderr, "eco-rank: not remembered: %s\n", kept.failure->c_str());
   }
   return 0;
 }

@@ -1,0 +1,277 @@
+#include "eco/measure/sentinels.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <random>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include "eco/measure/probe.h"
+
+namespace eco::measure {
+namespace {
+
+// A pair is off if its time is beyond this factor of what is remembered, either way, and by more than what schedulers
+// and interrupts do to a message. Half again: the pairs of a bus and those across its bridge differ by a factor of two
+// (networks/recorded/eco-1995.json, 1 KiB), and remembered times are minima, which single pings of quiet hosts exceed
+// by 5 to 20 % (recorded/*.json).
+constexpr double kFactor = 1.5;
+constexpr double kFloor_s = 200e-6;
+
+// Small enough to cost little, large enough to show a bridge; where only a slow link parts subnets, the larger one.
+constexpr std::size_t kSmall = 1024;
+constexpr std::size_t kLarge = 16384;
+
+constexpr int kFewestSlow = 6;  // a pair is slow after so many pings of which not one was in time,
+constexpr int kFewestFast = 2;  // and fast after two: nothing makes a message early
+constexpr int kRounds = 12;
+constexpr std::size_t kFewestToCompare = 4;  // pairs, for the others to say how busy the hosts are
+constexpr std::size_t kMostPairs = 24;       // of each stage
+constexpr double kFirstRound_s = 0.2;        // for the first pings of a stage,
+constexpr double kMost_s = 0.5;              // and for all of it
+
+struct Probe {
+  int a = 0;  // hosts
+  int b = 0;
+  std::size_t bytes = 0;
+  double expected_s = 0;
+  bool accuses = false;  // asked because of its hosts: says nothing about how busy all are
+  std::vector<double> seconds = {};
+};
+
+double lowest(const Probe& probe) { return *std::min_element(probe.seconds.begin(), probe.seconds.end()); }
+
+bool is_beyond(double large_s, double small_s) {
+  return large_s > kFactor * small_s && large_s - small_s > kFloor_s;
+}
+
+// How much slower than remembered pairs are in general: the median, the lower of two.
+double general_slowdown(std::vector<double> ratios) {
+  if (ratios.size() < kFewestToCompare) return 1;
+  const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>((ratios.size() - 1) / 2);
+  std::nth_element(ratios.begin(), middle, ratios.end());
+  return std::max(1.0, *middle);
+}
+
+bool is_slow(const Probe& probe, double slowdown) {
+  return is_beyond(lowest(probe), slowdown * probe.expected_s);
+}
+// One ping that is too quick may be a clock that jumped: another has to be as quick.
+bool is_fast(const Probe& probe) {
+  std::vector<double> sorted = probe.seconds;
+  std::sort(sorted.begin(), sorted.end());
+  return is_beyond(probe.expected_s, sorted[std::min<std::size_t>(1, sorted.size() - 1)]);
+}
+
+using Edge = std::pair<int, int>;
+
+// The fewest whose being elsewhere explains all edges, near enough: the one with the most edges first. Where an edge
+// says nothing about which of its two it is, both.
+std::set<int> accused(std::vector<Edge> edges) {
+  std::set<int> nodes;
+  while (!edges.empty()) {
+    std::map<int, int> degree;
+    for (const auto& [a, b] : edges) {
+      ++degree[a];
+      ++degree[b];
+    }
+    const auto most = std::max_element(degree.begin(), degree.end(),
+                                       [](const auto& x, const auto& y) { return x.second < y.second; });
+    if (most->second == 1) {
+      nodes.insert({edges.front().first, edges.front().second});
+    } else {
+      nodes.insert(most->first);
+    }
+    std::erase_if(edges, [&](const Edge& e) { return nodes.contains(e.first) || nodes.contains(e.second); });
+  }
+  return nodes;
+}
+
+// Rank 0 asking.
+class Sentinels {
+ public:
+  Sentinels(Conductor& conductor, const net::Network& network, const SentinelOptions& options)
+      : conductor_(conductor), network_(network), options_(options), random_(options.seed) {
+    for (const net::PairTimes& pair : network.pairs) pairs_[{pair.a, pair.b}] = &pair;
+    hosts_of_subnet_.resize(network.subnets.size());
+    for (std::size_t rank = 0; rank < options.host_of_rank.size(); ++rank) {
+      const int host = options.host_of_rank[rank];
+      if (!rank_of_host_.emplace(host, static_cast<int>(rank)).second) continue;
+      hosts_of_subnet_[static_cast<std::size_t>(network.subnet_of_host[static_cast<std::size_t>(host)])]
+          .push_back(host);
+    }
+    std::erase_if(hosts_of_subnet_, [](const std::vector<int>& hosts) { return hosts.empty(); });
+    // Whom chance takes first differs from job to job, so that in the end every pair is looked at.
+    for (std::vector<int>& hosts : hosts_of_subnet_) std::shuffle(hosts.begin(), hosts.end(), random_);
+  }
+
+  std::set<int> moved() {
+    std::set<int> found = moved_out_of_subnets();
+    for (const int subnet : accused(off_across(found))) {
+      for (const int host : hosts_of_subnet_[static_cast<std::size_t>(subnet)]) found.insert(host);
+    }
+    return found;
+  }
+
+ private:
+  std::set<int> moved_out_of_subnets() {
+    std::vector<Probe> probes;
+    for (const std::vector<int>& hosts : hosts_of_subnet_) {
+      const std::size_t bytes = telling_size(hosts);
+      for (std::size_t i = 0; i + 1 < hosts.size(); i += 2) {
+        probes.push_back(probe(hosts[i], hosts[i + 1], bytes));
+      }
+      if (hosts.size() > 1 && hosts.size() % 2 == 1) probes.push_back(probe(hosts.back(), hosts[0], bytes));
+    }
+    sample(probes);
+    std::vector<Edge> edges = off(probes);
+    if (!edges.empty()) {
+      for (Probe& witnessed : witnesses(probes, edges)) probes.push_back(std::move(witnessed));
+      edges = off(probes);
+    }
+    for (const Probe& probe : probes) {
+      if (!probe.accuses) earlier_ratios_.push_back(lowest(probe) / probe.expected_s);
+    }
+    return accused(std::move(edges));
+  }
+
+  // Each host of a pair that is off with another host of its subnet, which is in no such pair.
+  std::vector<Probe> witnesses(const std::vector<Probe>& probes, const std::vector<Edge>& edges) {
+    std::set<int> questioned;
+    for (const auto& [a, b] : edges) questioned.insert({a, b});
+    const auto asked = [&](int a, int b) {
+      return std::any_of(probes.begin(), probes.end(), [&](const Probe& probe) {
+        return (probe.a == a && probe.b == b) || (probe.a == b && probe.b == a);
+      });
+    };
+    std::vector<Probe> more;
+    for (const std::vector<int>& hosts : hosts_of_subnet_) {
+      const auto witness =
+          std::find_if(hosts.begin(), hosts.end(), [&](int host) { return !questioned.contains(host); });
+      if (witness == hosts.end()) continue;
+      for (const int host : hosts) {
+        if (questioned.contains(host) && !asked(host, *witness))
+          more.push_back(probe(host, *witness, telling_size(hosts), true));
+      }
+    }
+    return more;
+  }
+
+  // Pairs of subnets, by their numbers among those of this job, whose leaders are off.
+  std::vector<Edge> off_across(const std::set<int>& moved) {
+    std::vector<Edge> subnets;
+    std::vector<Probe> probes;
+    std::map<int, int> subnet_of_leader;
+    for (std::size_t s = 0; s < hosts_of_subnet_.size(); ++s) {
+      const auto& hosts = hosts_of_subnet_[s];
+      const auto leader =
+          std::find_if(hosts.begin(), hosts.end(), [&](int host) { return !moved.contains(host); });
+      if (leader == hosts.end()) continue;
+      for (const auto& [other, subnet] : subnet_of_leader) probes.push_back(probe(other, *leader, kSmall));
+      subnet_of_leader.emplace(*leader, static_cast<int>(s));
+    }
+    sample(probes);
+    for (const auto& [a, b] : off(probes)) {
+      subnets.emplace_back(subnet_of_leader.at(a), subnet_of_leader.at(b));
+    }
+    return subnets;
+  }
+
+  // The size at which a host of this subnet would be seen to have left for the nearest other.
+  std::size_t telling_size(const std::vector<int>& hosts) const {
+    if (hosts.size() < 2) return kSmall;
+    const auto tells = [&](std::size_t bytes) {
+      double nearest_s = std::numeric_limits<double>::infinity();
+      for (const std::vector<int>& others : hosts_of_subnet_) {
+        if (others[0] != hosts[0]) nearest_s = std::min(nearest_s, expected_s(hosts[0], others[0], bytes));
+      }
+      return is_beyond(nearest_s, kFactor * expected_s(hosts[0], hosts[1], bytes));
+    };
+    return !tells(kSmall) && tells(kLarge) ? kLarge : kSmall;
+  }
+
+  // As measured, or else as the model has it.
+  double expected_s(int a, int b, std::size_t bytes) const {
+    const auto pair = pairs_.find(std::minmax(a, b));
+    const auto size = std::find(network_.sizes.begin(), network_.sizes.end(), bytes);
+    if (pair != pairs_.end() && size != network_.sizes.end()) {
+      return pair->second->seconds[static_cast<std::size_t>(size - network_.sizes.begin())];
+    }
+    return network_.message_s(a, b, bytes);
+  }
+
+  Probe probe(int a, int b, std::size_t bytes, bool accuses = false) const {
+    return {a, b, bytes, expected_s(a, b, bytes), accuses};
+  }
+
+  double slowdown_of_all(const std::vector<Probe>& probes) const {
+    std::vector<double> ratios = earlier_ratios_;
+    for (const Probe& probe : probes) {
+      if (!probe.accuses) ratios.push_back(lowest(probe) / probe.expected_s);
+    }
+    return general_slowdown(std::move(ratios));
+  }
+
+  void sample(std::vector<Probe>& probes) {
+    std::shuffle(probes.begin(), probes.end(), random_);
+    probes.resize(std::min(probes.size(), kMostPairs));
+  }
+
+  void ping(Probe& probe) {
+    probe.seconds.push_back(
+        conductor_.ping(rank_of_host_.at(probe.a), rank_of_host_.at(probe.b), probe.bytes, 1));
+  }
+
+  // Pings every pair that was not, and then again those that are off; returns those that stay so.
+  std::vector<Edge> off(std::vector<Probe>& probes) {
+    const double start_s = options_.clock();
+    const auto elapsed = [&] { return options_.clock() - start_s; };
+    for (Probe& probe : probes) {
+      if (probe.seconds.empty() && elapsed() < kFirstRound_s) ping(probe);
+    }
+    std::erase_if(probes, [](const Probe& probe) { return probe.seconds.empty(); });
+    for (int round = 1; round < kRounds; ++round) {
+      const double slowdown = slowdown_of_all(probes);
+      for (Probe& probe : probes) {
+        if ((is_slow(probe, slowdown) || is_fast(probe)) && elapsed() < kMost_s) ping(probe);
+      }
+    }
+    const double slowdown = slowdown_of_all(probes);
+    std::vector<Edge> edges;
+    for (const Probe& probe : probes) {
+      const auto n = static_cast<int>(probe.seconds.size());
+      if ((n >= kFewestSlow && is_slow(probe, slowdown)) || (n >= kFewestFast && is_fast(probe)))
+        edges.emplace_back(probe.a, probe.b);
+    }
+    return edges;
+  }
+
+  Conductor& conductor_;
+  const net::Network& network_;
+  const SentinelOptions& options_;
+  std::mt19937 random_;
+  std::map<std::pair<int, int>, const net::PairTimes*> pairs_;
+  std::map<int, int> rank_of_host_;
+  std::vector<double> earlier_ratios_;             // to what is remembered, of the pairs inside subnets
+  std::vector<std::vector<int>> hosts_of_subnet_;  // of this job
+};
+
+}  // namespace
+
+std::vector<int> find_moved(transport::Transport& transport, transport::Native& native,
+                            const net::Network& network, const SentinelOptions& options) {
+  const std::string text = conducted(transport, native, options.clock, [&](Conductor& conductor) {
+    std::string hosts;
+    for (const int host : Sentinels(conductor, network, options).moved()) hosts += std::to_string(host) + " ";
+    return hosts;
+  });
+  std::istringstream words(text);
+  std::vector<int> hosts;
+  for (int host = 0; words >> host;) hosts.push_back(host);
+  return hosts;
+}
+
+}  // namespace eco::measure
