@@ -78,7 +78,7 @@ bool set_disable(const std::string& text, Options& options) {
 
 // A day is longer than any measurement or any useful warning.
 constexpr double kMostSeconds = 86400;
-// Beyond this many the libraries' own context ids run out.
+// Beyond this many the libraries' own context ids run out, whatever ECO does.
 constexpr int kMostCommunicators = 65536;
 constexpr int kMostCalls = 1000000000;
 constexpr const char* kSiteDirectory = "/var/lib/eco";
@@ -107,7 +107,7 @@ const std::vector<Entry>& entries() {
       {{"ECO_BUDGET", "SECONDS", "for measuring in a job, all communicators together (5); 0: no limit"},
        [](const std::string& text, Options& o) { return parse_number(text, 0.0, kMostSeconds, o.budget_s); }},
       {{"ECO_MAX_COMMUNICATORS", "0..65536",
-        "communicators with ECO under them at a time (64); the rest is native"},
+        "communicators with ECO under them at a time (4096); the rest is native"},
        [](const std::string& text, Options& o) {
          return parse_number(text, 0, kMostCommunicators, o.max_communicators);
        }},

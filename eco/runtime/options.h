@@ -25,8 +25,8 @@ struct Options {
   bool sentinels = true;  // ECO_SENTINELS: see whether hosts have moved before a remembered network is used
   std::string host_id;    // ECO_HOST_ID: replaces boot id and namespace (set by the lab)
   MeasurePolicy measure = MeasurePolicy::automatic;  // ECO_MEASURE=never|auto
-  double budget_s = 5;         // ECO_BUDGET: for measuring in a job, all communicators together; 0: no limit
-  int max_communicators = 64;  // ECO_MAX_COMMUNICATORS: armed at a time
+  double budget_s = 5;  // ECO_BUDGET: for measuring in a job, all communicators together; 0: no limit
+  int max_communicators = 4096;  // ECO_MAX_COMMUNICATORS: armed at a time
   int arm_after = 3;  // ECO_ARM_AFTER: blocking collectives of a communicator that pass before it is armed
   std::vector<std::string> disable;  // ECO_DISABLE=allreduce,...
   std::string report_file;           // ECO_REPORT
