@@ -22,7 +22,7 @@ setup:  ## system packages, .venv and the MPI libraries; a second run installs n
 more-mpi: setup  ## Open MPI 4, MPICH 4 and Intel MPI, for the tests of every MPI library; 600 MB
 	@$(SETUP) more-mpi
 
-aarch64: setup  ## a compiler for aarch64 (zig), for the tests of its stubs; 400 MB
+aarch64: setup  ## compiler and emulator for aarch64, for the tests of its stubs; 400 MB
 	@$(SETUP) aarch64
 
 build: setup  ## and ECO itself: native files and the Python package, editable

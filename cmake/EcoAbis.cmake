@@ -2,11 +2,15 @@
 #
 #   eco_read_abis()            ECO_ABIS, a list of names, and eco_<abi>_environment, _header, _library, _define
 #   eco_write_abi_table(DIR)   DIR/eco_abis.inc
+#
+# As a script, for tests that compile the trampoline by hand: cmake -D INTO=DIR -P cmake/EcoAbis.cmake
 
-set(ECO_ABI_FILE "${CMAKE_CURRENT_SOURCE_DIR}/data/abis.json")
+cmake_path(SET ECO_ABI_FILE NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../data/abis.json")
 
 macro(eco_read_abis)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${ECO_ABI_FILE}")
+  if(NOT CMAKE_SCRIPT_MODE_FILE)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${ECO_ABI_FILE}")
+  endif()
   file(READ "${ECO_ABI_FILE}" ECO_ABI_TEXT)
   set(ECO_ABIS)
   string(JSON n_abis LENGTH "${ECO_ABI_TEXT}" abis)
@@ -45,3 +49,8 @@ function(eco_write_abi_table folder)
     "#ifndef ECO_ABIS_SERVED\n#define ECO_ABIS_SERVED \"${served}\"\n#endif\n")
   file(CONFIGURE OUTPUT "${folder}/eco_abis.inc" CONTENT "${text}" @ONLY)
 endfunction()
+
+if(CMAKE_SCRIPT_MODE_FILE)
+  eco_read_abis()
+  eco_write_abi_table("${INTO}")
+endif()

@@ -56,7 +56,7 @@ template <>
 struct Narrowed<&MPI_Reduce_scatter> {
   static int call(const void* in, void* out, const int64_t* counts, Handle type, Handle op, Handle comm) {
     using CommSize = int (*)(Handle, int*);
-    static const auto comm_size = reinterpret_cast<CommSize>(eco::trampoline::find_target("MPI_Comm_size"));
+    const auto comm_size = reinterpret_cast<CommSize>(eco::trampoline::find_target("MPI_Comm_size"));
     int n_ranks = 0;
     const int code = comm_size(comm, &n_ranks);
     if (code != 0 || counts == nullptr)
