@@ -108,9 +108,11 @@ class Library:
         self.folder = folder
         self.compiler = [str(self.prefix / "bin" / "mpicc")]
         self.linked: list[str] = []
+        self.python_path = ""  # of an mpi4py that is not the environment's own
         if name == "mpi-abi":  # not every library has a mpicc_abi
             self.compiler = ["gcc", "-DMPI_ABI", f"-I{self.prefix}/include"]
             self.linked = [f"{self.prefix}/lib/libmpi_abi.so.1"]
+            self.python_path = str(paths.library_dir("mpich").parent / "mpi4py-abi")
         self.python = str(self.prefix / "bin" / "python")
         self.network = folder / "network.json"
 
@@ -124,6 +126,7 @@ class Library:
             # Intel's compiler script wants to know where it lies; its wheel has no libfabric.
             "I_MPI_ROOT": str(self.prefix),
             "I_MPI_FABRICS": "shm",
+            "PYTHONPATH": self.python_path,
         }
         return inherited | AS_ROOT | yielding | dict(settings)
 

@@ -120,3 +120,17 @@ def test_a_failed_command_is_named(setup: ModuleType) -> None:
         setup.run(["bash", "-c", "exit 3"])
     with pytest.raises(setup.SetupError, match="no-such-program is missing"):
         setup.run(["no-such-program"])
+
+
+def test_further_libraries_are_installed_on_demand_only(
+    setup: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+    for step in (*setup.ALL_STEPS, *setup.STEPS_ON_DEMAND):
+        name = step.replace("-", "_")
+        monkeypatch.setattr(setup.Setup, name, lambda self, name=name: ran.append(name))
+    assert setup.main([]) == 0
+    assert ran == ["system", "python", "mpi", "native"]
+    assert setup.main(["more-mpi"]) == 0
+    assert ran[4:] == ["more_mpi"]
+    assert not set(setup.MPI_PACKAGES) & set(setup.MORE_MPI_PACKAGES)
