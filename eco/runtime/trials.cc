@@ -23,6 +23,8 @@ using transport::Status;
 
 constexpr std::string_view kEnd = "end";
 constexpr std::string_view kNative = "native";
+constexpr double kLong_s = 0.02;                                       // from here on one run tells most
+constexpr double kHopeless = 1.3;                                      // times the fastest
 constexpr double kNoSample = std::numeric_limits<double>::infinity();  // survives the maximum over the ranks
 
 double quantile(const std::vector<double>& sorted, double q) {
@@ -30,6 +32,18 @@ double quantile(const std::vector<double>& sorted, double q) {
   const auto below = static_cast<std::size_t>(place);
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
   return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+// What took long, and much longer than another candidate, cannot win and is not run again; the native collective is,
+// since its time is what the others are held against.
+void drop_hopeless(const Trial& trial, const std::vector<double>& first_s, std::vector<std::int64_t>& able) {
+  double best_s = kNoSample;
+  for (std::size_t c = 0; c < first_s.size(); ++c) {
+    if (able[c] != 0 && trial.candidates[c]) best_s = std::min(best_s, first_s[c]);
+  }
+  for (std::size_t c = 0; c < first_s.size(); ++c) {
+    if (trial.candidates[c] && first_s[c] > kLong_s && first_s[c] > kHopeless * best_s) able[c] = 0;
+  }
 }
 
 }  // namespace
@@ -160,13 +174,13 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
     return result;
   }
 
-  double round_s = 0;
+  std::vector<double> first_s(n, 0.0);
   bool late = false;
   native_.allreduce_min(able);
   for (std::size_t c = 0; c < n; ++c) {
     if (able[c] == 0) continue;
     const Run run = run_once(trial, prepared, c);
-    round_s += run.seconds;
+    first_s[c] = run.seconds;
     late = late || run.late;
     // A barrier has no result: see trials.h.
     const bool has_result = trial.problem.collective != Collective::barrier;
@@ -175,8 +189,11 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
   agree_that_nothing_is_lost(prepared);
   native_.allreduce_min(able);
 
-  round_s = agreement_.largest(round_s);
+  native_.allreduce_max(first_s);
   if (!agreement_.all(!late)) start_.widen();
+  drop_hopeless(trial, first_s, able);
+  double round_s = 0;
+  for (std::size_t c = 0; c < n; ++c) round_s += able[c] != 0 ? first_s[c] : 0;
   const bool conducts = transport_.rank() == 0;
   const Repetitions wanted = conducts ? repeat(round_s) : Repetitions{};
   const auto n_rounds = static_cast<std::size_t>(agreement_.share_number(wanted.rounds));
@@ -237,22 +254,25 @@ plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialL
   return [&trials, clock, limits](const coll::CommonProblem& problem,
                                   const std::vector<const algo::Recipe*>& candidates,
                                   double expected_s) -> std::vector<std::optional<plan::Measurement>> {
-    const auto rounds_left = [&](double run_all_s) {
-      return (limits.until_s - clock()) / (std::max(run_all_s, 1e-9) * (1 + limits.in_turn));
+    const auto rounds_in = [](double seconds, double run_all_s, int in_turn) {
+      return seconds / (std::max(run_all_s, 1e-9) * (1 + in_turn));
     };
     // Each candidate runs once before it is known what that takes.
-    if (rounds_left(expected_s) < limits.fewest + 1) return {};
+    if (rounds_in(limits.until_s - clock(), expected_s, limits.in_turn) < limits.fewest + 1) return {};
     std::vector<std::optional<plan::Measurement>> measured(candidates.size());
     Trial trial{problem, {}};
     for (const algo::Recipe* candidate : candidates) {
       trial.candidates.push_back(candidate ? std::optional(*candidate) : std::nullopt);
     }
     const TrialResult result = trials.order(trial, [&](double run_all_s) -> Repetitions {
-      const double left = rounds_left(run_all_s);
+      // Long runs have short turns: they keep their connections awake by themselves.
+      int in_turn = limits.in_turn;
+      while (in_turn > 1 && rounds_in(limits.cell_s, run_all_s, in_turn) < limits.fewest) --in_turn;
+      const double left = rounds_in(limits.until_s - clock(), run_all_s, in_turn);
       if (left < limits.fewest) return {};
-      const double wanted = std::clamp(limits.cell_s / (std::max(run_all_s, 1e-9) * (1 + limits.in_turn)),
+      const double wanted = std::clamp(rounds_in(limits.cell_s, run_all_s, in_turn),
                                        static_cast<double>(limits.fewest), static_cast<double>(limits.most));
-      return {static_cast<int>(std::min(wanted, left)), limits.in_turn};
+      return {static_cast<int>(std::min(wanted, left)), in_turn};
     });
     for (std::size_t c = 0; c < candidates.size(); ++c) {
       if (!result.seconds[c].empty()) measured[c] = summarize(result.seconds[c]);
