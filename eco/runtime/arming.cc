@@ -179,8 +179,7 @@ class Arming {
       if (remembered.network) {
         source = "remembered";
         remembered_ = *remembered.network;
-        const bool looks =
-            options_.sentinels && !request_.trust_network && options_.measure == MeasurePolicy::automatic;
+        const bool looks = looks_after() && options_.measure == MeasurePolicy::automatic;
         return {looks ? Found::doubtful : Found::text, net::to_json(remembered_.without_samples())};
       }
       if (options_.measure == MeasurePolicy::never) {
@@ -190,8 +189,7 @@ class Arming {
       return {Found::measure, {}};
     });
     if (found == Found::nothing) throw StaysNative{found_text};
-    const bool doubtful = found == Found::doubtful;
-    const std::vector<int> moved = doubtful ? moved_hosts(hosts) : std::vector<int>();
+    const std::vector<int> moved = found == Found::doubtful ? moved_hosts(hosts) : std::vector<int>();
     net::Network network;
     if (found == Found::measure || !moved.empty()) {
       network = measured_network(hosts, moved, transport, source);
@@ -208,11 +206,14 @@ class Arming {
     return view;
   }
 
+  // Rank 0's business, as all that is remembered.
+  bool looks_after() const { return options_.sentinels && !request_.trust_network; }
+
   // Hosts of the remembered network that are not where they were; every rank learns the same ones, or none.
   std::vector<int> moved_hosts(const std::vector<net::HostId>& hosts) {
     measure::SentinelOptions how;
     steps_.together("", [&] {
-      if (steps_.rank() != 0) return;
+      if (steps_.rank() != 0 || !looks_after()) return;  // nobody is asked then
       how.host_of_rank = hosts_of_ranks(remembered_, hosts, false);
       how.seed = static_cast<unsigned>(std::chrono::steady_clock::now().time_since_epoch().count());
     });
@@ -244,8 +245,41 @@ class Arming {
   }
 
   // Where hosts have moved, in place of what was remembered.
-  net::Network measured_network(const std::vector<net::HostId>& hosts, const std::vector<int>& moved,
+  net::Network measured_network(const std::vector<net::HostId>& hosts, std::vector<int> moved,
                                 const std::string& transport, std::string& source) {
+    const double before_s = measuring_s_;
+    net::Network network = characterized(hosts, moved, transport);
+    if (moved.empty() && !network.note.empty()) {
+      // Put together from what other jobs measured: that is looked after like a network that is remembered as a whole.
+      steps_.together("", [&] {
+        if (steps_.rank() == 0) remembered_ = network;
+      });
+      moved = moved_hosts(hosts);
+      if (!moved.empty()) network = characterized(hosts, moved, transport);
+    }
+    source = "measured in this job in " + seconds_text(measuring_s_ - before_s);
+    if (!network.note.empty()) source += " (" + network.note + ")";
+    if (!moved.empty()) source += ", because " + std::to_string(moved.size()) + " hosts are elsewhere now";
+    steps_.together("", [&] {
+      if (steps_.rank() == 0) remember(network, !moved.empty(), source);
+    });
+    return network.without_samples();
+  }
+
+  // Rank 0.
+  void remember(const net::Network& network, bool instead, std::string& source) const {
+    if (network.n_hosts() > 1 && network.largest_size() < kReliableBytes) {
+      source += ", not remembered: the budget was enough for messages up to " +
+                std::to_string(network.largest_size()) + " bytes only; measure once with eco characterize";
+      return;
+    }
+    const net::Remembered kept = store_.remember_network(network, instead);
+    if (kept.failure) source += ", not remembered: " + *kept.failure;
+    if (kept.site_failure) source += ", not in the site directory: " + *kept.site_failure;
+  }
+
+  net::Network characterized(const std::vector<net::HostId>& hosts, const std::vector<int>& moved,
+                             const std::string& transport) {
     measure::CharacterizeOptions how;
     how.host_of_rank = hosts;
     how.transport = transport;
@@ -263,27 +297,11 @@ class Arming {
     } catch (const std::exception& error) {
       reason = error.what();
     }
-    const double took_s = clock_() - start_s;
-    measuring_s_ += took_s;
+    measuring_s_ += clock_() - start_s;
     steps_.together("measuring the network: ", [&] {
       if (reason) throw Error(*reason);
     });
-    source = "measured in this job in " + seconds_text(took_s);
-    if (!network.note.empty()) source += " (" + network.note + ")";
-    if (!moved.empty()) source += ", because " + std::to_string(moved.size()) + " hosts are elsewhere now";
-    if (steps_.rank() == 0) {
-      std::optional<std::string> failure;
-      if (network.n_hosts() > 1 && network.largest_size() < kReliableBytes) {
-        failure = "the budget was enough for messages up to " + std::to_string(network.largest_size()) +
-                  " bytes only; measure once with eco characterize";
-      } else {
-        const net::Remembered kept = store_.remember_network(network, !moved.empty());
-        failure = kept.failure;
-        if (kept.site_failure) source += ", not in the site directory: " + *kept.site_failure;
-      }
-      if (failure) source += ", not remembered: " + *failure;
-    }
-    return network.without_samples();
+    return network;
   }
 
   FoundPlan find_plan_in(const net::GroupView& view) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <limits>
@@ -80,6 +81,100 @@ TEST(Arming, MeasuresTheNetworkItself) {
       EXPECT_NE(armed.communicator->provenance().find("remembered"), std::string::npos);
     }
   });
+}
+
+// What the store has of these hosts of small_group(), measured on a network of this description.
+net::Network remembered_network(const net::Store& store, const std::string& description,
+                                const std::vector<std::size_t>& hosts = {}) {
+  net::Network network = net::synthetic_network(description);
+  const net::Network whole = net::synthetic_network(testing::kNetwork);
+  for (std::size_t i = 0; i < hosts.size(); ++i) network.hosts[i] = whole.hosts[hosts[i]];
+  transport::Hub hub(1);
+  transport::run_ranks(hub, [&](transport::LoopbackTransport&, transport::LoopbackNative& native) {
+    network.transport = transport_name(native);
+  });
+  for (net::PairTimes& pair : network.pairs) {
+    for (auto& samples : pair.samples) samples.push_back(samples[0]);
+  }
+  EXPECT_FALSE(store.remember_network(network).failure);
+  return network;
+}
+
+// Comes to the network and no further; the networks that are remembered then, by their number of hosts.
+std::vector<net::Network> after_arming(const Options& options, bool trust_network = false) {
+  Group group = small_group();
+  group.request = {};
+  group.request.trust_network = trust_network;
+  group.request.network_only = true;
+  expect_all(arm_group(group, options), "only the network was asked for");
+  std::vector<net::Network> networks;
+  for (const std::string& file : net::Store(options.cache_dir, options.site_dir).network_files())
+    networks.push_back(net::load_network(file));
+  std::sort(networks.begin(), networks.end(),
+            [](const auto& x, const auto& y) { return x.n_hosts() < y.n_hosts(); });
+  return networks;
+}
+
+TEST(Arming, MeasuresOnlyThePairsOfTheHostThatIsNew) {
+  const Directory directory;
+  Options options;
+  options.cache_dir = directory.file("cache");
+  options.site_dir = directory.file("site");
+  options.sentinels = false;
+  std::filesystem::create_directories(options.site_dir);
+  // Three of the four hosts, in the site directory only.
+  remembered_network(net::Store({}, options.site_dir), "hosts=2+1 rate_mbit=200 uplink_mbit=40");
+  const std::vector<net::Network> networks = after_arming(options);
+  ASSERT_EQ(networks.size(), 3u) << "the known one, and the new one in both directories";
+  for (const std::size_t i : {1u, 2u}) {
+    EXPECT_EQ(networks[i].n_hosts(), 4);
+    EXPECT_EQ(networks[i].note, "3 of 6 pairs measured, the others known");
+  }
+}
+
+TEST(Arming, LooksAfterPairsThatOtherJobsMeasured) {
+  const Directory directory;
+  Options options;
+  options.cache_dir = directory.file("cache");
+  // All pairs are known, from jobs of three and two hosts each, and all have become wrong.
+  const net::Store store(options.cache_dir);
+  const char* const three = "hosts=2+1 rate_mbit=0.8 uplink_mbit=0.4";
+  remembered_network(store, three, {0, 1, 2});
+  remembered_network(store, three, {1, 2, 3});
+  remembered_network(store, "hosts=2 rate_mbit=0.8", {0, 3});
+  const std::vector<net::Network> networks = after_arming(options);
+  ASSERT_EQ(networks.size(), 4u);
+  EXPECT_EQ(networks[3].n_hosts(), 4);
+  EXPECT_EQ(networks[3].note, "") << "nothing that was known of them holds";
+  for (const net::PairTimes& pair : networks[3].pairs) EXPECT_LT(pair.seconds[1], 0.01);
+}
+
+TEST(Arming, MeasuresAnewWhereHostsAreNotWhereTheyWere) {
+  const Directory directory;
+  Options options;
+  options.cache_dir = directory.file("cache");
+  // Threads are nearer than ten milliseconds on the busiest machine.
+  const net::Network before =
+      remembered_network(net::Store(options.cache_dir), "hosts=2+2 rate_mbit=0.8 uplink_mbit=0.4");
+  const auto is_as_before = [&](const std::vector<net::Network>& networks) {
+    return networks.size() == 1 && networks[0].fingerprint() == before.fingerprint();
+  };
+  EXPECT_TRUE(is_as_before(after_arming(options, true))) << "by request";
+  options.sentinels = false;
+  EXPECT_TRUE(is_as_before(after_arming(options))) << "by option";
+  options.sentinels = true;
+  options.measure = MeasurePolicy::never;
+  EXPECT_TRUE(is_as_before(after_arming(options))) << "nothing may be measured";
+  options.measure = MeasurePolicy::automatic;
+  options.network_file = directory.file("network.json");
+  net::save_network(before, options.network_file);
+  EXPECT_TRUE(is_as_before(after_arming(options))) << "a network by hand is not questioned";
+  options.network_file.clear();
+
+  const std::vector<net::Network> after = after_arming(options);
+  ASSERT_EQ(after.size(), 1u) << "in place of the old one";
+  EXPECT_EQ(after[0].note, "") << "nothing that was known of them holds";
+  for (const net::PairTimes& pair : after[0].pairs) EXPECT_LT(pair.seconds[1], before.pairs[0].seconds[1]);
 }
 
 // Takes its time by the byte, as a slow network does.

@@ -64,6 +64,8 @@ def prepare(
         "ECO_LAB_IDLE_US": str(IDLE_US),
         "ECO_LAB_SLICE_US": str(SLICE_US),
         "ECO_CACHE_DIR": str(cache_dir / "lab" / digest),
+        # Made by nobody, unless for a lab: emulated networks are not for other users' jobs.
+        "ECO_SITE_DIR": str(cache_dir / "lab" / digest / "site"),
         # Launchers name their files by host and process number, which are the same in every lab.
         "TMPDIR": str(TMP_DIR),
     }
