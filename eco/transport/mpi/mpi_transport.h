@@ -73,6 +73,7 @@ class MpiTransport final : public Transport {
 
   MPI_Comm comm_;
   Share share_;
+  bool polls_ = false;                 // tests again and again instead of waiting
   std::vector<MPI_Request> requests_;  // under way, no holes
   std::vector<Ticket> tickets_;        // tickets_[i] and ways_[i] belong to requests_[i]
   std::vector<Way> ways_;
