@@ -32,7 +32,7 @@ def test_every_operation_gives_what_the_library_gives(
 ) -> None:
     settings = {"ECO_REPORT": str(tmp_path / "report.json")}
     program = library.compile("operations")
-    ended = library.run_served(ranks, [program, "300", str(seed)], settings, timeout_s=400)
+    ended = library.run_served(ranks, [program, "300", str(seed), *library.draws], settings, timeout_s=400)
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     collectives = ended.report["collectives"]
     assert isinstance(collectives, dict)
@@ -43,7 +43,7 @@ def test_every_operation_gives_what_the_library_gives(
 
 def test_operations_are_right_without_eco(library: Library) -> None:
     """A difference between the program's two ways would be its own."""
-    ended = library.run(3, [library.compile("operations"), "300", "2"])
+    ended = library.run(3, [library.compile("operations"), "300", "2", *library.draws])
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
 
 

@@ -3,13 +3,14 @@
  *
  * What a turn is made of is the same on all ranks, except what MPI leaves to each: in data movement every rank and side
  * picks a datatype of its own, and where the library has large counts every rank picks its binding. "alike": all ranks
- * pick the same, for a library whose own collectives want that. */
+ * pick the same, and one datatype for both sides, for a library whose own collectives want that. */
 #include "check.h"
 
 enum { kMostPairs = 25001, kMostRanks = 16, kRoom = 4 * kMostPairs * kMostRanks };
 static const int kPairs[] = {0, 1, 2, 3, 17, 62, 63, 125, 256, 511, 1000, 4097, kMostPairs};
 
 static unsigned common_state, own_state;
+static int alike;
 static unsigned next_of(unsigned* state, unsigned below) {
   *state = *state * 1664525u + 1013904223u;
   return (*state >> 8) % below;
@@ -89,7 +90,8 @@ static void move(MPI_Comm comm, int turn) {
   MPI_Comm_size(comm, &n);
   const int what = (int)common(5), root = (int)common((unsigned)n), in_place = (int)common(3) == 0;
   const int pairs = kPairs[common(n <= 4 ? sizeof kPairs / sizeof kPairs[0] : 11)];
-  const Layout a = layout((int)own(5), pairs), b = layout((int)own(5), pairs);
+  const int kind = (int)own(5);
+  const Layout a = layout(kind, pairs), b = layout(alike ? kind : (int)own(5), pairs);
   const int used = 4 * pairs * n + 16;
   fill(in, used, turn);
   fill(out, used, turn + 500);
@@ -225,8 +227,9 @@ int main(int argc, char** argv) {
   MPI_Comm comms[3];
   MPI_Op composing, adding;
   begin(&argc, &argv);
-  CHECK((argc == 3 || (argc == 4 && !strcmp(argv[3], "alike"))) && n_ranks <= kMostRanks);
-  own_state = (unsigned)atoi(argv[2]) * 31u + (argc == 4 ? 0u : (unsigned)rank * 7919u) + 1u;
+  alike = argc == 4 && !strcmp(argv[3], "alike");
+  CHECK(argc == 3 + alike && n_ranks <= kMostRanks);
+  own_state = (unsigned)atoi(argv[2]) * 31u + (alike ? 0u : (unsigned)rank * 7919u) + 1u;
   MPI_Op_create(compose, 0, &composing);
   MPI_Op_create(add, 1, &adding);
   /* The world, the world backwards, and without its last rank. */
