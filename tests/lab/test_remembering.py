@@ -1,0 +1,119 @@
+"""What is remembered of a network serves other jobs: only missing pairs are measured, moved hosts are noticed."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from eco import jobs, paths
+from eco import network as networks
+from eco.cli.characterize import characterize_place
+from eco.lab import Lab, parse
+from eco.network import Network
+from eco.paths import networks_dir
+
+pytestmark = [pytest.mark.lab, pytest.mark.mpi, pytest.mark.slow]
+
+LIMIT_S = 300.0  # against hangs only
+BUDGET_S = 7.0
+THREE_SUBNETS = (networks_dir() / "three-subnets.toml").read_text().partition("[expect]")[0]
+
+#: Calls one collective often enough that its communicator is armed.
+PROGRAM = """
+from mpi4py import MPI
+import numpy as np
+comm = MPI.COMM_WORLD
+value = np.full(4096, float(comm.rank))
+for _ in range(8):
+    comm.Bcast(value, root=0)
+if comm.rank == 0:
+    print("value", value[7], flush=True)
+"""
+
+#: Hosts that keep their identity, and what is remembered of them, from one description to another.
+KEPT = 'ECO_LAB_DIGEST=kept ECO_CACHE_DIR="$0" exec "$@"'
+
+
+def described(sizes: tuple[int, ...]) -> str:
+    """three-subnets with so many hosts in each; they are named and addressed in order all the same."""
+    text = THREE_SUBNETS
+    for old, new in zip((3, 3, 2), sizes, strict=True):
+        text = text.replace(f"hosts = {old}\n", f"hosts = {new} \n", 1)
+    return text
+
+
+def remembered(cache: Path) -> dict[int, Network]:
+    """By the number of hosts; one of each."""
+    found = [networks.load(path) for path in cache.rglob("networks/*.json")]
+    by_hosts = {len(network.hosts): network for network in found}
+    assert len(by_hosts) == len(found)
+    return by_hosts
+
+
+def partition_of(network: Network) -> set[frozenset[str]]:
+    return {frozenset(network.hosts[host].name for host in subnet.hosts) for subnet in network.subnets}
+
+
+def names(*parts: str) -> set[frozenset[str]]:
+    return {frozenset(part.split()) for part in parts}
+
+
+def measured(network: Network) -> tuple[int, int]:
+    """How many pairs were measured, of how many."""
+    numbers = re.match(r"(\d+) of (\d+) pairs measured, the others known", network.note)
+    assert numbers, network.note
+    return int(numbers[1]), int(numbers[2])
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ECO_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("library", ["openmpi", "mpich"])
+def test_a_job_with_one_new_host_measures_the_new_pairs_only(library: str) -> None:
+    Path("program.py").write_text(PROGRAM)
+    Path("hosts").write_text("\n".join(["h1", "h2", "h3", "h4", "h5", "h9"]))
+    python = str(paths.library_dir(library) / "bin" / "python")
+    with Lab(parse(described((3, 3, 3))), library=library) as lab:
+        lab.use(n_ranks=8)
+        characterize_place(jobs.LabPlace(lab), None, BUDGET_S, LIMIT_S, None)
+        assert sorted(remembered(Path("cache"))) == [8]
+        lab.use(placement="hosts", n_ranks=6)
+        eco = [sys.executable, "-m", "eco.cli.main", "run", "--budget", "10", "--report", "report.json", "--"]
+        ended = lab.run([*eco, "mpirun", "-n", "6", python, "program.py"], timeout=LIMIT_S, capture=True)
+    assert ended.returncode == 0, ended.stderr
+    assert "value 0.0" in ended.stdout
+    network = remembered(Path("cache"))[6]
+    assert measured(network) == (5, 15)
+    assert names("h1 h2 h3", "h4 h5") <= partition_of(network)
+    assert "5 of 15 pairs measured" in json.loads(Path("report.json").read_text())["network"]
+
+
+def test_a_host_that_moved_is_noticed_and_measured_again() -> None:
+    cache = Path("kept").absolute()
+
+    def start(lab: Lab, *words: str) -> None:
+        place = jobs.LabPlace(lab)
+        command = ["sh", "-c", KEPT, str(cache), place.rank_program(), *words]
+        done = place.start(place.stock(command), LIMIT_S)
+        assert done.code == 0, done.errors
+
+    with Lab(parse(described((3, 3, 2))), library="mpich") as lab:
+        start(lab, "characterize", "--out", str(cache.parent / "n.json"))
+    before = remembered(cache)[8]
+    assert partition_of(before) == names("h1 h2 h3", "h4 h5 h6", "h7 h8")
+    with Lab(parse(described((2, 4, 2))), library="mpich") as lab:
+        start(lab, "tune", "--network-only")
+        after = remembered(cache)[8]
+        start(lab, "tune", "--network-only")
+    assert partition_of(after) == names("h1 h2", "h3 h4 h5 h6", "h7 h8")
+    n_measured, n_pairs = measured(after)
+    assert n_pairs == 28
+    assert 7 <= n_measured < 28
+    assert remembered(cache)[8].measured_at == after.measured_at, "and then all is as remembered"
