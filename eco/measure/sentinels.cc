@@ -1,12 +1,14 @@
 #include "eco/measure/sentinels.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <map>
 #include <random>
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "eco/measure/probe.h"
@@ -27,6 +29,7 @@ constexpr std::size_t kLarge = 16384;
 
 constexpr int kFewestSlow = 6;  // a pair is slow after so many pings of which not one was in time,
 constexpr int kFewestFast = 2;  // and fast after two: nothing makes a message early
+constexpr std::chrono::milliseconds kSecondOpinion{100};
 constexpr int kRounds = 12;
 constexpr std::size_t kFewestToCompare = 4;  // pairs, for the others to say how busy the hosts are
 constexpr std::size_t kMostPairs = 24;       // of each stage
@@ -108,7 +111,19 @@ class Sentinels {
     for (std::vector<int>& hosts : hosts_of_subnet_) std::shuffle(hosts.begin(), hosts.end(), random_);
   }
 
+  // Whom two looks accuse, some time apart: a busy machine delays now these hosts and now those.
   std::set<int> moved() {
+    std::set<int> found = look();
+    if (found.empty()) return found;
+    std::this_thread::sleep_for(kSecondOpinion);
+    earlier_ratios_.clear();
+    const std::set<int> again = look();
+    std::erase_if(found, [&](int host) { return !again.contains(host); });
+    return found;
+  }
+
+ private:
+  std::set<int> look() {
     std::set<int> found = moved_out_of_subnets();
     for (const int subnet : accused(off_across(found))) {
       for (const int host : hosts_of_subnet_[static_cast<std::size_t>(subnet)]) found.insert(host);
@@ -116,7 +131,6 @@ class Sentinels {
     return found;
   }
 
- private:
   std::set<int> moved_out_of_subnets() {
     std::vector<Probe> probes;
     for (const std::vector<int>& hosts : hosts_of_subnet_) {

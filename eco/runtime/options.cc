@@ -125,6 +125,15 @@ const std::vector<Entry>& entries() {
   return table;
 }
 
+// As python/eco/paths.py has it. Empty, so nothing is remembered, for a process that has no home.
+std::string user_cache(const std::function<std::optional<std::string>(std::string_view variable)>& lookup) {
+  const std::optional<std::string> base = lookup("XDG_CACHE_HOME");
+  // The XDG specification ignores a relative path.
+  if (base && base->starts_with('/')) return *base + "/eco";
+  const std::optional<std::string> home = lookup("HOME");
+  return home && home->starts_with('/') ? *home + "/.cache/eco" : std::string();
+}
+
 }  // namespace
 
 bool Options::is_disabled(std::string_view collective) const {
@@ -151,6 +160,7 @@ const std::vector<OptionDoc>& option_docs() {
 Options parse_options(const std::function<std::optional<std::string>(std::string_view variable)>& lookup) {
   Options options;
   options.site_dir = kSiteDirectory;
+  options.cache_dir = user_cache(lookup);
   for (const Entry& entry : entries()) {
     const std::optional<std::string> text = lookup(entry.doc.variable);
     // `export ECO_NETWORK=` is how shells spell "not set".

@@ -109,5 +109,20 @@ TEST(Options, AreDocumentedOnce) {
   }
 }
 
+TEST(Options, RememberInTheUsersCache) {
+  const auto cache_with = [](const std::map<std::string, std::string>& set) {
+    return parse_options([&](std::string_view variable) -> std::optional<std::string> {
+             const auto found = set.find(std::string(variable));
+             return found == set.end() ? std::nullopt : std::optional(found->second);
+           })
+        .cache_dir;
+  };
+  EXPECT_EQ(cache_with({{"HOME", "/home/a"}}), "/home/a/.cache/eco");
+  EXPECT_EQ(cache_with({{"HOME", "/home/a"}, {"XDG_CACHE_HOME", "/var/c"}}), "/var/c/eco");
+  EXPECT_EQ(cache_with({{"HOME", "/home/a"}, {"XDG_CACHE_HOME", "relative"}}), "/home/a/.cache/eco");
+  EXPECT_EQ(cache_with({{"HOME", "/home/a"}, {"ECO_CACHE_DIR", "/mine"}}), "/mine");
+  EXPECT_EQ(cache_with({}), "");
+}
+
 }  // namespace
 }  // namespace eco::runtime

@@ -98,6 +98,7 @@ void Group::arm_on(std::vector<int> world_ranks, const runtime::Options& options
   runtime::ArmRequest request;
   // A barrier arms nothing and learns nothing (DESIGN, rule 3): its plan is made here or never.
   request.collectives = {first, coll::Collective::barrier};
+  request.trust_network = session_.has_armed();  // this job has looked already
   const double began_s = PMPI_Wtime();
   runtime::ArmResult result =
       runtime::Communicator::arm(*transport_, native, options, session_.identity(), request);

@@ -166,6 +166,11 @@ void Session::note_arming(double seconds, double seconds_measuring) {
   budget_left_us_.fetch_sub(static_cast<std::int64_t>(seconds_measuring * 1e6));
 }
 
+bool Session::has_armed() {
+  const std::lock_guard lock(mutex_);
+  return armed_ > 0;
+}
+
 void Session::watch(const Group& group) {
   const std::string who = "rank " + std::to_string(world_rank()) + " (" + std::to_string(group.rank()) +
                           " of " + std::to_string(group.n_ranks()) + " in its communicator)";

@@ -56,6 +56,7 @@ class Session {
   void give_slot_back() { slots_.fetch_add(1); }
   double budget_left_s() const { return static_cast<double>(budget_left_us_.load()) * 1e-6; }
   void note_arming(double seconds, double seconds_measuring);
+  bool has_armed();  // a communicator, ever
   void watch(const Group& group);
   void forget(const Group& group);
 

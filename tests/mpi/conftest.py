@@ -8,6 +8,7 @@ import json
 import os
 import re
 import subprocess
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -130,6 +131,8 @@ class Library:
             "I_MPI_ROOT": str(self.prefix),
             "I_MPI_FABRICS": "shm",
             "PYTHONPATH": self.python_path,
+            # Each job remembers for itself alone: neither for the next test nor for this user.
+            "ECO_CACHE_DIR": tempfile.mkdtemp(prefix="cache-", dir=self.folder),
         }
         return inherited | AS_ROOT | yielding | dict(settings)
 
