@@ -23,6 +23,9 @@ using net::GroupView;
 constexpr double kHopeless = 1.25;
 // Predictions closer than this are equal: then fewer messages win, since CPU time is what a prediction knows least.
 constexpr double kEqual = 1.02;
+// Of a problem that is one packet at most, where latency is all, times closer than this count as equal, predicted or
+// measured: then who crosses least between subnets wins, since there others' traffic is, and delay that varies.
+constexpr double kEqualShort = 1.05;
 // A recipe that differs in its send window only is measured too if it is predicted within this: what a window is for,
 // queues that overflow, is not in the predictor.
 constexpr double kWindowPrice = 1.10;
@@ -48,6 +51,16 @@ CommonProblem problem_of(Collective collective, int root, std::size_t bytes, con
   problem.element_bytes = sums(collective) ? sizeof(double) : 1;
   problem.bytes = coll::whole_bytes(problem, bytes);
   return problem;
+}
+
+bool is_one_packet(const CommonProblem& problem, const GroupView& view) {
+  return static_cast<double>(problem.bytes) <= view.network->packet_bytes;
+}
+
+// Messages between subnets first where they are what a short problem takes, all messages elsewhere.
+std::pair<double, double> traffic(const Forecast& forecast, bool is_short) {
+  return is_short ? std::pair(forecast.n_crossings, forecast.n_messages)
+                  : std::pair(forecast.n_messages, forecast.n_crossings);
 }
 
 bool differs_in_window_only(const Recipe& a, const Recipe& b) {
@@ -226,16 +239,16 @@ std::vector<const Candidate*> shortlist(const std::vector<Candidate>& ranked, st
     std::erase(pool, candidate);
   };
 
-  // The leader: of the equally fast, the one of fewest messages, and of these the one that crosses least between
-  // subnets, where others' traffic is. One that the verifier refuses makes room.
-  const auto traffic = [](const Candidate* candidate) {
-    return std::pair(candidate->forecast.n_messages, candidate->forecast.n_crossings);
-  };
+  // The leader: of the equally fast, the one of least traffic. One that the verifier refuses makes room.
+  const bool is_short = is_one_packet(problem, view);
   while (!pool.empty() && chosen.empty()) {
-    const double limit_s = kEqual * pool.front()->forecast.seconds;
+    const double limit_s = (is_short ? kEqualShort : kEqual) * pool.front()->forecast.seconds;
     const Candidate* leader = pool.front();
     for (const Candidate* other : pool) {
-      if (other->forecast.seconds <= limit_s && traffic(other) < traffic(leader)) leader = other;
+      if (other->forecast.seconds <= limit_s &&
+          traffic(other->forecast, is_short) < traffic(leader->forecast, is_short)) {
+        leader = other;
+      }
     }
     take(leader);
   }
@@ -438,6 +451,16 @@ class Planning {
     if (!best) {
       cell.row.reason = "no candidate was measured";
       return;
+    }
+    if (is_one_packet(cell.problem, view_)) {
+      const double limit_s = kEqualShort * measured[*best]->median_s;
+      for (std::size_t i = 1; i < measured.size(); ++i) {
+        if (measured[i] && measured[i]->median_s <= limit_s &&
+            traffic(cell.candidates[i - 1].forecast, true) <
+                traffic(cell.candidates[*best - 1].forecast, true)) {
+          best = i;
+        }
+      }
     }
     const Measurement eco = *measured[*best];
     cell.row.predicted_s = cell.candidates[*best - 1].forecast.seconds;

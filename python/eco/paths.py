@@ -84,6 +84,25 @@ def cache_dir() -> Path:
     return Path.home() / ".cache" / "eco"
 
 
+def site_dir() -> Path | None:
+    """Where networks are remembered for all users: ECO_SITE_DIR, else /var/lib/eco; None where it says `none`."""
+    chosen = os.environ.get("ECO_SITE_DIR", "/var/lib/eco")
+    return None if chosen == "none" else Path(chosen).absolute()
+
+
+def remembered_networks() -> list[Path]:
+    """The files of all remembered networks, the user's and the site's, newest first."""
+    folders = [folder for folder in (cache_dir(), site_dir()) if folder is not None]
+    files = {file.resolve() for folder in folders for file in (folder / "networks").glob("*.json")}
+    return sorted(files, key=lambda file: (file.stat().st_mtime, str(file)), reverse=True)
+
+
+def remembering() -> str:
+    """The folders of remembered networks, for messages."""
+    site = site_dir()
+    return f"{cache_dir()}" + (f" or {site}" if site is not None and site.is_dir() else "")
+
+
 def data_dir() -> Path:
     """Tables that change with other people's releases (launchers, ABIs)."""
     return _shipped("data")

@@ -102,12 +102,14 @@ def test_bad_questions_are_refused(network: Path, arguments: list[str], error: t
     assert str(result.exception)
 
 
-def test_bad_files_are_refused(tmp_path: Path) -> None:
+def test_bad_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bad = tmp_path / "network.json"
     bad.write_text("{", encoding="utf-8")
     with pytest.raises(CorruptFile):
         command.make_group(bad, "block", None)
     with pytest.raises(CorruptFile):
         _core.check_plan("{}")
+    monkeypatch.setenv("ECO_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("ECO_SITE_DIR", "none")
     with pytest.raises(EcoError, match="no network is remembered"):
-        command.latest_network(tmp_path)
+        command.latest_network()

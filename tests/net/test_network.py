@@ -115,6 +115,7 @@ def test_show_remembered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("ECO_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("ECO_SITE_DIR", str(tmp_path / "site"))
     with pytest.raises(EcoError, match="no network is remembered"):
         show.show(file=None, remembered_=True, as_json=False, html=None)
     (tmp_path / "networks").mkdir()
@@ -124,6 +125,13 @@ def test_show_remembered(
     captured = capsys.readouterr()
     assert "8 hosts, 3 subnets" in captured.out
     assert "not usable" in captured.err
+
+    # What others measured for all users counts as remembered too.
+    (tmp_path / "networks" / "good.json").unlink()
+    (tmp_path / "site" / "networks").mkdir(parents=True)
+    (tmp_path / "site" / "networks" / "shared.json").write_text(text_of())
+    show.show(file=None, remembered_=True, as_json=False, html=None)
+    assert "8 hosts, 3 subnets" in capsys.readouterr().out
 
 
 def test_show_wants_one_of_file_and_remembered() -> None:

@@ -37,6 +37,18 @@ def test_a_forbidden_kernel_feature_limits_but_does_not_fail(monkeypatch: pytest
     assert doctor.Report(tuple(checks)).healthy
 
 
+def test_a_cache_that_cannot_be_written_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ECO_CACHE_DIR", str(tmp_path / "not" / "yet"))
+    monkeypatch.setenv("ECO_SITE_DIR", "none")
+    found = by_name(doctor.folders())
+    assert found["cache"].state is State.OK
+    assert not (tmp_path / "not").exists()
+    assert found["site directory"].detail.startswith("none")
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ECO_CACHE_DIR", str(tmp_path / "file"))
+    assert by_name(doctor.folders())["cache"].state is State.LIMITED
+
+
 def test_an_option_with_a_bad_value_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ECO_BUDGET", "soon")
     monkeypatch.setenv("ECO_MEASURE", "never")
@@ -71,6 +83,7 @@ def test_json_has_schema_and_every_section() -> None:
         "native file",
         "MPI library",
         "kernel",
+        "remembering",
     }
     assert done.exit_code == (0 if report["healthy"] else 1)
 

@@ -1,5 +1,6 @@
 """Where files are looked for, and what is said when they are not there."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,23 @@ def test_cache_dir_follows_the_environment(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("ECO_CACHE_DIR", str(tmp_path / "mine"))
     assert paths.cache_dir() == tmp_path / "mine"
     assert list(tmp_path.iterdir()) == []  # asking creates nothing
+
+
+def test_networks_of_the_site_are_remembered_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ECO_SITE_DIR", raising=False)
+    assert paths.site_dir() == Path("/var/lib/eco")
+    monkeypatch.setenv("ECO_CACHE_DIR", str(tmp_path / "mine"))
+    monkeypatch.setenv("ECO_SITE_DIR", str(tmp_path / "site"))
+    assert paths.remembered_networks() == []
+    for age, folder in ((20, "mine"), (10, "site")):
+        (tmp_path / folder / "networks").mkdir(parents=True)
+        file = tmp_path / folder / "networks" / f"{folder}.json"
+        file.touch()
+        os.utime(file, (1e9 - age, 1e9 - age))
+    assert [file.name for file in paths.remembered_networks()] == ["site.json", "mine.json"]
+    monkeypatch.setenv("ECO_SITE_DIR", "none")
+    assert paths.site_dir() is None
+    assert [file.name for file in paths.remembered_networks()] == ["mine.json"]
 
 
 def test_libraries_live_below_the_environment() -> None:

@@ -62,7 +62,9 @@ class Report:
 
 def examine() -> Report:
     """Look at everything. Takes about a second; changes nothing."""
-    return Report((*versions(), *native_files(), *mpi_libraries(), *kernel_features(), *options()))
+    return Report(
+        (*versions(), *native_files(), *mpi_libraries(), *kernel_features(), *folders(), *options())
+    )
 
 
 def versions() -> list[Check]:
@@ -196,6 +198,31 @@ def kernel_features() -> list[Check]:
         detail = feature.detail if feature.ok else f"{feature.detail}; not needed, eco-relay is the medium"
         checks.append(Check("kernel", name, State.OK, detail))
     return checks
+
+
+def folders() -> list[Check]:
+    """Where networks are remembered: who can't write there measures in every job again."""
+    checks = [_folder("cache", paths.cache_dir(), "set ECO_CACHE_DIR to a folder that all hosts see")]
+    site = paths.site_dir()
+    if site is None or not site.is_dir():
+        detail = "none: networks are not shared between users"
+        return [*checks, Check("remembering", "site directory", State.OK, detail)]
+    return [
+        *checks,
+        _folder("site directory", site, f"read only for you; chmod 1777 {site / 'networks'} to add"),
+    ]
+
+
+def _folder(name: str, folder: Path, advice: str) -> Check:
+    """The folder itself, or what it would be made in, can be written."""
+    target = folder / "networks"
+    while not target.exists():
+        target = target.parent
+    n_files = len(list((folder / "networks").glob("*.json")))
+    detail = f"{folder}, {n_files} networks"
+    if os.access(target, os.W_OK | os.X_OK):
+        return Check("remembering", name, State.OK, detail)
+    return Check("remembering", name, State.LIMITED, f"{detail}; {target} can't be written", advice)
 
 
 def options() -> list[Check]:

@@ -75,14 +75,15 @@ def place(placement: str, n_hosts: int, n_ranks: int) -> tuple[int, ...]:
     return hosts
 
 
-def latest_network(folder: Path) -> Path:
+def latest_network() -> Path:
     """The network remembered last."""
-    files = sorted((folder / "networks").glob("*.json"), key=lambda file: file.stat().st_mtime)
+    files = paths.remembered_networks()
     if not files:
         raise EcoError(
-            f"no network is remembered in {folder}; give --network FILE, or measure: eco characterize -- mpirun -n N"
+            f"no network is remembered in {paths.remembering()}; give --network FILE, or measure: "
+            "eco characterize -- mpirun -n N"
         )
-    return files[-1]
+    return files[0]
 
 
 def make_group(network: Path, placement: str, n_ranks: int | None) -> Group:
@@ -159,7 +160,7 @@ def explain(
         raise InvalidArgument(f"collective {collective!r} is none of {', '.join(COLLECTIVES)}")
     n_bytes = parse_size(size)
     folder = paths.cache_dir()
-    group = make_group(network or latest_network(folder), placement, ranks)
+    group = make_group(network or latest_network(), placement, ranks)
     if as_json:
         found = candidates(group, collective, n_bytes, root)
         print(json.dumps([candidate.to_dict() for candidate in found], indent=1))

@@ -21,12 +21,11 @@ from eco.network import Network
 from eco.report import network_view
 
 
-def remembered(folder: Path) -> tuple[list[Path], list[str]]:
+def remembered() -> tuple[list[Path], list[str]]:
     """Files of remembered networks, newest first, and why others there can't be used."""
     good: list[Path] = []
     bad: list[str] = []
-    files = list((folder / "networks").glob("*.json"))
-    for path in sorted(files, key=lambda file: file.stat().st_mtime, reverse=True):
+    for path in paths.remembered_networks():
         try:
             networks.load(path)
             good.append(path)
@@ -66,12 +65,12 @@ def show(
     if file is not None:
         show_networks([networks.load(file)], as_json, html, console)
         return
-    folder = paths.cache_dir()
-    good, bad = remembered(folder)
+    good, bad = remembered()
     for reason in bad:
         Console(stderr=True).print(f"[yellow]not usable:[/] {reason}", soft_wrap=True)
     if not good:
         raise EcoError(
-            f"no network is remembered in {folder}; measure one with: eco characterize -- mpirun -n N"
+            f"no network is remembered in {paths.remembering()}; "
+            "measure one with: eco characterize -- mpirun -n N"
         )
     show_networks([networks.load(path) for path in good], as_json, html, console)
