@@ -51,7 +51,7 @@ void drop_hopeless(const Trial& trial, const std::vector<double>& first_s, std::
 std::string Trial::text() const {
   std::ostringstream out;
   out << coll::name(problem.collective) << ' ' << problem.n_ranks << ' ' << problem.root << ' '
-      << problem.bytes << ' ' << problem.element_bytes << '\n';
+      << problem.bytes << ' ' << problem.element_bytes << ' ' << keeps_all << '\n';
   for (const auto& candidate : candidates)
     out << (candidate ? candidate->text() : std::string(kNative)) << '\n';
   return out.str();
@@ -65,7 +65,7 @@ Trial Trial::parse(std::string_view text) {
   Trial trial;
   std::string collective;
   first >> collective >> trial.problem.n_ranks >> trial.problem.root >> trial.problem.bytes >>
-      trial.problem.element_bytes;
+      trial.problem.element_bytes >> trial.keeps_all;
   const auto known = coll::collective_from_name(collective);
   if (!first || !known) throw InvalidArgument("trial: '" + line + "' is not an order");
   trial.problem.collective = *known;
@@ -191,7 +191,7 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
 
   native_.allreduce_max(first_s);
   if (!agreement_.all(!late)) start_.widen();
-  drop_hopeless(trial, first_s, able);
+  if (!trial.keeps_all) drop_hopeless(trial, first_s, able);
   double round_s = 0;
   for (std::size_t c = 0; c < n; ++c) round_s += able[c] != 0 ? first_s[c] : 0;
   const bool conducts = transport_.rank() == 0;

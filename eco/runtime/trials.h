@@ -36,6 +36,7 @@ using Clock = std::function<double()>;  // seconds, never going back
 struct Trial {
   coll::CommonProblem problem;
   std::vector<std::optional<algo::Recipe>> candidates;  // nothing: the native collective
+  bool keeps_all = false;                               // also candidates that have lost already are timed
 
   std::string text() const;
   static Trial parse(std::string_view text);

@@ -34,5 +34,6 @@ inline constexpr int kFailed = 1;
 int bench(int argc, char** argv);
 int characterize(int argc, char** argv);
 int tune(int argc, char** argv);
+int time(int argc, char** argv);
 
 }  // namespace eco::rank

@@ -1,57 +1,20 @@
 // eco-rank characterize and eco-rank tune: what a job would do on its first call, offline and as long as it takes.
-#include <mpi.h>
-
-#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <ctime>
-#include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "eco/base/errors.h"
-#include "eco/base/json_file.h"
-#include "eco/coll/problem.h"
 #include "eco/measure/characterize.h"
 #include "eco/net/io.h"
 #include "eco/net/store.h"
-#include "eco/runtime/agreement.h"
 #include "eco/runtime/communicator.h"
 #include "eco/runtime/this_host.h"
-#include "eco/transport/mpi/mpi_native.h"
-#include "eco/transport/mpi/mpi_transport.h"
 #include "preload/rank/arguments.h"
 #include "preload/rank/identities.h"
+#include "preload/rank/stage.h"
 
 namespace eco::rank {
 namespace {
-
-// One line a step: "eco-rank: 42 % pairs of hosts". Nothing is printed twice.
-class Progress {
- public:
-  void operator()(const std::string& what, double fraction) {
-    const int percent = static_cast<int>(std::floor(fraction * 100));
-    if (percent == percent_ && what == what_) return;
-    percent_ = percent;
-    what_ = what;
-    std::fprintf(stderr, "eco-rank: %d %% %s\n", percent, what.c_str());
-    std::fflush(stderr);
-  }
-
- private:
-  int percent_ = -1;
-  std::string what_;
-};
-
-runtime::Options options_of_environment() {
-  return runtime::parse_options([](std::string_view variable) -> std::optional<std::string> {
-    const char* value = std::getenv(std::string(variable).c_str());
-    return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
-  });
-}
 
 std::string now_iso8601() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
@@ -61,39 +24,6 @@ std::string now_iso8601() {
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
   return text;
 }
-
-void write(const std::string& path, const std::string& text) {
-  if (const auto reason = base::write_text_atomically(path, text)) throw Error(*reason);
-}
-
-// The operations of a benchmark, as what is planned for them: both reduce_scatters are one collective.
-std::vector<coll::Collective> collectives_of(const std::vector<std::string>& operations) {
-  std::vector<coll::Collective> collectives;
-  for (const std::string& operation : operations) {
-    const auto known =
-        coll::collective_from_name(operation == "reduce_scatter_block" ? "reduce_scatter" : operation);
-    if (!known) throw InvalidArgument("eco-rank tune: no operation '" + operation + "'");
-    if (std::find(collectives.begin(), collectives.end(), *known) == collectives.end())
-      collectives.push_back(*known);
-  }
-  return collectives;
-}
-
-// The group as ECO sees it, on a communicator of its own.
-struct Stage {
-  Stage() {
-    PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    transport = std::make_unique<transport::mpi::MpiTransport>(comm);
-    native = std::make_unique<transport::mpi::MpiNative>(comm);
-  }
-  ~Stage() { PMPI_Comm_free(&comm); }
-  Stage(const Stage&) = delete;
-  Stage& operator=(const Stage&) = delete;
-
-  MPI_Comm comm = MPI_COMM_NULL;
-  std::unique_ptr<transport::mpi::MpiTransport> transport;
-  std::unique_ptr<transport::mpi::MpiNative> native;
-};
 
 }  // namespace
 
@@ -111,7 +41,7 @@ int characterize(int argc, char** argv) {
   if (arguments.has("--progress")) how.progress = Progress();
   const net::Network network = measure::characterize(*stage.transport, *stage.native, how);
   if (stage.transport->rank() != 0) return 0;
-  write(out, net::to_json(network));
+  write_file(out, net::to_json(network));
   const net::Store store(options.cache_dir, options.site_dir);
   if (const auto kept = store.remember_network(network, true); kept.failure) {
     std::fprintf(stderr, "eco-rank: not remembered: %s\n", kept.failure->c_str());
@@ -157,7 +87,7 @@ int tune(int argc, char** argv) {
     // Not an error: the reason is the answer.
     std::fprintf(stderr, "eco-rank: nothing to gain: %s\n", result.reason.c_str());
   }
-  write(out, result.communicator->table().to_json());
+  write_file(out, result.communicator->table().to_json());
   return 0;
 }
 

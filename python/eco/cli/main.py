@@ -27,6 +27,9 @@ COMMANDS = (
     "show",
     "explain",
     "lab",
+    "predict",
+    "validate",
+    "verify",
     "doctor",
 )
 

@@ -69,7 +69,12 @@ def figure(results: Results, title: str = "Stock against ECO") -> go.Figure:
 
 def write_html(results: Results, path: Path, title: str = "Stock against ECO") -> None:
     """One file, no network needed to look at it."""
-    _write(path, str(figure(results, title).to_html(include_plotlyjs=True, full_html=True)))
+    write_page(figure(results, title), path)
+
+
+def write_page(page: go.Figure, path: Path) -> None:
+    """Any figure as one self-contained page, written whole or not at all."""
+    _write(path, str(page.to_html(include_plotlyjs=True, full_html=True)))
 
 
 def write_svg(results: Results, path: Path, title: str = "Stock against ECO") -> None:

@@ -1,0 +1,52 @@
+// What the verbs of eco-rank share that run ECO's parts themselves, without the preload.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "eco/coll/problem.h"
+#include "eco/runtime/options.h"
+#include "eco/transport/mpi/mpi_native.h"
+#include "eco/transport/mpi/mpi_transport.h"
+
+namespace eco::rank {
+
+// The group as ECO sees it, on a communicator of its own. Collective over MPI_COMM_WORLD.
+struct Stage {
+  Stage();
+  ~Stage();
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+
+  int rank() const { return transport->rank(); }
+  int n_ranks() const { return transport->n_ranks(); }
+
+  MPI_Comm comm = MPI_COMM_NULL;
+  std::unique_ptr<transport::mpi::MpiTransport> transport;
+  std::unique_ptr<transport::mpi::MpiNative> native;
+};
+
+// One line a step: "eco-rank: 42 % pairs of hosts". Nothing is printed twice.
+class Progress {
+ public:
+  void operator()(const std::string& what, double fraction);
+
+ private:
+  int percent_ = -1;
+  std::string what_;
+};
+
+// Local. The options as the environment has them.
+runtime::Options options_of_environment();
+
+// Local. The collectives of a benchmark's operations, each once: both reduce_scatters are one. Throws InvalidArgument.
+coll::Collective collective_of(const std::string& operation);
+std::vector<coll::Collective> collectives_of(const std::vector<std::string>& operations);
+
+// Local. Throws Error where the file can't be written.
+void write_file(const std::string& path, const std::string& text);
+
+}  // namespace eco::rank

@@ -1,0 +1,119 @@
+// eco-rank time: the recipes of a list, each beside the native collective, timed as the planner times its candidates but
+// none left out: what predictions are held against.
+//
+//   eco-rank time --network network.json --trials trials.json --out times.json [--rounds 2] [--max-seconds 1]
+//
+// trials.json: {"schema": "eco.rank.trials", "version": 1,
+//               "trials": [{"collective": "broadcast", "bytes": 1024, "root": 0, "recipes": ["broadcast/chain ..."]}]}
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "eco/base/errors.h"
+#include "eco/base/json_file.h"
+#include "eco/net/group_view.h"
+#include "eco/net/io.h"
+#include "eco/runtime/agreement.h"
+#include "eco/runtime/common_start.h"
+#include "eco/runtime/communicator.h"
+#include "eco/runtime/this_host.h"
+#include "eco/runtime/trials.h"
+#include "preload/rank/arguments.h"
+#include "preload/rank/identities.h"
+#include "preload/rank/stage.h"
+
+namespace eco::rank {
+namespace {
+
+using nlohmann::json;
+
+// Rank 0's.
+std::vector<runtime::Trial> read_trials(const std::string& path, int n_ranks) {
+  std::vector<runtime::Trial> trials;
+  try {
+    const json list =
+        base::parse_document(base::read_text(path), "trials file " + path, "eco.rank.trials", 1);
+    for (const json& entry : list.at("trials")) {
+      runtime::Trial trial{.keeps_all = true};
+      coll::CommonProblem& problem = trial.problem;
+      problem.collective = collective_of(entry.at("collective").get<std::string>());
+      problem.n_ranks = n_ranks;
+      problem.root = entry.at("root").get<int>();
+      if (coll::is_reduction(problem.collective) && problem.collective != coll::Collective::barrier)
+        problem.element_bytes = sizeof(double);
+      problem.bytes = coll::whole_bytes(problem, entry.at("bytes").get<std::size_t>());
+      trial.candidates.emplace_back();
+      for (const json& recipe : entry.at("recipes"))
+        trial.candidates.emplace_back(algo::parse_recipe(recipe.get<std::string>()));
+      trials.push_back(std::move(trial));
+    }
+  } catch (const json::exception& error) {
+    throw InvalidArgument("eco-rank time: " + path + " is no list of trials: " + error.what());
+  }
+  return trials;
+}
+
+json to_json(const runtime::Trial& trial, const runtime::TrialResult& result) {
+  json recipes = json::array();
+  for (std::size_t c = 1; c < trial.candidates.size(); ++c)
+    recipes.push_back({{"recipe", trial.candidates[c]->text()}, {"seconds", result.seconds[c]}});
+  return {{"collective", coll::name(trial.problem.collective)},
+          {"bytes", trial.problem.bytes},
+          {"root", trial.problem.root},
+          {"native", result.seconds[0]},
+          {"recipes", std::move(recipes)}};
+}
+
+}  // namespace
+
+int time(int argc, char** argv) {
+  const Arguments arguments(argc, argv, {"--network", "--trials", "--out", "--rounds", "--max-seconds"},
+                            {"--progress"});
+  const std::string out = arguments.text("--out");
+  const int most_rounds = static_cast<int>(arguments.number("--rounds", 2, 1, 1000));
+  const double most_s = arguments.number("--max-seconds", 1, 0, 86400);
+  Stage stage;
+  runtime::Agreement agreement(*stage.native, stage.rank(), stage.n_ranks());
+  const std::string text =
+      agreement.share(stage.rank() == 0 ? net::to_json(net::load_network(arguments.text("--network"))) : "");
+  const auto network = std::make_shared<const net::Network>(net::parse_network(text, "network"));
+  const auto identities =
+      gather_identities(*stage.native, stage.n_ranks(), runtime::this_host(options_of_environment()));
+  const net::GroupView view = net::make_view(network, runtime::hosts_of_ranks(*network, identities, true));
+  const runtime::CommonStart start(*stage.native,
+                                   runtime::reads_one_clock(*stage.native, stage.rank(), stage.n_ranks()));
+  runtime::Trials trials(*stage.transport, *stage.native, view, start);
+  if (stage.rank() != 0) {
+    trials.follow();
+    return 0;
+  }
+  Progress progress;
+  json done = json::array();
+  const std::vector<runtime::Trial> wanted = read_trials(arguments.text("--trials"), stage.n_ranks());
+  for (const runtime::Trial& trial : wanted) {
+    if (arguments.has("--progress")) {
+      progress(std::string(coll::name(trial.problem.collective)),
+               static_cast<double>(done.size()) / static_cast<double>(wanted.size()));
+    }
+    const runtime::TrialResult result = trials.order(trial, [&](double run_all_s) -> runtime::Repetitions {
+      const int in_turn = run_all_s * 3 < most_s ? 2 : 1;
+      const double rounds = most_s / (std::max(run_all_s, 1e-9) * (1 + in_turn));
+      return {std::clamp(static_cast<int>(rounds), 1, most_rounds), in_turn};
+    });
+    done.push_back(to_json(trial, result));
+  }
+  trials.end();
+  const json file = {{"schema", "eco.rank.times"},
+                     {"version", 1},
+                     {"ranks", stage.n_ranks()},
+                     {"library", transport::mpi::library_name()},
+                     {"trials", std::move(done)}};
+  write_file(out, file.dump(1) + "\n");
+  return 0;
+}
+
+}  // namespace eco::rank

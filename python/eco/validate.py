@@ -1,0 +1,278 @@
+"""Predicted against measured: how far the models are right, and what their choices cost.
+
+    outcome = validate_lab(load("three-subnets"), "openmpi", "block", options, console)
+    outcome.scores()["simulate"].median_abs_error
+
+Every algorithm takes part with the parameters that are predicted best for it, and is timed beside the native
+collective in several launches of eco-rank time. docs/benchmarking.md states what the scores mean. Read
+`validate_place` first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from eco import _core, bench, jobs, stats
+from eco.cli.characterize import characterize_place
+from eco.errors import CorruptFile, EcoError, InvalidArgument
+from eco.lab import Description, Lab
+from eco.report.progress import launch_progress, rank_progress
+from eco.report.records import read_json, write_json
+
+NATIVE = "native"
+#: The models that are scored, by the field of a record that holds their prediction.
+MODELS = ("simulate",)
+SCHEMA = "eco.validate"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class ValidateOptions:
+    """What is predicted and measured, and how often."""
+
+    ops: Sequence[str]
+    sizes: Sequence[int]
+    launches: int = 4
+    rounds: int = 3
+    max_seconds: float = 1.0  # of one cell in one launch, beyond one round
+    most_predicted_s: float = 8.0  # a recipe predicted to take longer is not run
+    timeout_s: float = 900.0
+
+    def __post_init__(self) -> None:
+        if self.launches < 2:
+            raise InvalidArgument(
+                f"--launches {self.launches}: the oracle is chosen on half the launches and scored on the "
+                "other half, so give 2 or more"
+            )
+
+
+@dataclass(frozen=True)
+class Record:
+    """One recipe at one size: predictions, and the median call of each launch. Native has no prediction."""
+
+    network: str
+    library: str
+    placement: str
+    collective: str
+    bytes: int
+    recipe: str
+    simulate_s: float | None
+    measured_s: tuple[float, ...]
+
+    @property
+    def algorithm(self) -> str:
+        return self.recipe.partition(" ")[0]
+
+    @property
+    def cell(self) -> tuple[str, str, str, str, int]:
+        return (self.network, self.library, self.placement, self.collective, self.bytes)
+
+    def predicted_s(self, model: str) -> float | None:
+        value = getattr(self, f"{model}_s")
+        return None if value is None else float(value)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            **asdict(self),
+            "algorithm": self.algorithm,
+            "measured_median_s": stats.median(self.measured_s),
+        }
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Of one model. Errors: |predicted / measured - 1| over records. Regret: over cells, what the model's choice takes
+    longer than the oracle's."""
+
+    median_abs_error: float
+    p90_abs_error: float
+    mean_regret: float
+    max_regret: float
+    records: int
+    cells: int
+
+
+def cells_of(records: Sequence[Record]) -> list[list[Record]]:
+    """Records of one cell together, in the order of the cells."""
+    cells: dict[tuple[str, str, str, str, int], list[Record]] = {}
+    for record in records:
+        cells.setdefault(record.cell, []).append(record)
+    return list(cells.values())
+
+
+def regret(cell: Sequence[Record], model: str) -> float | None:
+    """What the model's choice takes longer than the oracle's, as a share: -0.1 is 10 % less.
+
+    The oracle, native included, is chosen on the even launches; both are scored on the odd ones, so that an oracle that
+    had luck once gains nothing by it. None where the model predicts nothing.
+    """
+    predicted = [record for record in cell if record.predicted_s(model) is not None]
+    if not predicted:
+        return None
+    choice = min(predicted, key=lambda record: record.predicted_s(model) or 0.0)
+    oracle = min(cell, key=lambda record: stats.median(record.measured_s[::2]))
+    return stats.median(choice.measured_s[1::2]) / stats.median(oracle.measured_s[1::2]) - 1
+
+
+def score(records: Sequence[Record], model: str) -> Scores | None:
+    """None where the model predicts none of these records."""
+    errors = [
+        abs(predicted / stats.median(record.measured_s) - 1)
+        for record in records
+        if (predicted := record.predicted_s(model)) is not None
+    ]
+    regrets = [value for cell in cells_of(records) if (value := regret(cell, model)) is not None]
+    if not errors or not regrets:
+        return None
+    return Scores(
+        float(np.median(errors)),
+        float(np.quantile(errors, 0.9)),
+        float(np.mean(regrets)),
+        float(np.max(regrets)),
+        len(errors),
+        len(regrets),
+    )
+
+
+@dataclass
+class Outcome:
+    """All records of a run."""
+
+    records: list[Record]
+    provenance: dict[str, Any]
+
+    def scores(self) -> dict[str, Scores]:
+        found = {model: score(self.records, model) for model in MODELS}
+        return {model: scores for model, scores in found.items() if scores is not None}
+
+    def write(self, path: Path) -> None:
+        write_json(
+            path,
+            {
+                "schema": SCHEMA,
+                "version": VERSION,
+                "provenance": self.provenance,
+                **{model: asdict(scores) for model, scores in self.scores().items()},
+                "records": [record.to_dict() for record in self.records],
+            },
+        )
+
+
+def choose_trials(
+    network: str, hosts: Sequence[int], options: ValidateOptions, step: Callable[[str, float], None]
+) -> list[dict[str, Any]]:
+    """For each cell the best recipe of every algorithm, with its prediction: `{"collective", "bytes", "recipes"}`."""
+    cells = [(op, size) for op in options.ops for size in ([0] if op == "barrier" else options.sizes)]
+    trials = []
+    for number, (op, size) in enumerate(cells):
+        step(f"predicting {op}", number / len(cells))
+        best: dict[str, dict[str, Any]] = {}
+        for candidate in json.loads(_core.candidates(network, list(hosts), op, size, 0)):
+            seconds = candidate["predicted_s"]
+            if seconds is not None and seconds <= options.most_predicted_s:
+                best.setdefault(candidate["recipe"].partition(" ")[0], candidate)
+        recipes = {candidate["recipe"]: float(candidate["predicted_s"]) for candidate in best.values()}
+        trials.append({"collective": op, "bytes": size, "root": 0, "recipes": recipes})
+    return trials
+
+
+def time_trials(
+    place: jobs.Place, network: Path, trials: Sequence[dict[str, Any]], options: ValidateOptions,
+    watch: Callable[[str], None] | None = None,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """One launch of eco-rank time: seconds of every recipe and of native, trial by trial."""
+    with jobs.scratch("validate") as folder:
+        wanted, out = folder / "trials.json", folder / "times.json"
+        listed = [{**trial, "recipes": list(trial["recipes"])} for trial in trials]
+        write_json(wanted, {"schema": "eco.rank.trials", "version": 1, "trials": listed})
+        words = [
+            place.rank_program(), "time", "--network", str(network), "--trials", str(wanted), "--out", str(out),
+            "--rounds", str(options.rounds), "--max-seconds", f"{options.max_seconds:g}", "--progress",
+        ]  # fmt: skip
+        ended = place.start(place.stock(words), options.timeout_s, watch)
+        what = f"a launch of eco-rank time ({place.library}, {place.placement})"
+        jobs.check(ended, what, "give fewer --ops or --sizes, or a longer --timeout")
+        times = read_json(out, "eco.rank.times", 1)["trials"]
+    if len(times) != len(trials):
+        raise CorruptFile(f"{what}: {len(times)} of {len(trials)} trials came back")
+    return list(times)
+
+
+def records_of(
+    place: jobs.Place, trials: Sequence[dict[str, Any]], launches: Sequence[Sequence[dict[str, Any]]]
+) -> list[Record]:
+    """Predictions and times joined. A recipe that a launch gave no time for is left out, with native it is an error."""
+    records = []
+    for number, trial in enumerate(trials):
+        where = (place.network, place.library, place.placement, trial["collective"], trial["bytes"])
+        per_launch = [launch[number] for launch in launches]
+        seconds = {NATIVE: [entry["native"] for entry in per_launch]}
+        for index, recipe in enumerate(trial["recipes"]):
+            seconds[recipe] = [entry["recipes"][index]["seconds"] for entry in per_launch]
+        for recipe, samples in seconds.items():
+            if not all(samples):
+                if recipe == NATIVE:
+                    raise EcoError(f"native {trial['collective']} of {trial['bytes']} bytes has no times")
+                continue
+            measured = tuple(stats.median(one) for one in samples)
+            records.append(Record(*where, recipe, trial["recipes"].get(recipe), measured))
+    return records
+
+
+def validate_place(
+    place: jobs.Place, hosts_of_ranks: Sequence[str], network_file: Path | None, options: ValidateOptions,
+    console: Console,
+) -> list[Record]:  # fmt: skip
+    """Measures the network if none is given, predicts, and times what was predicted."""
+    with jobs.scratch("network") as folder, rank_progress(console) as progress:
+        file = network_file or folder / "network.json"
+        if network_file is None:
+            characterize_place(place, file, None, options.timeout_s, progress("measuring the network"))
+        text = file.read_text(encoding="utf-8")
+        hosts = hosts_in_network(text, hosts_of_ranks, file)
+        watch = progress("predicting")
+        trials = choose_trials(
+            text, hosts, options, lambda what, share: watch(f"eco-rank: {100 * share:.0f} % {what}")
+        )
+        launches = []
+        with launch_progress(console, options.launches) as step:
+            for number in range(options.launches):
+                step(f"{place.library}, {place.placement}: launch {number + 1}")
+                launches.append(time_trials(place, file, trials, options))
+    return records_of(place, trials, launches)
+
+
+def hosts_in_network(text: str, names: Sequence[str], file: Path) -> list[int]:
+    """The network's host of each rank, by name."""
+    known = {host["name"]: index for index, host in enumerate(json.loads(text)["hosts"])}
+    missing = sorted({name for name in names if name not in known})
+    if missing:
+        raise InvalidArgument(f"{file}: no host {', '.join(missing)} in it; it has {', '.join(known)}")
+    return [known[name] for name in names]
+
+
+def validate_lab(
+    description: Description,
+    libraries: Sequence[str],
+    placements: Sequence[str],
+    network_file: Path | None,
+    options: ValidateOptions,
+    console: Console,
+) -> Outcome:
+    """Every library and placement in the lab, which is brought up once."""
+    outcome = Outcome([], bench.provenance())
+    outcome.provenance["lab"] = {"network": description.name, "digest": description.digest()}
+    with Lab(description, library=libraries[0], placement=placements[0]) as lab:
+        for library in libraries:
+            for placement in placements:
+                lab.use(library, placement)
+                place = jobs.LabPlace(lab)
+                outcome.records += validate_place(place, lab.hosts_of_ranks, network_file, options, console)
+    return outcome

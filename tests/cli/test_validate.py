@@ -1,0 +1,101 @@
+"""The scores of `eco validate`, on records made by hand, and its bookkeeping with a place that is scripted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eco import jobs
+from eco.errors import EcoError, InvalidArgument
+from eco.report import curves
+from eco.validate import (
+    NATIVE,
+    Outcome,
+    Record,
+    ValidateOptions,
+    hosts_in_network,
+    records_of,
+    regret,
+    score,
+)
+
+
+def record(recipe: str, predicted: float | None, *measured: float, size: int = 1024) -> Record:
+    return Record("net", "openmpi", "block", "broadcast", size, recipe, predicted, measured)
+
+
+def test_errors_are_shares_of_what_was_measured() -> None:
+    cell = [
+        record(NATIVE, None, 9.0, 9.0),
+        record("broadcast/chain segment=0", 1.1, 1.0, 1.0),
+        record("broadcast/flat segment=0", 3.0, 4.0, 4.0),
+    ]
+    scores = score(cell, "simulate")
+    assert scores is not None
+    assert scores.median_abs_error == pytest.approx((0.1 + 0.25) / 2)
+    assert scores.p90_abs_error == pytest.approx(0.1 + 0.9 * 0.15)
+    assert (scores.mean_regret, scores.records, scores.cells) == (0.0, 2, 1)
+
+
+def test_the_oracle_is_scored_on_launches_it_was_not_chosen_on() -> None:
+    cell = [
+        record(NATIVE, None, 5.0, 5.0, 5.0, 5.0),
+        record("broadcast/chain segment=0", 1.0, 2.0, 2.2, 2.0, 2.2),  # the model's choice
+        record("broadcast/flat segment=0", 1.5, 1.0, 2.0, 1.0, 2.0),  # had luck on the even launches
+    ]
+    assert regret(cell, "simulate") == pytest.approx(2.2 / 2.0 - 1)
+
+
+def test_native_can_be_the_oracle_and_is_never_predicted() -> None:
+    cell = [record(NATIVE, None, 1.0, 1.0), record("broadcast/chain segment=0", 1.0, 2.0, 2.0)]
+    assert regret(cell, "simulate") == pytest.approx(1.0)
+    assert regret([record(NATIVE, None, 1.0, 1.0)], "simulate") is None
+    assert score([record(NATIVE, None, 1.0, 1.0)], "simulate") is None
+
+
+def test_one_launch_cannot_be_halved() -> None:
+    with pytest.raises(InvalidArgument, match="--launches 1"):
+        ValidateOptions(["broadcast"], [8], launches=1)
+
+
+class Scripted(jobs.Place):
+    library, placement, network = "openmpi", "block", "net"
+
+
+def launched(native: list[float], *recipes: list[float]) -> list[dict[str, Any]]:
+    return [{"native": native, "recipes": [{"seconds": seconds} for seconds in recipes]}]
+
+
+def test_what_a_launch_gave_no_time_for_is_left_out() -> None:
+    trials = [
+        {"collective": "broadcast", "bytes": 8, "recipes": {"broadcast/chain": 1.0, "broadcast/flat": 2.0}}
+    ]
+    found = records_of(
+        Scripted(), trials, [launched([3.0], [1.0, 5.0, 2.0], [4.0]), launched([3.0], [2.5], [])]
+    )
+    assert [(each.recipe, each.simulate_s, each.measured_s) for each in found] == [
+        (NATIVE, None, (3.0, 3.0)),
+        ("broadcast/chain", 1.0, (2.0, 2.5)),
+    ]
+    with pytest.raises(EcoError, match="native broadcast of 8 bytes"):
+        records_of(Scripted(), trials, [launched([], [1.0], [1.0])])
+
+
+def test_a_file_of_other_hosts_is_refused() -> None:
+    text = json.dumps({"hosts": [{"name": "a"}, {"name": "b"}]})
+    assert hosts_in_network(text, ["b", "a", "a"], Path("n.json")) == [1, 0, 0]
+    with pytest.raises(InvalidArgument, match="no host c in it; it has a, b"):
+        hosts_in_network(text, ["a", "c"], Path("n.json"))
+
+
+def test_it_is_written_with_its_scores_and_drawn(tmp_path: Path) -> None:
+    outcome = Outcome([record(NATIVE, None, 1.0, 1.0), record("broadcast/chain", 1.0, 2.0, 2.0)], {})
+    outcome.write(tmp_path / "v.json")
+    written = json.loads((tmp_path / "v.json").read_text())
+    assert written["simulate"]["max_regret"] == pytest.approx(1.0)
+    assert [entry["algorithm"] for entry in written["records"]] == [NATIVE, "broadcast/chain"]
+    curves.write_html(outcome.records, tmp_path / "v.html")
+    assert "chain predicted" in (tmp_path / "v.html").read_text()
