@@ -30,7 +30,7 @@ std::optional<std::string> why_not(const Recipe& recipe, const coll::CommonProbl
                                    const net::GroupView& view) {
   const Algorithm* algorithm = find(recipe.algorithm);
   if (algorithm == nullptr) return "there is no algorithm '" + recipe.algorithm + "'";
-  if (algorithm->collective != problem.collective) {
+  if (algorithm->collective != coll::algorithms_of(problem.collective)) {
     return "'" + recipe.algorithm + "' is no " + std::string(coll::name(problem.collective));
   }
   if (!recipe.params.order.empty() && !names_each_subnet_once(recipe.params.order, view)) {

@@ -92,6 +92,7 @@ inline double expected(const coll::CommonProblem& problem, int rank, std::size_t
       place = mine + i % block;
       break;
     case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block:
       place = mine + i;
       break;
     case Collective::scan:

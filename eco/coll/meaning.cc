@@ -32,6 +32,7 @@ std::vector<Part> meaning(const CommonProblem& problem, int rank) {
     case Collective::allreduce:
       return {{0, bytes, 0, all, 0}};
     case Collective::reduce_scatter:
+    case Collective::reduce_scatter_block:
       return {{0, bytes, 0, all, mine}};
     case Collective::scan:
       return {{0, bytes, 0, rank, 0}};

@@ -23,6 +23,7 @@ constexpr std::array<Traits, kCollectives> kTraits = {{
     {"reduce", true, true, Part::whole, Part::whole_at_root},
     {"allreduce", false, true, Part::whole, Part::whole},
     {"reduce_scatter", false, true, Part::whole, Part::block},
+    {"reduce_scatter_block", false, true, Part::whole, Part::block},
     {"scatter", true, false, Part::whole_at_root, Part::block},
     {"gather", true, false, Part::block, Part::whole_at_root},
     {"allgather", false, false, Part::block, Part::whole},

@@ -24,7 +24,8 @@ enum class Collective : std::uint8_t {
   barrier,
   reduce,
   allreduce,
-  reduce_scatter,  // equal blocks: MPI_Reduce_scatter_block, and MPI_Reduce_scatter where the counts are equal
+  reduce_scatter,        // with equal counts
+  reduce_scatter_block,  // the same to us; the libraries' two functions are not equally fast
   scatter,
   gather,
   allgather,
@@ -32,17 +33,21 @@ enum class Collective : std::uint8_t {
   scan,
   exscan,
 };
-inline constexpr int kCollectives = 11;
+inline constexpr int kCollectives = 12;
 
 std::string_view name(Collective collective);
 std::optional<Collective> collective_from_name(std::string_view name);
 const std::vector<Collective>& all_collectives();
+// Whose algorithms serve it: its own, but reduce_scatter's for reduce_scatter_block.
+constexpr Collective algorithms_of(Collective collective) {
+  return collective == Collective::reduce_scatter_block ? Collective::reduce_scatter : collective;
+}
 
 // One rank gives or gets what the others do not: broadcast, reduce, scatter, gather.
 bool is_rooted(Collective collective);
-// Elements are combined: reduce, allreduce, reduce_scatter, scan, exscan (and a barrier's tokens).
+// Elements are combined: reduce, allreduce, reduce_scatter (and _block), scan, exscan (and a barrier's tokens).
 bool is_reduction(Collective collective);
-// The whole is one block for every rank: reduce_scatter, scatter, gather, allgather, alltoall.
+// The whole is one block for every rank: reduce_scatter (and _block), scatter, gather, allgather, alltoall.
 bool is_blocked(Collective collective);
 
 struct CommonProblem {

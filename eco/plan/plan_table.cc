@@ -89,7 +89,7 @@ Row row_from(const json& object, const std::string& where) {
 void check_recipe(const algo::Recipe& recipe, coll::Collective collective, const std::string& where) {
   const algo::Algorithm* algorithm = algo::find(recipe.algorithm);
   if (algorithm == nullptr) refuse(where, "this build has no algorithm '" + recipe.algorithm + "'");
-  if (algorithm->collective != collective) {
+  if (algorithm->collective != coll::algorithms_of(collective)) {
     refuse(where, "'" + recipe.algorithm + "' is no " + std::string(coll::name(collective)));
   }
 }

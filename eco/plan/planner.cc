@@ -38,7 +38,7 @@ constexpr std::size_t kWindowsTried = 4;
 // How the reason of a row begins that stands for sizes between two measured ones.
 constexpr std::string_view kBetween = "between: ";
 
-// Whose elements are doubles when it is measured.
+// Whose elements are doubles when it is measured, or bytes where there would be less than one double for a rank.
 bool sums(Collective collective) {
   return coll::is_reduction(collective) && collective != Collective::barrier;
 }
@@ -48,7 +48,8 @@ CommonProblem problem_of(Collective collective, int root, std::size_t bytes, con
   problem.collective = collective;
   problem.n_ranks = view.n_ranks();
   problem.root = root;
-  problem.element_bytes = sums(collective) ? sizeof(double) : 1;
+  const std::size_t n_blocks = coll::is_blocked(collective) ? static_cast<std::size_t>(problem.n_ranks) : 1;
+  problem.element_bytes = sums(collective) && bytes >= n_blocks * sizeof(double) ? sizeof(double) : 1;
   problem.bytes = coll::whole_bytes(problem, bytes);
   return problem;
 }
@@ -104,7 +105,7 @@ class Ranking {
   Ranking(const CommonProblem& problem, const GroupView& view, const ForecastOptions& options, bool prune)
       : problem_(problem), view_(view), options_(options), prune_(prune) {
     for (const algo::Algorithm& algorithm : algo::registry()) {
-      if (algorithm.collective != problem.collective) continue;
+      if (algorithm.collective != coll::algorithms_of(problem.collective)) continue;
       if (const auto reason = algorithm.why_not(problem, view)) {
         unable_.push_back({{algorithm.name, {}}, {}, *reason});
         continue;
@@ -268,7 +269,8 @@ std::vector<const Candidate*> shortlist(const std::vector<Candidate>& ranked, st
 std::optional<Recipe> guess_native(const CommonProblem& problem, const GroupView& view) {
   for (const algo::Shape shape : {algo::Shape::binomial, algo::Shape::flat, algo::Shape::chain}) {
     Recipe recipe;
-    recipe.algorithm = std::string(coll::name(problem.collective)) + "/" + std::string(algo::name(shape));
+    recipe.algorithm = std::string(coll::name(coll::algorithms_of(problem.collective))) + "/" +
+                       std::string(algo::name(shape));
     recipe.params.inside = recipe.params.between = shape;
     if (!algo::why_not(recipe, problem, view)) return recipe;
   }

@@ -20,7 +20,7 @@ std::byte byte_at(int rank, std::size_t i) {
 }  // namespace
 
 bool sums_doubles(const coll::CommonProblem& problem) {
-  return coll::is_reduction(problem.collective) && problem.collective != Collective::barrier;
+  return coll::is_reduction(problem.collective) && problem.element_bytes == sizeof(double);
 }
 
 std::vector<std::byte> input_of(const coll::CommonProblem& problem, int rank) {
@@ -42,7 +42,10 @@ std::vector<std::byte> expected_of(const coll::CommonProblem& problem, int rank)
   for (const coll::Part& part : coll::meaning(problem, rank)) {
     std::byte* const target = bytes.data() + part.offset;
     if (!sums_doubles(problem)) {
-      for (std::size_t i = 0; i < part.bytes; ++i) target[i] = byte_at(part.first, part.input_offset + i);
+      for (std::size_t i = 0; i < part.bytes; ++i) {
+        for (int from = part.first; from <= part.last; ++from)
+          target[i] |= byte_at(from, part.input_offset + i);
+      }
       continue;
     }
     const std::size_t first_value = part.input_offset / sizeof(double);

@@ -12,7 +12,7 @@
 
 namespace eco::runtime {
 
-// Reductions but for barriers. Their sums are exact in every order: whole numbers far below 2^53.
+// Reductions of doubles: sums that are exact in every order, whole numbers far below 2^53. Others or bytes.
 bool sums_doubles(const coll::CommonProblem& problem);
 
 // Pure. What this rank brings; a broadcast's root its message. Different at every place and for every rank.

@@ -23,7 +23,7 @@ using coll::Collective;
 constexpr double kMostNativeInJob_s = 0.3;
 // One trial's aim in a job, where about twenty of them share the budget, and offline, where the median shall hold
 // against interference of some 100 ms.
-constexpr TrialLimits kInJob{.until_s = 0, .cell_s = 0.1, .fewest = 2, .most = 4, .in_turn = 2};
+constexpr TrialLimits kInJob{.until_s = 0, .cell_s = 0.2, .fewest = 2, .most = 4, .in_turn = 2};
 constexpr TrialLimits kOffline{.until_s = 0, .cell_s = 2.0, .fewest = 2, .most = 5, .in_turn = 5};
 // Candidates measured beside the library's own. The predictor knows nothing of how a socket coalesces small messages,
 // so its first few are closer together than it can tell.

@@ -154,7 +154,8 @@ inline Group small_group() {
 inline coll::CommonProblem problem_of(coll::Collective collective, std::size_t bytes, int root = 0,
                                       int n_ranks = 4) {
   coll::CommonProblem problem{.collective = collective, .n_ranks = n_ranks, .root = root};
-  if (sums_doubles(problem)) problem.element_bytes = sizeof(double);
+  const bool combines = coll::is_reduction(collective) && collective != coll::Collective::barrier;
+  if (combines) problem.element_bytes = sizeof(double);
   if (collective != coll::Collective::barrier) problem.bytes = coll::whole_bytes(problem, bytes);
   return problem;
 }
@@ -174,8 +175,10 @@ inline void expect_served(Communicator& communicator, int rank, const coll::Comm
       in_place || (problem.collective == coll::Collective::broadcast && rank == problem.root);
   std::vector<std::byte> output =
       begins_as_input ? input : std::vector<std::byte>(expected.size(), std::byte{0xee});
-  const exec::Buffers buffers{
-      .input = input, .output = output, .input_is_output = in_place, .combine = {sum_doubles, nullptr}};
+  const exec::Buffers buffers{.input = input,
+                              .output = output,
+                              .input_is_output = in_place,
+                              .combine = {sums_doubles(problem) ? sum_doubles : combine_tokens, nullptr}};
   ASSERT_EQ(communicator.run(problem, *recipe, buffers), transport::Status::ok) << what;
   if (problem.collective == coll::Collective::barrier) return;
   EXPECT_TRUE(output == expected) << what << " by " << recipe->text() << " on rank " << rank;

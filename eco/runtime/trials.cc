@@ -177,6 +177,7 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
   std::vector<double> first_s(n, 0.0);
   bool late = false;
   native_.allreduce_min(able);
+  const std::int64_t began_ns = now_ns();
   for (std::size_t c = 0; c < n; ++c) {
     if (able[c] == 0) continue;
     const Run run = run_once(trial, prepared, c);
@@ -186,16 +187,18 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
     const bool has_result = trial.problem.collective != Collective::barrier;
     if (has_result && prepared.output != prepared.expected) able[c] = 0;
   }
+  // With what it takes to begin together: on a network of long latency that is more than the run.
+  double run_all_s = static_cast<double>(now_ns() - began_ns) * 1e-9;
   agree_that_nothing_is_lost(prepared);
   native_.allreduce_min(able);
 
   native_.allreduce_max(first_s);
-  if (!agreement_.all(!late)) start_.widen();
+  // On a network of long latency the first instant was named too late to be heard of; so would those of all runs be.
+  while (!agreement_.all(!late) && start_.widen()) late = start_.wait().late;
   if (!trial.keeps_all) drop_hopeless(trial, first_s, able);
-  double round_s = 0;
-  for (std::size_t c = 0; c < n; ++c) round_s += able[c] != 0 ? first_s[c] : 0;
+  for (std::size_t c = 0; c < n; ++c) run_all_s -= able[c] != 0 ? 0 : first_s[c];
   const bool conducts = transport_.rank() == 0;
-  const Repetitions wanted = conducts ? repeat(round_s) : Repetitions{};
+  const Repetitions wanted = conducts ? repeat(std::max(run_all_s, 0.0)) : Repetitions{};
   const auto n_rounds = static_cast<std::size_t>(agreement_.share_number(wanted.rounds));
   const auto n_in_turn = static_cast<std::size_t>(agreement_.share_number(wanted.in_turn));
   const std::size_t n_timed = n_rounds * n_in_turn;

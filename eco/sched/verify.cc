@@ -352,6 +352,7 @@ class Machine {
       case Collective::alltoall:
         return of_one(u / block, mine + u % block);
       case Collective::reduce_scatter:
+      case Collective::reduce_scatter_block:
         return {0, all, mine + u};
       case Collective::scan:
         return {0, rank, u};

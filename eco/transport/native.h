@@ -20,7 +20,7 @@ class Native {
 
   // Timed beside candidates: the library's own collective for this problem. `input` and `output` are of
   // coll::input_bytes and coll::output_bytes and do not overlap (a broadcast has its message in `output`); elements of
-  // reductions are doubles, summed, in memory that is aligned for them.
+  // reductions are doubles, summed, or bytes, or-ed (CommonProblem::element_bytes), in memory that is aligned for them.
   virtual void run(const coll::CommonProblem& problem, std::span<const std::byte> input,
                    std::span<std::byte> output) = 0;
 

@@ -49,7 +49,7 @@ template <class Count>
 int reduce_scatter_block(const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op,
                          MPI_Comm comm) {
   return run(
-      {.collective = Collective::reduce_scatter, .comm = comm, .op = op},
+      {.collective = Collective::reduce_scatter_block, .comm = comm, .op = op},
       [&] { return Library<Count>::reduce_scatter_block(in, out, count, type, op, comm); },
       [&](const Member& me) { return sides_of_blocks(me, in, out, count, type); });
 }

@@ -37,8 +37,7 @@ runtime::Options options_of_environment() {
 }
 
 coll::Collective collective_of(const std::string& operation) {
-  const auto known =
-      coll::collective_from_name(operation == "reduce_scatter_block" ? "reduce_scatter" : operation);
+  const auto known = coll::collective_from_name(operation);
   if (!known) throw InvalidArgument("eco-rank: no operation '" + operation + "'");
   return *known;
 }

@@ -42,7 +42,7 @@ class Progress {
 // Local. The options as the environment has them.
 runtime::Options options_of_environment();
 
-// Local. The collectives of a benchmark's operations, each once: both reduce_scatters are one. Throws InvalidArgument.
+// Local. The collectives that operations name, each once. Throws InvalidArgument.
 coll::Collective collective_of(const std::string& operation);
 std::vector<coll::Collective> collectives_of(const std::vector<std::string>& operations);
 

@@ -27,9 +27,7 @@ struct Question {
 
   Question(const std::string& network, std::vector<int> host_of_rank, const std::string& collective,
            std::size_t bytes, int root) {
-    // What is planned for both MPI_Reduce_scatter and MPI_Reduce_scatter_block has one name.
-    const auto known =
-        coll::collective_from_name(collective == "reduce_scatter_block" ? "reduce_scatter" : collective);
+    const auto known = coll::collective_from_name(collective);
     if (!known) throw InvalidArgument("collective '" + collective + "' is none of " + all_names());
     view = net::make_view(std::make_shared<const net::Network>(net::parse_network(network, "network")),
                           std::move(host_of_rank));

@@ -36,7 +36,7 @@ def test_every_operation_gives_what_the_library_gives(
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     collectives = ended.report["collectives"]
     assert isinstance(collectives, dict)
-    assert len(collectives) == 11
+    assert len(collectives) == 12
     for name, calls in collectives.items():
         assert calls["calls_served"] >= 5, (name, calls, ended.stderr)
 

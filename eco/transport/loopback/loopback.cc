@@ -152,6 +152,11 @@ void LoopbackNative::run(const coll::CommonProblem& problem, std::span<const std
       std::memcpy(output.data() + part.offset, at(part.first, part.input_offset), part.bytes);
       auto* sums = reinterpret_cast<double*>(output.data() + part.offset);
       for (int rank = part.first + 1; rank <= part.last; ++rank) {
+        if (problem.element_bytes != sizeof(double)) {
+          const std::byte* bytes = at(rank, part.input_offset);
+          for (std::size_t i = 0; i < part.bytes; ++i) output[part.offset + i] |= bytes[i];
+          continue;
+        }
         const auto* values = reinterpret_cast<const double*>(at(rank, part.input_offset));
         for (std::size_t i = 0; i < part.bytes / sizeof(double); ++i) sums[i] += values[i];
       }

@@ -4,6 +4,7 @@
 #include <climits>
 #include <cstddef>
 #include <regex>
+#include <vector>
 
 #include "eco/base/errors.h"
 
@@ -30,12 +31,15 @@ int count_of(std::size_t count, const char* function) {
 struct Call {
   MPI_Comm comm;
   int root;
+  int n_ranks;
   const void* input;
   void* output;
   int bytes;  // the whole
   int block_bytes;
-  int doubles;  // the same, where elements are summed
-  int block_doubles;
+  int elements;  // the same, where elements are combined: doubles are summed, bytes are or-ed
+  int block_elements;
+  MPI_Datatype type;
+  MPI_Op op;
 };
 
 struct Function {
@@ -48,14 +52,17 @@ constexpr std::array<Function, coll::kCollectives> kFunctions = {{
     {"MPI_Bcast", [](const Call& c) { return PMPI_Bcast(c.output, c.bytes, MPI_BYTE, c.root, c.comm); }},
     {"MPI_Barrier", [](const Call& c) { return PMPI_Barrier(c.comm); }},
     {"MPI_Reduce",
-     [](const Call& c) {
-       return PMPI_Reduce(c.input, c.output, c.doubles, MPI_DOUBLE, MPI_SUM, c.root, c.comm);
-     }},
+     [](const Call& c) { return PMPI_Reduce(c.input, c.output, c.elements, c.type, c.op, c.root, c.comm); }},
     {"MPI_Allreduce",
-     [](const Call& c) { return PMPI_Allreduce(c.input, c.output, c.doubles, MPI_DOUBLE, MPI_SUM, c.comm); }},
+     [](const Call& c) { return PMPI_Allreduce(c.input, c.output, c.elements, c.type, c.op, c.comm); }},
+    {"MPI_Reduce_scatter",
+     [](const Call& c) {
+       const std::vector<int> counts(static_cast<std::size_t>(c.n_ranks), c.block_elements);
+       return PMPI_Reduce_scatter(c.input, c.output, counts.data(), c.type, c.op, c.comm);
+     }},
     {"MPI_Reduce_scatter_block",
      [](const Call& c) {
-       return PMPI_Reduce_scatter_block(c.input, c.output, c.block_doubles, MPI_DOUBLE, MPI_SUM, c.comm);
+       return PMPI_Reduce_scatter_block(c.input, c.output, c.block_elements, c.type, c.op, c.comm);
      }},
     {"MPI_Scatter",
      [](const Call& c) {
@@ -76,9 +83,9 @@ constexpr std::array<Function, coll::kCollectives> kFunctions = {{
        return PMPI_Alltoall(c.input, c.block_bytes, MPI_BYTE, c.output, c.block_bytes, MPI_BYTE, c.comm);
      }},
     {"MPI_Scan",
-     [](const Call& c) { return PMPI_Scan(c.input, c.output, c.doubles, MPI_DOUBLE, MPI_SUM, c.comm); }},
+     [](const Call& c) { return PMPI_Scan(c.input, c.output, c.elements, c.type, c.op, c.comm); }},
     {"MPI_Exscan",
-     [](const Call& c) { return PMPI_Exscan(c.input, c.output, c.doubles, MPI_DOUBLE, MPI_SUM, c.comm); }},
+     [](const Call& c) { return PMPI_Exscan(c.input, c.output, c.elements, c.type, c.op, c.comm); }},
 }};
 
 }  // namespace
@@ -101,15 +108,17 @@ void MpiNative::run(const coll::CommonProblem& problem, std::span<const std::byt
   const Function& function = kFunctions[static_cast<std::size_t>(problem.collective)];
   const int bytes = count_of(problem.bytes, function.name);
   const int block_bytes = count_of(problem.block_bytes(), function.name);
-  constexpr int kDouble = static_cast<int>(sizeof(double));
+  const bool sums = problem.element_bytes == sizeof(double);
+  const int element = sums ? static_cast<int>(sizeof(double)) : 1;
   // Rank 0's result of an exscan is undefined, but a library may write it.
   std::byte* result = output.data();
   if (problem.collective == coll::Collective::exscan && output.empty()) {
     unused_.resize(problem.bytes);
     result = unused_.data();
   }
-  check(function.call({comm_, problem.root, input.data(), result, bytes, block_bytes, bytes / kDouble,
-                       block_bytes / kDouble}),
+  check(function.call({comm_, problem.root, problem.n_ranks, input.data(), result, bytes, block_bytes,
+                       bytes / element, block_bytes / element, sums ? MPI_DOUBLE : MPI_BYTE,
+                       sums ? MPI_SUM : MPI_BOR}),
         function.name);
 }
 
