@@ -212,8 +212,9 @@ TEST(Recipe, TextRoundTrip) {
   EXPECT_EQ(recipe.text(),
             "broadcast/subnets segment=1392 head=2 window=4 between=binomial inside=flat order=0,2,1");
   EXPECT_EQ(parse_recipe(recipe.text()), recipe);
-  for (const char* bad : {"", "a/b segment", "a/b segment=x", "a/b segment=-4", "a/b inside=round",
-                          "a/b colour=3", "a/b head=-1", "a/b order=1,,2", "a/b window=99999999999999"}) {
+  for (const char* bad :
+       {"", "a/b segment", "a/b segment=x", "a/b segment=-4", "a/b inside=round", "a/b colour=3",
+        "a/b degree=1", "a/b degree=2000000", "a/b head=-1", "a/b order=1,,2", "a/b window=99999999999999"}) {
     EXPECT_THROW(parse_recipe(bad), InvalidArgument) << bad;
   }
 }

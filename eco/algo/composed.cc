@@ -47,6 +47,14 @@ Objection objection_to_params(const Composition& composition, const CommonProble
   const std::size_t n_parts = composition.choices.front().size();
   if (params.parts.size() != n_parts)
     return "it has " + std::to_string(n_parts) + " parts, not " + std::to_string(params.parts.size());
+  std::size_t largest = 1;
+  if (composition.leaders.size() > 1) {
+    for (const net::SubnetView& subnet : view.subnets) largest = std::max(largest, subnet.ranks.size());
+  }
+  if (params.leaders < 1 || static_cast<std::size_t>(params.leaders) > largest) {
+    return "of " + std::to_string(params.leaders) + " leaders only " + std::to_string(largest) +
+           " could take turns";
+  }
   const Segments segments = segments_of(composition.cut, problem, params.segment_bytes);
   for (const std::size_t j : {std::size_t{0}, segments.count() - 1}) {
     const std::size_t bytes = segments.region(sched::Buffer::output, j).bytes;
@@ -72,6 +80,10 @@ Algorithm composed(Composition given) {
     for (Params& params : few_candidates(problem, bytes_cut(composition->cut, problem))) {
       for (const auto& parts : composition->choices) {
         for (const int leaders : composition->leaders) {
+          // Several need segments to share; tried with one choice of parts, or there would be too many.
+          const bool shared = segments_of(composition->cut, problem, params.segment_bytes).count() > 1 &&
+                              parts == composition->choices.front();
+          if (leaders > 1 && !shared) continue;
           params.parts = parts;
           params.leaders = leaders;
           if (!unable(problem, view, params)) all.push_back(params);

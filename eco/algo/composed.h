@@ -50,7 +50,7 @@ struct Composition {
   Cut cut;
   Steps (*steps)(const Piece& piece);
   std::vector<std::vector<std::string>> choices;  // of parts, worth predicting
-  // Of Params::leaders, worth predicting.
+  // Of Params::leaders, worth predicting; more than one only where leaders can take turns.
   std::vector<int> leaders = {1};
   std::optional<std::string> (*objection)(const CommonProblem& problem, const GroupView& view) = nullptr;
 };

@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kShapes = {"chain", "binomial", "flat", "kary", "knomial"};
 
+// Powers of it times a group's size stay far from what an int holds.
+constexpr int kMostDegree = 1024;
+
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
   throw InvalidArgument("recipe '" + std::string(text) + "': " + why);
 }
@@ -73,6 +76,8 @@ Recipe parse_recipe(std::string_view text) {
     } else if (key == "degree") {
       p.degree = number<int>(text, key, value);
       if (p.degree < 2) refuse(text, "degree=" + std::string(value) + ": a tree of one child is a chain");
+      if (p.degree > kMostDegree)
+        refuse(text, "degree=" + std::string(value) + " is more than " + std::to_string(kMostDegree));
     } else if (key == "inside") {
       p.inside = shape(text, value);
     } else if (key == "between") {
