@@ -36,7 +36,10 @@ std::optional<std::string> why_not(const Recipe& recipe, const coll::CommonProbl
   if (!recipe.params.order.empty() && !names_each_subnet_once(recipe.params.order, view)) {
     return "its order does not name each of the " + std::to_string(view.n_subnets()) + " subnets once";
   }
-  return algorithm->why_not(problem, view);
+  if (auto reason = algorithm->why_not(problem, view)) return reason;
+  if (algorithm->objection_to) return algorithm->objection_to(problem, view, recipe.params);
+  if (!recipe.params.parts.empty()) return "'" + recipe.algorithm + "' has no parts";
+  return std::nullopt;
 }
 
 std::vector<sched::Schedule> build_all(const Recipe& recipe, const coll::CommonProblem& problem,

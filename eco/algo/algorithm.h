@@ -30,6 +30,9 @@ struct Algorithm {
       build;
   // What else stands against it, beyond what why_not() knows of every algorithm; may be empty.
   std::function<std::optional<std::string>(const Problem& problem, const View& view)> objection;
+  // What stands against these parameters, where that is possible (parts of a composition); may be empty.
+  std::function<std::optional<std::string>(const Problem& problem, const View& view, const Params& params)>
+      objection_to{};
 
   // Why it can't serve this problem on this group; nothing if it can.
   std::optional<std::string> why_not(const Problem& problem, const View& view) const;

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "eco/algo/patterns/rounds.h"
 #include "eco/algo/patterns/tree.h"
 #include "eco/algo/recipe.h"
 #include "eco/coll/problem.h"
@@ -39,9 +40,17 @@ Schedule build_gather(const CommonProblem& problem, const Tree& tree, const Para
 Schedule build_allgather(const CommonProblem& problem, const TreeOf& tree_of, const Params& params, int rank);
 Schedule build_reduce_scatter(const CommonProblem& problem, const TreeOf& tree_of, const Params& params,
                               int rank);
+// split_broadcast.cc: halves down two binary trees, then across. two_tree_*.cc: even and odd segments over two trees.
+Schedule build_broadcast_split(const CommonProblem& problem, const Params& params, int rank);
+Schedule build_broadcast_two_tree(const CommonProblem& problem, const Params& params, int rank);
+Schedule build_reduce_two_tree(const CommonProblem& problem, const Params& params, int rank);
 // alltoall.cc: every pair directly, other subnets first where `far_first`.
 Schedule build_alltoall(const CommonProblem& problem, const GroupView& view, bool far_first,
                         const Params& params, int rank);
+// steps_alltoall.cc: one exchange after the other, partners in pairs or to the right. linear_alltoall.cc: few messages at
+// once.
+Schedule build_alltoall_steps(const CommonProblem& problem, bool in_pairs, const Params& params, int rank);
+Schedule build_alltoall_linear(const CommonProblem& problem, const Params& params, int rank);
 // scan.cc: prefixes from rank to rank.
 Schedule build_scan_chain(const CommonProblem& problem, const Params& params, int rank);
 
@@ -58,10 +67,22 @@ Schedule build_reduce_scatter_leaders(const CommonProblem& problem, const GroupV
 Schedule build_scan_leaders(const CommonProblem& problem, const GroupView& view, const Params& params,
                             int rank);
 
-// doubling_*.cc: log2 P rounds, in rank order.
+// doubling_*.cc: log P rounds, in rank order.
 Schedule build_allreduce_doubling(const CommonProblem& problem, const Params& params, int rank);
-Schedule build_allgather_doubling(const CommonProblem& problem, const Params& params, int rank);
-Schedule build_alltoall_doubling(const CommonProblem& problem, const Params& params, int rank);
+Schedule build_allgather_rounds(const CommonProblem& problem, const std::vector<Round>& rounds,
+                                const Params& params, int rank);
+Schedule build_alltoall_rounds(const CommonProblem& problem, int radix, const Params& params, int rank);
 Schedule build_scan_doubling(const CommonProblem& problem, const Params& params, int rank);
+// halving_reduce_scatter.cc, halves_allgather.cc: partners at powers of two. circulant_reduce_scatter.cc: any number.
+Schedule build_reduce_scatter_halving(const CommonProblem& problem, const Params& params, int rank);
+Schedule build_allgather_halves(const CommonProblem& problem, const Params& params, int rank);
+Schedule build_reduce_scatter_circulant(const CommonProblem& problem, const Params& params, int rank);
+// neighbor_allgather.cc: an even number of ranks.
+Schedule build_allgather_neighbor(const CommonProblem& problem, const Params& params, int rank);
+
+// dissemination_barrier.cc: params.degree - 1 others in each round. ring_barrier.cc: two turns of a ring, the second up to
+// the last who needs it or to the end.
+Schedule build_barrier_dissemination(const CommonProblem& problem, const Params& params, int rank);
+Schedule build_barrier_ring(const CommonProblem& problem, bool to_the_end, const Params& params, int rank);
 
 }  // namespace eco::algo

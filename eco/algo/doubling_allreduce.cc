@@ -7,10 +7,9 @@
 //   source           Thakur, Rabenseifner and Gropp, IJHPCA 19 (2005), section 4.5
 //
 // P = 4:   0 <-> 1, 2 <-> 3   then   0 <-> 2, 1 <-> 3.  P = 5: 0 -> 1 first, and 1 -> 0 last.
-#include <bit>
-
 #include "eco/algo/builders.h"
 #include "eco/algo/patterns/combine.h"
+#include "eco/algo/patterns/halves.h"
 #include "eco/algo/patterns/segments.h"
 
 namespace eco::algo {
@@ -20,27 +19,21 @@ using sched::Emitter;
 using sched::Region;
 
 Schedule build_allreduce_doubling(const CommonProblem& problem, const Params& params, int rank) {
-  const int n = problem.n_ranks;
-  const int power = static_cast<int>(std::bit_floor(static_cast<unsigned>(n)));
-  const int n_paired = 2 * (n - power);  // of these ranks, even ones go through the odd one to their right
-  const bool waits = rank < n_paired && rank % 2 == 0;
-  const bool takes_in = rank < n_paired && rank % 2 == 1;
-  const int number = rank < n_paired ? rank / 2 : rank - n_paired / 2;
-  const auto rank_of = [=](int other) { return other < n_paired / 2 ? 2 * other + 1 : other + n_paired / 2; };
+  const Halves halves(problem.n_ranks, rank);
   std::vector<int> partners;
-  for (int distance = 1; distance < power && !waits; distance *= 2)
-    partners.push_back(rank_of(number ^ distance));
+  for (int distance = 1; distance < halves.power && !halves.waits; distance *= 2)
+    partners.push_back(halves.rank_of(halves.number ^ distance));
 
   const Segments segments(problem, params.segment_bytes);
   const Slots slots(segments, partners.size() + 2);
-  Schedule schedule(rank, n);
+  Schedule schedule(rank, problem.n_ranks);
   set_window(schedule, params);
   schedule.n_channels = 2;  // doubling; to and from those who wait
   schedule.scratch_bytes = slots.bytes();
   schedule.repeat(segments.count(), [=](std::size_t j, Emitter& e) {
     const Region mine = segments.region(Buffer::input, j);
     const Region result = segments.region(Buffer::output, j);
-    if (waits) {
+    if (halves.waits) {
       e.send(rank + 1, mine, 1);
       e.recv(rank + 1, result, 1);
       return;
@@ -48,7 +41,7 @@ Schedule build_allreduce_doubling(const CommonProblem& problem, const Params& pa
     const auto slot = [&](std::size_t i) { return slots.region(j, i, mine.bytes); };
     Region total = slot(partners.size());
     e.copy(mine, total);
-    if (takes_in) {
+    if (halves.takes_in) {
       const Region left = slot(partners.size() + 1);
       e.recv(rank - 1, left, 1);
       e.reduce(left, total);
@@ -65,7 +58,7 @@ Schedule build_allreduce_doubling(const CommonProblem& problem, const Params& pa
       }
     }
     e.copy(total, result);
-    if (takes_in) e.send(rank - 1, result, 1);
+    if (halves.takes_in) e.send(rank - 1, result, 1);
   });
   return schedule;
 }

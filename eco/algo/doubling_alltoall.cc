@@ -1,6 +1,8 @@
-// All-to-all by doubling, for short blocks: in round d every block whose way has bit d goes d ranks further.
+// All-to-all by doubling, for short blocks: in round d every block whose way has bit d goes d ranks further. With radix
+// k + 1 (bruck) the rounds are digits, and blocks go to k others at once.
 //
-//   steps            log2(P) rounds of P/2 blocks each
+//   steps            log2(P) rounds of P/2 blocks each; log(P) to the base k + 1, of P k/(k+1) blocks each, with k ports
+//   bytes per link   n/2 out of every rank in every round
 //   model            log2(P) * (alpha + n/2 beta)
 //   order            none (data movement)
 //   source           Bruck et al., IEEE TPDS 8 (1997)
@@ -17,7 +19,7 @@ using sched::Buffer;
 using sched::Emitter;
 using sched::Region;
 
-Schedule build_alltoall_doubling(const CommonProblem& problem, const Params& params, int rank) {
+Schedule build_alltoall_rounds(const CommonProblem& problem, int radix, const Params& params, int rank) {
   const int n = problem.n_ranks;
   const std::size_t block = problem.block_bytes();
   // Scratch: the blocks by the distance they have to go; then what leaves and what comes in a round.
@@ -37,21 +39,26 @@ Schedule build_alltoall_doubling(const CommonProblem& problem, const Params& par
       e.copy(in_order(Buffer::input, (rank + distance) % n), by_distance(distance));
   });
   int round = 0;
-  for (int step = 1; step < n; step *= 2, ++round) {
+  for (int unit = 1; unit < n; unit *= radix, ++round) {
     schedule.once([=](std::size_t, Emitter& e) {
-      std::size_t bytes = 0;
-      for (int distance = 0; distance < n; ++distance) {
-        if ((distance & step) == 0) continue;
-        e.copy(by_distance(distance), {Buffer::scratch, leaving + bytes, block});
-        bytes += block;
+      std::size_t packed = 0;  // of this round, one digit after the other
+      for (int digit = 1; digit < radix && digit * unit < n; ++digit) {
+        const std::size_t first = packed;
+        for (int distance = 0; distance < n; ++distance) {
+          if (distance / unit % radix != digit) continue;
+          e.copy(by_distance(distance), {Buffer::scratch, leaving + packed, block});
+          packed += block;
+        }
+        e.recv((rank + n - digit * unit) % n, {Buffer::scratch, coming + first, packed - first}, round);
+        e.send((rank + digit * unit) % n, {Buffer::scratch, leaving + first, packed - first}, round);
       }
-      e.recv((rank + n - step) % n, {Buffer::scratch, coming, bytes}, round);
-      e.send((rank + step) % n, {Buffer::scratch, leaving, bytes}, round);
-      bytes = 0;
-      for (int distance = 0; distance < n; ++distance) {
-        if ((distance & step) == 0) continue;
-        e.copy({Buffer::scratch, coming + bytes, block}, by_distance(distance));
-        bytes += block;
+      packed = 0;
+      for (int digit = 1; digit < radix && digit * unit < n; ++digit) {
+        for (int distance = 0; distance < n; ++distance) {
+          if (distance / unit % radix != digit) continue;
+          e.copy({Buffer::scratch, coming + packed, block}, by_distance(distance));
+          packed += block;
+        }
       }
     });
   }

@@ -10,7 +10,10 @@
 namespace eco::algo {
 namespace {
 
-constexpr std::array<std::string_view, 4> kShapes = {"chain", "binomial", "flat", "kary"};
+constexpr std::array<std::string_view, 5> kShapes = {"chain", "binomial", "flat", "kary", "knomial"};
+
+// Powers of it times a group's size stay far from what an int holds.
+constexpr int kMostDegree = 1024;
 
 [[noreturn]] void refuse(std::string_view text, const std::string& why) {
   throw InvalidArgument("recipe '" + std::string(text) + "': " + why);
@@ -30,7 +33,7 @@ Shape shape(std::string_view text, std::string_view value) {
   for (std::size_t i = 0; i < kShapes.size(); ++i) {
     if (kShapes[i] == value) return static_cast<Shape>(i);
   }
-  refuse(text, "shape '" + std::string(value) + "' is none of chain, binomial, flat, kary");
+  refuse(text, "shape '" + std::string(value) + "' is none of chain, binomial, flat, kary, knomial");
 }
 
 }  // namespace
@@ -42,11 +45,14 @@ std::string Recipe::text() const {
   out << algorithm << " segment=" << params.segment_bytes << " head=" << params.head
       << " window=" << params.window << " between=" << name(params.between)
       << " inside=" << name(params.inside);
-  if (params.inside == Shape::kary || params.between == Shape::kary) out << " degree=" << params.degree;
+  const bool branches = params.inside == Shape::kary || params.between == Shape::kary;
+  if (branches || params.degree != Params{}.degree) out << " degree=" << params.degree;
   if (!params.order.empty()) {
     out << " order=";
     for (std::size_t i = 0; i < params.order.size(); ++i) out << (i == 0 ? "" : ",") << params.order[i];
   }
+  if (params.leaders != 1) out << " leaders=" << params.leaders;
+  for (std::size_t i = 0; i < params.parts.size(); ++i) out << (i == 0 ? " parts=" : ",") << params.parts[i];
   return out.str();
 }
 
@@ -70,6 +76,8 @@ Recipe parse_recipe(std::string_view text) {
     } else if (key == "degree") {
       p.degree = number<int>(text, key, value);
       if (p.degree < 2) refuse(text, "degree=" + std::string(value) + ": a tree of one child is a chain");
+      if (p.degree > kMostDegree)
+        refuse(text, "degree=" + std::string(value) + " is more than " + std::to_string(kMostDegree));
     } else if (key == "inside") {
       p.inside = shape(text, value);
     } else if (key == "between") {
@@ -79,6 +87,17 @@ Recipe parse_recipe(std::string_view text) {
         const std::size_t comma = value.find(',');
         p.order.push_back(number<int>(text, key, value.substr(0, comma)));
         value = comma == std::string_view::npos ? std::string_view{} : value.substr(comma + 1);
+      }
+    } else if (key == "leaders") {
+      p.leaders = number<int>(text, key, value);
+      if (p.leaders < 1) refuse(text, "leaders=" + std::string(value) + ": somebody has to lead");
+    } else if (key == "parts") {
+      for (bool more = true; more;) {
+        const std::size_t comma = value.find(',');
+        p.parts.emplace_back(value.substr(0, comma));
+        if (p.parts.back().empty()) refuse(text, "a part has no name");
+        more = comma != std::string_view::npos;
+        if (more) value = value.substr(comma + 1);
       }
     } else {
       refuse(text, "unknown key '" + std::string(key) + "'");

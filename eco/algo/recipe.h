@@ -14,7 +14,7 @@
 
 namespace eco::algo {
 
-enum class Shape : std::uint8_t { chain, binomial, flat, kary };
+enum class Shape : std::uint8_t { chain, binomial, flat, kary, knomial };
 std::string_view name(Shape shape);
 
 struct Params {
@@ -23,9 +23,13 @@ struct Params {
   int window = 0;               // synchronous sends under way per channel; 0: eager sends, no limit
   Shape inside = Shape::chain;  // tree inside a subnet, and of algorithms that have one tree
   Shape between = Shape::chain;  // tree over subnets
-  int degree = 2;                // children of a vertex where a shape is kary
+  int degree =
+      2;  // kary: children of a vertex; knomial, bruck, dissemination: radix; linear_sync: sends under way
   // Subnets of the view in tree order, the root's moved to the front; empty: the view's order.
   std::vector<int> order{};
+  int leaders = 1;  // levels: so many ranks of each subnet lead in turn, segment by segment
+  // Of a composition: the algorithm of each part in its order, "scatter/binomial"; empty: the composition's first choice.
+  std::vector<std::string> parts{};
   friend bool operator==(const Params&, const Params&) = default;
 };
 

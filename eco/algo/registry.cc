@@ -5,23 +5,22 @@
 
 #include "eco/algo/algorithm.h"
 #include "eco/algo/builders.h"
+#include "eco/algo/compositions.h"
+#include "eco/algo/objections.h"
 #include "eco/algo/patterns/candidates.h"
+#include "eco/algo/patterns/two_trees.h"
 
 namespace eco::algo {
 namespace {
 
 using coll::Collective;
-using Objection = std::optional<std::string>;
 
+// Those of which every owner may have one; the k-nomial tree is for one root.
 constexpr std::array kPatterns = {Pattern::subnets, Pattern::flat, Pattern::chain, Pattern::kary,
                                   Pattern::binomial};
 
-// Short messages only: algorithms that bring more bytes to some rank than the problem has.
-constexpr std::size_t kMostConcentratedBytes = std::size_t{256} << 10;
-
-std::string title(Collective collective, std::string_view pattern) {
-  return std::string(coll::name(collective)) + "/" + std::string(pattern);
-}
+// Radixes worth predicting: of k-nomial trees, of rounds with several ports.
+constexpr std::array kRadixes = {4, 3};
 
 // What of a problem is cut into segments.
 std::size_t whole(const CommonProblem& problem) { return coll::payload_bytes(problem); }
@@ -34,7 +33,31 @@ struct TreeTraits {
   bool heads;
 };
 
-auto candidates_of(Pattern pattern, const TreeTraits& traits) {
+// Two segment sizes of each degree.
+template <std::size_t N>
+auto few_candidates_of(std::size_t (*cut)(const CommonProblem&), const std::array<int, N>& degrees,
+                       Shape shape = Shape::chain) {
+  return [=](const CommonProblem& problem, const GroupView&) {
+    std::vector<Params> all;
+    for (Params& params : few_candidates(problem, cut(problem))) {
+      params.inside = params.between = shape;
+      for (const int degree : degrees) {
+        params.degree = degree;
+        all.push_back(params);
+      }
+    }
+    return all;
+  };
+}
+
+auto few_candidates_of(std::size_t (*cut)(const CommonProblem&)) {
+  return few_candidates_of(cut, std::array{Params{}.degree});
+}
+
+using Candidates = std::function<std::vector<Params>(const CommonProblem&, const GroupView&)>;
+
+Candidates candidates_of(Pattern pattern, const TreeTraits& traits) {
+  if (pattern == Pattern::knomial) return few_candidates_of(traits.cut, kRadixes, Shape::knomial);
   return [=](const CommonProblem& problem, const GroupView& view) {
     const Cutting cutting{traits.cut(problem), traits.messages_per_peer, traits.orders, traits.heads};
     if (pattern == Pattern::subnets) return subnet_candidates(problem, view, cutting);
@@ -54,32 +77,11 @@ auto shape_candidates_of(std::size_t (*cut)(const CommonProblem&)) {
   };
 }
 
-Objection needs_commutative(const CommonProblem& problem, const GroupView&) {
-  if (problem.commutative) return std::nullopt;
-  return "needs a commutative operation";
-}
-
 // For trees up which something is combined: rank order holds if the tree from rank 0 is one of runs.
 auto keeps_order(Pattern pattern) {
   return [=](const CommonProblem& problem, const GroupView& view) -> Objection {
-    if (problem.commutative || pattern != Pattern::subnets || subnets_are_runs(view)) return std::nullopt;
-    return "the operation does not commute and the subnets are no runs of ranks";
+    return pattern == Pattern::subnets ? needs_runs(problem, view) : std::nullopt;
   };
-}
-
-Objection needs_runs(const CommonProblem& problem, const GroupView& view) {
-  return keeps_order(Pattern::subnets)(problem, view);
-}
-
-Objection needs_subnets(const GroupView& view) {
-  if (view.n_subnets() > 1) return std::nullopt;
-  return "one subnet needs no leaders";
-}
-
-Objection is_short(std::size_t bytes, const CommonProblem&) {
-  if (bytes <= kMostConcentratedBytes) return std::nullopt;
-  return "brings " + std::to_string(bytes) + " bytes to one rank, more than " +
-         std::to_string(kMostConcentratedBytes);
 }
 
 int owner_root(const GroupView& view, std::size_t subnet) {
@@ -130,7 +132,9 @@ TreeOf trees_of_owners(Pattern pattern, const GroupView& view, const Params& par
 }
 
 void add_trees(std::vector<Algorithm>& all) {
-  for (const Pattern pattern : kPatterns) {
+  std::vector<Pattern> patterns(kPatterns.begin(), kPatterns.end());
+  patterns.push_back(Pattern::knomial);
+  for (const Pattern pattern : patterns) {
     all.push_back(
         {title(Collective::broadcast, name(pattern)),
          Collective::broadcast,
@@ -175,6 +179,8 @@ void add_trees(std::vector<Algorithm>& all) {
            return build_gather(problem, pattern_tree(pattern, view, problem.root, params), params, rank);
          },
          {}});
+  }
+  for (const Pattern pattern : kPatterns) {
     all.push_back(
         {title(Collective::allgather, name(pattern)),
          Collective::allgather,
@@ -233,20 +239,19 @@ void add_leaders(std::vector<Algorithm>& all) {
   all.push_back({"alltoall/leaders", Collective::alltoall, shape_candidates_of(whole), build_alltoall_leaders,
                  [](const CommonProblem& problem, const GroupView& view) {
                    const Objection objection = needs_subnets(view);
-                   return objection
-                              ? objection
-                              : is_short(problem.bytes * static_cast<std::size_t>(problem.n_ranks), problem);
+                   return objection ? objection
+                                    : is_short(problem.bytes * static_cast<std::size_t>(problem.n_ranks));
                  }});
   all.push_back({"reduce_scatter/leaders", Collective::reduce_scatter, leader_candidates_of(whole),
                  build_reduce_scatter_leaders,
                  [](const CommonProblem& problem, const GroupView& view) -> Objection {
                    if (const Objection objection = needs_runs(problem, view)) return objection;
-                   return is_short(problem.bytes, problem);
+                   return is_short(problem.bytes);
                  }});
   for (const Collective collective : {Collective::scan, Collective::exscan}) {
     all.push_back({title(collective, "leaders"), collective, leader_candidates_of(whole), build_scan_leaders,
                    [](const CommonProblem& problem, const GroupView&) {
-                     return is_short(problem.bytes * static_cast<std::size_t>(problem.n_ranks), problem);
+                     return is_short(problem.bytes * static_cast<std::size_t>(problem.n_ranks));
                    }});
   }
 }
@@ -263,11 +268,95 @@ void add_doubling(std::vector<Algorithm>& all) {
   const auto nothing = [](const CommonProblem&, const GroupView&) -> Objection { return std::nullopt; };
   add(Collective::allreduce, build_allreduce_doubling, whole, nothing);
   add(Collective::barrier, build_allreduce_doubling, whole, nothing);
-  add(Collective::allgather, build_allgather_doubling, whole, nothing);
-  add(Collective::alltoall, build_alltoall_doubling, whole,
-      [](const CommonProblem& problem, const GroupView&) { return is_short(problem.bytes, problem); });
+  add(
+      Collective::allgather,
+      [](const CommonProblem& problem, const Params& params, int rank) {
+        return build_allgather_rounds(problem, radix_rounds(problem.n_ranks, 2), params, rank);
+      },
+      whole, nothing);
+  add(
+      Collective::alltoall,
+      [](const CommonProblem& problem, const Params& params, int rank) {
+        return build_alltoall_rounds(problem, 2, params, rank);
+      },
+      whole, [](const CommonProblem& problem, const GroupView&) { return is_short(problem.bytes); });
   add(Collective::scan, build_scan_doubling, whole, nothing);
   add(Collective::exscan, build_scan_doubling, whole, nothing);
+}
+
+// One shape each, in rank order, for who has heard of them.
+void add_textbook(std::vector<Algorithm>& all) {
+  using Builder = Schedule (*)(const CommonProblem& problem, const Params& params, int rank);
+  const auto add = [&](Collective collective, std::string_view pattern, const Candidates& candidates,
+                       Builder build, decltype(Algorithm::objection) objection = {}) {
+    all.push_back({title(collective, pattern), collective, candidates,
+                   [build](const CommonProblem& problem, const GroupView&, const Params& params, int rank) {
+                     return build(problem, params, rank);
+                   },
+                   std::move(objection)});
+  };
+  add(Collective::broadcast, "split_binary", few_candidates_of(whole), build_broadcast_split);
+  add(Collective::broadcast, "two_tree", few_candidates_of(whole), build_broadcast_two_tree);
+  add(Collective::reduce, "two_tree", few_candidates_of(whole), build_reduce_two_tree, needs_commutative);
+  add(
+      Collective::allreduce, "two_tree", few_candidates_of(whole),
+      [](const CommonProblem& problem, const Params& params, int rank) {
+        const auto [even, odd] = two_trees(rank_ring(problem.n_ranks, 0), problem.n_ranks);
+        return build_allreduce(problem, {{even, even}, {odd, odd}}, params, rank);
+      },
+      needs_commutative);
+  add(Collective::reduce_scatter, "recursive_halving", few_candidates_of(whole), build_reduce_scatter_halving,
+      needs_commutative);
+  add(Collective::reduce_scatter, "circulant", few_candidates_of(whole), build_reduce_scatter_circulant,
+      needs_commutative);
+  add(Collective::allgather, "recursive_doubling", few_candidates_of(whole), build_allgather_halves);
+  add(Collective::allgather, "circulant", few_candidates_of(whole),
+      [](const CommonProblem& problem, const Params& params, int rank) {
+        return build_allgather_rounds(problem, circulant_rounds(problem.n_ranks), params, rank);
+      });
+  add(Collective::allgather, "bruck", few_candidates_of(whole, kRadixes),
+      [](const CommonProblem& problem, const Params& params, int rank) {
+        return build_allgather_rounds(problem, radix_rounds(problem.n_ranks, params.degree), params, rank);
+      });
+  add(Collective::allgather, "neighbor", few_candidates_of(block), build_allgather_neighbor,
+      [](const CommonProblem& problem, const GroupView&) -> Objection {
+        if (problem.n_ranks % 2 == 0) return std::nullopt;
+        return "pairs of neighbours need an even number of ranks";
+      });
+  add(
+      Collective::alltoall, "bruck", few_candidates_of(whole, kRadixes),
+      [](const CommonProblem& problem, const Params& params, int rank) {
+        return build_alltoall_rounds(problem, params.degree, params, rank);
+      },
+      [](const CommonProblem& problem, const GroupView&) { return is_short(problem.bytes); });
+  add(Collective::alltoall, "pairwise", few_candidates_of(block),
+      [](const CommonProblem& problem, const Params& params, int rank) {
+        return build_alltoall_steps(problem, true, params, rank);
+      });
+  add(Collective::alltoall, "circular", few_candidates_of(block),
+      [](const CommonProblem& problem, const Params& params, int rank) {
+        return build_alltoall_steps(problem, false, params, rank);
+      });
+  add(Collective::alltoall, "linear_sync", few_candidates_of(block, std::array{2, 4}), build_alltoall_linear);
+  add(Collective::barrier, "dissemination", few_candidates_of(whole, std::array{2, 3, 4}),
+      build_barrier_dissemination);
+  add(Collective::barrier, "extended_ring", few_candidates_of(whole),
+      [](const CommonProblem& problem, const Params& params, int rank) {
+        return build_barrier_ring(problem, false, params, rank);
+      });
+  add(Collective::barrier, "double_ring", few_candidates_of(whole),
+      [](const CommonProblem& problem, const Params& params, int rank) {
+        return build_barrier_ring(problem, true, params, rank);
+      });
+  // Winners wait for the next game, losers are out; rank 0 wins and tells all.
+  add(Collective::barrier, "tournament", few_candidates_of(whole),
+      [](const CommonProblem& problem, const Params& params, int rank) {
+        const std::vector<int> ranks = rank_ring(problem.n_ranks, 0);
+        return build_allreduce(problem,
+                               {{shape_tree(Shape::binomial, ranks, problem.n_ranks),
+                                 shape_tree(Shape::flat, ranks, problem.n_ranks)}},
+                               params, rank);
+      });
 }
 
 std::vector<Algorithm> make_registry() {
@@ -276,6 +365,8 @@ std::vector<Algorithm> make_registry() {
   add_others(all);
   add_leaders(all);
   add_doubling(all);
+  add_textbook(all);
+  add_compositions(all);
   return all;
 }
 

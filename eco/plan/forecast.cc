@@ -99,7 +99,11 @@ CommonProblem to_prove(const algo::Recipe& recipe, const CommonProblem& problem)
   const std::size_t most = std::max<std::size_t>(kMostSegmentsProved / n_blocks, 2);
   const std::size_t whole = std::min(block / segment, most);
   const bool has_rest = block % segment != 0;
-  return with_bytes(problem, n_blocks * (whole * segment + (has_rest ? segment / 2 : 0)));
+  CommonProblem proved = problem;
+  // A composition may divide a segment into blocks of whole elements: large ones keep the unit large there too.
+  const bool divides = !recipe.params.parts.empty() && n_blocks == 1;
+  if (divides && whole >= static_cast<std::size_t>(problem.n_ranks)) proved.element_bytes = segment / 2;
+  return with_bytes(proved, n_blocks * (whole * segment + (has_rest ? segment / 2 : 0)));
 }
 
 Forecast forecast_of(const algo::Recipe& recipe, const CommonProblem& problem, const net::GroupView& view,

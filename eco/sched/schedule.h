@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -73,6 +74,8 @@ class Emitter {
   }
   void reduce(Region source, Region target) { ops_.push_back({OpKind::reduce, -1, 0, source, target}); }
   void copy(Region source, Region target) { ops_.push_back({OpKind::copy, -1, 0, source, target}); }
+  // What this iteration has emitted so far, for whoever puts another's operations into its own place.
+  std::span<Op> emitted() { return ops_; }
 
  private:
   std::vector<Op>& ops_;

@@ -74,7 +74,7 @@ class Machine {
         options_(options),
         mode_(mode),
         unit_(unit),
-        expressions_(problem.n_ranks),
+        expressions_(problem.n_ranks, problem.collective == Collective::barrier),
         random_(mode.shuffle) {
     for (int rank = 0; rank < problem.n_ranks; ++rank) {
       const Schedule& schedule = schedules[static_cast<std::size_t>(rank)];
@@ -367,8 +367,7 @@ class Machine {
   }
 
   void check_postcondition() {
-    const bool alike =
-        problem_.collective == Collective::allreduce || problem_.collective == Collective::barrier;
+    const bool alike = problem_.collective == Collective::allreduce;
     const auto& reference = ranks_[0].memory[static_cast<std::size_t>(Buffer::output)].cells;
     for (int rank = 0; rank < problem_.n_ranks; ++rank) {
       const auto& cells =

@@ -7,7 +7,8 @@
 // windows, and with seeded random orders of completion. Checked: every send meets a receive of its size, nothing is
 // left over, no deadlock, no region in flight is touched, no unset element is read, the postcondition of the
 // collective holds on every rank, every contribution is in a result exactly once, all ranks hold the same expression,
-// and in rank order where the operation does not commute. Pure; cost grows with elements x operations.
+// and in rank order where the operation does not commute. A barrier's tokens are sets of ranks: everybody's has to be
+// there, once or more often. Pure; cost grows with elements x operations.
 #pragma once
 
 #include <cstddef>

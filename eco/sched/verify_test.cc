@@ -55,6 +55,21 @@ std::vector<Schedule> exchange(bool same_expression = true) {
       16);
 }
 
+// Tokens may come twice and in any order, but everybody's has to come.
+TEST(Verify, ABarriersTokensAreSets) {
+  const CommonProblem barrier{.collective = Collective::barrier, .n_ranks = 2};
+  const auto tell = [](int other, bool twice, bool at_all) -> Body {
+    return [=](std::size_t, Emitter& e) {
+      e.send(other, in(0, 1));
+      e.recv(other, out(0, 1));
+      if (at_all) e.reduce(in(0, 1), out(0, 1));
+      if (twice) e.reduce(in(0, 1), out(0, 1));
+    };
+  };
+  EXPECT_FALSE(verify(barrier, two_ranks(tell(1, true, true), tell(0, false, true))));
+  expect_fault(barrier, two_ranks(tell(1, false, true), tell(0, false, false)), "lacks a contribution");
+}
+
 TEST(Verify, AcceptsWhatIsRight) {
   EXPECT_FALSE(verify(kBroadcast, two_ranks([](std::size_t, Emitter& e) { e.send(1, out(0, 16)); },
                                             [](std::size_t, Emitter& e) { e.recv(0, out(0, 16)); })));

@@ -58,6 +58,22 @@ std::vector<Params> shape_candidates(const coll::CommonProblem& problem, Pattern
   return all;
 }
 
+std::vector<Params> few_candidates(const coll::CommonProblem& problem, std::size_t bytes_cut) {
+  const std::vector<std::size_t> segments = segment_candidates(bytes_cut);
+  std::vector<Params> all;
+  Params params;
+  if (segments.size() > 1) {
+    params.segment_bytes = segments[segments.size() / 2];
+    if (params.segment_bytes != segments.back()) all.push_back(params);
+  }
+  params.segment_bytes = segments.back();
+  for (const int window : windows(problem, {.bytes = bytes_cut})) {
+    params.window = window;
+    all.push_back(params);
+  }
+  return all;
+}
+
 std::vector<Params> subnet_candidates(const coll::CommonProblem& problem, const net::GroupView& view,
                                       const Cutting& cutting) {
   std::vector<std::vector<int>> orders = {{}};

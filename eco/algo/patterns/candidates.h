@@ -23,6 +23,9 @@ struct Cutting {
 std::vector<Params> shape_candidates(const coll::CommonProblem& problem, Pattern pattern,
                                      const Cutting& cutting);
 
+// For algorithms that are one of many: two segment sizes, the smaller one first; with a send window the larger alone.
+std::vector<Params> few_candidates(const coll::CommonProblem& problem, std::size_t bytes_cut);
+
 // For ECO's trees: the same times shapes inside and between subnets, orders of the subnets, and heads.
 std::vector<Params> subnet_candidates(const coll::CommonProblem& problem, const net::GroupView& view,
                                       const Cutting& cutting);

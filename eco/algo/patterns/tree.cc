@@ -44,6 +44,20 @@ void append_shape(Tree& tree, Shape shape, std::span<const int> members, int deg
         }
       }
       return;
+    case Shape::knomial: {
+      // The same in base `degree`: position v hangs below v with its lowest digit that is not 0 cleared.
+      const auto base = static_cast<std::size_t>(degree);
+      for (std::size_t v = 0; v < n; ++v) {
+        std::size_t below = 1;
+        while (below < n && v / below % base == 0) below *= base;
+        for (below /= base; below > 0; below /= base) {
+          for (std::size_t digit = base - 1; digit > 0; --digit) {
+            if (v + digit * below < n) link(tree, members[v], members[v + digit * below]);
+          }
+        }
+      }
+      return;
+    }
   }
 }
 
@@ -82,12 +96,14 @@ std::vector<int> tree_order(const net::GroupView& view, int root_subnet, const s
 }  // namespace
 
 std::string_view name(Pattern pattern) {
-  constexpr std::array<std::string_view, 5> kNames = {"subnets", "flat", "chain", "kary", "binomial"};
+  constexpr std::array<std::string_view, 6> kNames = {"subnets", "flat",     "chain",
+                                                      "kary",    "binomial", "knomial"};
   return kNames[static_cast<std::size_t>(pattern)];
 }
 
 Shape shape_of(Pattern pattern) {
-  constexpr std::array kShapes = {Shape::chain, Shape::flat, Shape::chain, Shape::kary, Shape::binomial};
+  constexpr std::array kShapes = {Shape::chain, Shape::flat,     Shape::chain,
+                                  Shape::kary,  Shape::binomial, Shape::knomial};
   return kShapes[static_cast<std::size_t>(pattern)];
 }
 

@@ -15,7 +15,7 @@
 namespace eco::algo {
 
 // Of an algorithm's name: which tree it uses.
-enum class Pattern : std::uint8_t { subnets, flat, chain, kary, binomial };
+enum class Pattern : std::uint8_t { subnets, flat, chain, kary, binomial, knomial };
 std::string_view name(Pattern pattern);
 Shape shape_of(Pattern pattern);  // of subnets: a chain
 
@@ -31,6 +31,7 @@ struct Tree {
 //   binomial   0 -> 4, 2, 1; 4 -> 6, 5; 2 -> 3; ...   (farthest first)
 //   flat       0 -> 1, 2, 3, ...
 //   kary       0 -> 1, 4; 1 -> 2, 3; 4 -> 5, 6   (every subtree a run of members, split evenly over `degree` children)
+//   knomial    the binomial tree in base `degree`: of 9 in base 3   0 -> 6, 3, 2, 1; 6 -> 8, 7; 3 -> 5, 4
 Tree shape_tree(Shape shape, std::span<const int> members, int n_ranks, int degree = 2);
 
 // One rank's place in a tree.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "eco/algo/patterns/rounds.h"
+#include "eco/algo/patterns/two_trees.h"
 #include "eco/algo/testing.h"
 
 namespace eco::algo {
@@ -38,6 +40,56 @@ TEST(Tree, BinomialServesTheFarthestFirst) {
   EXPECT_EQ(tree.children[4], (std::vector{6, 5}));
   EXPECT_EQ(tree.children[2], (std::vector{3}));
   EXPECT_EQ(tree.children[6], (std::vector{7}));
+}
+
+TEST(Tree, KnomialIsBinomialInAnotherBase) {
+  for (int n = 1; n <= 30; ++n) {
+    for (const int base : {2, 3, 4, 7}) {
+      const Tree tree = shape_tree(Shape::knomial, rank_ring(n, 0), n, base);
+      expect_spanning(tree, n);
+      EXPECT_TRUE(keeps_rank_order(tree));
+      if (base == 2) {
+        EXPECT_EQ(tree.children, shape_tree(Shape::binomial, rank_ring(n, 0), n).children);
+      }
+    }
+  }
+  const Tree tree = shape_tree(Shape::knomial, rank_ring(9, 0), 9, 3);
+  EXPECT_EQ(tree.children[0], (std::vector{6, 3, 2, 1}));
+  EXPECT_EQ(tree.children[3], (std::vector{5, 4}));
+}
+
+TEST(Tree, WhoeverPassesOnInOneOfTwoTreesIsALeafOfTheOther) {
+  for (int n = 1; n <= 33; ++n) {
+    const std::array<Tree, 2> trees = two_trees(rank_ring(n, n / 2), n);
+    for (const Tree& tree : trees) expect_spanning(tree, n);
+    for (std::size_t rank = 0; rank < static_cast<std::size_t>(n); ++rank) {
+      EXPECT_TRUE(trees[0].children[rank].empty() || trees[1].children[rank].empty()) << n << " " << rank;
+      EXPECT_LE(trees[0].children[rank].size() + trees[1].children[rank].size(), 2U);
+    }
+    if (n > 1) {
+      for (const Tree& tree : two_trees_below(n / 3, n)) expect_spanning(tree, n);
+    }
+  }
+}
+
+TEST(Rounds, BringEveryBlockOnce) {
+  for (int n = 1; n <= 40; ++n) {
+    std::vector<std::vector<Round>> ways = {circulant_rounds(n)};
+    for (const int radix : {2, 3, 4, 9}) ways.push_back(radix_rounds(n, radix));
+    for (const auto& rounds : ways) {
+      int have = 1;
+      for (const Round& round : rounds) {
+        const int before = have;
+        for (const Hop& hop : round) {
+          EXPECT_EQ(hop.distance, have);
+          EXPECT_GT(hop.count, 0);
+          EXPECT_LE(hop.count, before) << "nobody gives what it does not have";
+          have += hop.count;
+        }
+      }
+      EXPECT_EQ(have, n);
+    }
+  }
 }
 
 TEST(Tree, SubnetsAreEnteredOnce) {

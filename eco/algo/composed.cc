@@ -1,0 +1,177 @@
+#include "eco/algo/composed.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "eco/algo/patterns/candidates.h"
+
+namespace eco::algo {
+namespace {
+
+using coll::Collective;
+using Objection = std::optional<std::string>;
+
+Segments segments_of(Cut cut, const CommonProblem& problem, std::size_t segment_bytes) {
+  const std::size_t element = problem.element_bytes;
+  const std::size_t whole = coll::payload_bytes(problem);
+  switch (cut) {
+    case Cut::whole:
+      return {whole, element, segment_bytes};
+    case Cut::in_blocks: {
+      const std::size_t block = segment_bytes == 0 ? 0 : std::max(segment_bytes / element * element, element);
+      return {whole, element, block * static_cast<std::size_t>(problem.n_ranks)};
+    }
+    case Cut::block:
+      return {problem.block_bytes(), element, segment_bytes};
+    case Cut::nothing:
+      break;
+  }
+  return {coll::is_blocked(problem.collective) ? problem.block_bytes() : whole, element, 0};
+}
+
+// What Params::segment_bytes is about, for candidates.
+std::size_t bytes_cut(Cut cut, const CommonProblem& problem) {
+  const bool is_block = cut == Cut::in_blocks || cut == Cut::block;
+  return is_block ? std::max<std::size_t>(problem.block_bytes(), 1) : coll::payload_bytes(problem);
+}
+
+Params with_parts(const Composition& composition, Params params) {
+  if (params.parts.empty()) params.parts = composition.choices.front();
+  return params;
+}
+
+Objection objection_to_params(const Composition& composition, const CommonProblem& problem,
+                              const GroupView& view, const Params& given) {
+  const Params params = with_parts(composition, given);
+  const std::size_t n_parts = composition.choices.front().size();
+  if (params.parts.size() != n_parts)
+    return "it has " + std::to_string(n_parts) + " parts, not " + std::to_string(params.parts.size());
+  std::size_t largest = 1;
+  if (composition.leaders.size() > 1) {
+    for (const net::SubnetView& subnet : view.subnets) largest = std::max(largest, subnet.ranks.size());
+  }
+  if (params.leaders < 1 || static_cast<std::size_t>(params.leaders) > largest) {
+    return "of " + std::to_string(params.leaders) + " leaders only " + std::to_string(largest) +
+           " could take turns";
+  }
+  const Segments segments = segments_of(composition.cut, problem, params.segment_bytes);
+  for (const std::size_t j : {std::size_t{0}, segments.count() - 1}) {
+    const std::size_t bytes = segments.region(sched::Buffer::output, j).bytes;
+    if (auto reason = objection_to(composition.steps({problem, view, params, 0, bytes, 0}), view))
+      return reason;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Algorithm composed(Composition given) {
+  const auto composition = std::make_shared<const Composition>(std::move(given));
+  const auto unable = [composition](const CommonProblem& problem, const GroupView& view,
+                                    const Params& params) {
+    return objection_to_params(*composition, problem, view, params);
+  };
+  Algorithm row;
+  row.name = std::string(coll::name(composition->collective)) + "/" + composition->pattern;
+  row.collective = composition->collective;
+  row.candidates = [composition, unable](const CommonProblem& problem, const GroupView& view) {
+    std::vector<Params> all;
+    for (Params& params : few_candidates(problem, bytes_cut(composition->cut, problem))) {
+      for (const auto& parts : composition->choices) {
+        for (const int leaders : composition->leaders) {
+          // Several need segments to share; tried with one choice of parts, or there would be too many.
+          const bool shared = segments_of(composition->cut, problem, params.segment_bytes).count() > 1 &&
+                              parts == composition->choices.front();
+          if (leaders > 1 && !shared) continue;
+          params.parts = parts;
+          params.leaders = leaders;
+          if (!unable(problem, view, params)) all.push_back(params);
+        }
+      }
+    }
+    return all;
+  };
+  row.build = [composition](const CommonProblem& problem, const GroupView& view, const Params& wanted,
+                            int rank) {
+    const Params params = with_parts(*composition, wanted);
+    const auto steps_of = [&](std::size_t bytes, std::size_t lane) {
+      return composition->steps({problem, view, params, rank, bytes, lane});
+    };
+    return flow(steps_of, view, params, rank, segments_of(composition->cut, problem, params.segment_bytes),
+                static_cast<std::size_t>(params.leaders));
+  };
+  row.objection = [composition, unable](const CommonProblem& problem, const GroupView& view) -> Objection {
+    if (composition->objection != nullptr) {
+      if (auto reason = composition->objection(problem, view)) return reason;
+    }
+    Objection first;
+    for (const auto& parts : composition->choices) {
+      Params params;
+      params.parts = parts;
+      const Objection reason = unable(problem, view, params);
+      if (!reason) return std::nullopt;
+      if (!first) first = reason;
+    }
+    return first;
+  };
+  row.objection_to = unable;
+  return row;
+}
+
+CommonProblem Piece::problem_of(Collective collective, std::size_t n_ranks, std::size_t part_bytes,
+                                int root) const {
+  CommonProblem part = problem;
+  part.collective = collective;
+  part.n_ranks = static_cast<int>(n_ranks);
+  part.bytes = part_bytes;
+  part.root = root;
+  return part;
+}
+
+Group Piece::everybody(Collective collective, std::size_t part_bytes, int root) const {
+  return {rank_ring(problem.n_ranks, 0),
+          problem_of(collective, static_cast<std::size_t>(problem.n_ranks), part_bytes, root)};
+}
+
+std::size_t Piece::in_blocks() const {
+  const std::size_t grain = static_cast<std::size_t>(problem.n_ranks) * problem.element_bytes;
+  return bytes / grain * grain;
+}
+
+Levels::Levels(const Piece& piece, int root)
+    : piece_(piece),
+      subnet_(static_cast<std::size_t>(piece.view.subnet_of_rank[static_cast<std::size_t>(piece.rank)])) {
+  for (const net::SubnetView& subnet : piece.view.subnets) {
+    const bool has_root = std::find(subnet.ranks.begin(), subnet.ranks.end(), root) != subnet.ranks.end();
+    leaders_.push_back(has_root ? root : subnet.ranks[piece.lane % subnet.ranks.size()]);
+    first_.push_back(packed_.size());
+    packed_.insert(packed_.end(), subnet.ranks.begin(), subnet.ranks.end());
+  }
+}
+
+int Levels::place_of_leader(std::size_t subnet) const {
+  const auto& ranks = members(subnet);
+  return static_cast<int>(std::find(ranks.begin(), ranks.end(), leaders_[subnet]) - ranks.begin());
+}
+
+std::vector<Group> Levels::inside(Collective collective, std::size_t bytes) const {
+  std::vector<Group> groups;
+  for (std::size_t s = 0; s < count(); ++s) {
+    groups.push_back({members(s), piece_.problem_of(collective, members(s).size(), bytes,
+                                                    coll::is_rooted(collective) ? place_of_leader(s) : 0)});
+  }
+  return groups;
+}
+
+std::vector<Group> Levels::inside_in_blocks(Collective collective, std::size_t block) const {
+  std::vector<Group> groups = inside(collective, 0);
+  for (Group& group : groups) group.problem.bytes = group.members.size() * block;
+  return groups;
+}
+
+Group Levels::between(Collective collective, std::size_t bytes, std::size_t root) const {
+  return {leaders_, piece_.problem_of(collective, count(), bytes, static_cast<int>(root))};
+}
+
+}  // namespace eco::algo

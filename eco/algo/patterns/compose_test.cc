@@ -1,0 +1,185 @@
+#include "eco/algo/patterns/compose.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "eco/algo/algorithm.h"
+#include "eco/algo/testing.h"
+#include "eco/base/errors.h"
+#include "eco/sched/verify.h"
+
+namespace eco::algo {
+namespace {
+
+using coll::Collective;
+using coll::CommonProblem;
+using net::GroupView;
+
+std::string fault_of(const std::string& line, const CommonProblem& problem, const GroupView& view,
+                     bool in_place = false) {
+  const Recipe recipe = parse_recipe(line);
+  if (const auto reason = why_not(recipe, problem, view)) return "why_not: " + *reason;
+  const auto fault = sched::verify(problem, build_all(recipe, problem, view), {.input_is_output = in_place});
+  return fault ? line + ": " + fault->what : "";
+}
+
+CommonProblem allreduce(int n_ranks, std::size_t bytes) {
+  return {.collective = Collective::allreduce, .n_ranks = n_ranks, .bytes = bytes, .element_bytes = 8};
+}
+
+TEST(Compose, StaysSymbolic) {
+  const auto view = testing::scattered_view("3+3+2", 8);
+  const Recipe recipe = parse_recipe(
+      "allreduce/levels segment=1024 leaders=2 parts=reduce/chain,allreduce/doubling,broadcast/chain");
+  const auto few = build_all(recipe, allreduce(8, 1000 * 1024), view);
+  const auto many = build_all(recipe, allreduce(8, 100'000 * 1024), view);
+  for (std::size_t rank = 0; rank < 8; ++rank) {
+    EXPECT_EQ(many[rank].loops().size(), 1U);
+    EXPECT_EQ(many[rank].loops()[0].count, 100'000U);
+    EXPECT_EQ(many[rank].scratch_bytes, few[rank].scratch_bytes);
+    EXPECT_EQ(many[rank].n_channels, many[0].n_channels) << "tags are chosen by the number of channels";
+  }
+}
+
+// A segment is between subnets while the next one is still inside: the leader's first message between subnets stands
+// before its last receive from inside.
+TEST(Compose, HasNoBarrierBetweenParts) {
+  const auto view = testing::scattered_view("2+2", 4);
+  const Recipe recipe =
+      parse_recipe("allreduce/levels segment=64 parts=reduce/chain,allreduce/doubling,broadcast/chain");
+  const auto schedules = build_all(recipe, allreduce(4, 64 * 10), view);
+  const int leader = view.subnets[0].ranks[0];
+  const int member = view.subnets[0].ranks[1];
+  sched::Cursor cursor(schedules[static_cast<std::size_t>(leader)]);
+  int n_from_member = 0;
+  int n_before_crossing = -1;
+  while (const sched::Op* op = cursor.next()) {
+    if (op->kind == sched::OpKind::recv && op->peer == member) ++n_from_member;
+    const bool crosses =
+        op->kind == sched::OpKind::send && view.subnet_of_rank[static_cast<std::size_t>(op->peer)] != 0;
+    if (crosses && n_before_crossing < 0) n_before_crossing = n_from_member;
+  }
+  EXPECT_EQ(n_before_crossing, 1);
+  EXPECT_EQ(n_from_member, 10);
+}
+
+TEST(Compose, LeadersTakeTurns) {
+  const auto view = testing::scattered_view("3+3", 6);
+  const Recipe recipe = parse_recipe("allreduce/levels segment=64 leaders=3");
+  const auto schedules = build_all(recipe, allreduce(6, 64 * 9), view);
+  for (const sched::Schedule& schedule : schedules) {
+    const int own = view.subnet_of_rank[static_cast<std::size_t>(schedule.rank())];
+    std::size_t n_crossing = 0;
+    sched::Cursor cursor(schedule);
+    while (const sched::Op* op = cursor.next()) {
+      if (op->kind == sched::OpKind::send && view.subnet_of_rank[static_cast<std::size_t>(op->peer)] != own)
+        ++n_crossing;
+    }
+    EXPECT_EQ(n_crossing, 3U) << "rank " << schedule.rank();
+  }
+}
+
+// Any algorithm of the right collective is a part: a sample of all combinations, seeded, on subnets of unequal sizes and
+// of one rank, with rests of segments and of blocks.
+TEST(Compose, AnyAlgorithmIsAPart) {
+  std::mt19937_64 random(7);
+  std::vector<std::string> of[coll::kCollectives];
+  for (const Algorithm& algorithm : registry())
+    of[static_cast<std::size_t>(algorithm.collective)].push_back(algorithm.name);
+  std::size_t n_proved = 0;
+  for (const Algorithm& algorithm : registry()) {
+    if (!algorithm.objection_to) continue;
+    for (const auto& view : {testing::scattered_view("3+1+4", 8, 3), testing::scattered_view("2+3", 5, 1),
+                             testing::scattered_view("1+2", 7)}) {
+      const int n = view.n_ranks();
+      for (int trial = 0; trial < 6; ++trial) {
+        CommonProblem problem{.collective = algorithm.collective, .n_ranks = n, .element_bytes = 8};
+        if (problem.collective == Collective::barrier) problem.element_bytes = 1;
+        if (coll::is_rooted(problem.collective)) problem.root = static_cast<int>(random() % 5);
+        problem.commutative = random() % 4 != 0;
+        problem.bytes = coll::whole_bytes(problem, 8 * (random() % 400 + 8));
+        if (problem.collective == Collective::barrier) problem.bytes = 0;
+        if (algorithm.why_not(problem, view)) continue;
+        Recipe recipe{algorithm.name, algorithm.candidates(problem, view).front()};
+        recipe.params.segment_bytes = random() % 3 == 0 ? 0 : 8 * (random() % 60 + 1);
+        recipe.params.leaders = static_cast<int>(random() % 3) + 1;
+        if (!algorithm.name.ends_with("/levels")) recipe.params.leaders = 1;
+        recipe.params.window = static_cast<int>(random() % 3);
+        for (std::string& part : recipe.params.parts) {
+          const auto& others = of[static_cast<std::size_t>(find(part)->collective)];
+          part = others[random() % others.size()];
+        }
+        if (why_not(recipe, problem, view)) continue;
+        ++n_proved;
+        EXPECT_EQ(fault_of(recipe.text(), problem, view, problem.collective == Collective::allreduce), "");
+      }
+    }
+  }
+  EXPECT_GT(n_proved, 100U);
+}
+
+TEST(Compose, PartsAreComposedToo) {
+  const auto view = testing::scattered_view("3+3+2", 8, 3);
+  const std::string line =
+      "allreduce/levels segment=128 leaders=2 "
+      "parts=reduce/reduce_scatter+gather,allreduce/reduce_scatter+allgather,broadcast/scatter+allgather";
+  for (const std::size_t bytes : {8, 48, 1000, 4096}) {
+    const CommonProblem problem = allreduce(8, bytes);
+    EXPECT_EQ(fault_of(line, problem, view), "");
+    EXPECT_EQ(testing::run_on_loopback(problem, view, parse_recipe(line)), "");
+  }
+}
+
+TEST(Compose, RanksOfHostsThatStandAlone) {
+  const auto view = testing::scattered_view("1+1+3", 5);
+  EXPECT_EQ(fault_of("allreduce/levels segment=64 leaders=3", allreduce(5, 64 * 7 + 8), view, true), "");
+  for (const Collective collective : {Collective::allgather, Collective::reduce_scatter}) {
+    CommonProblem problem = allreduce(5, 5 * 80);
+    problem.collective = collective;
+    const std::string name = std::string(coll::name(collective)) + "/levels segment=24 leaders=2";
+    EXPECT_EQ(fault_of(name, problem, view), "");
+  }
+}
+
+TEST(Compose, RefusesPartsThatDoNotFit) {
+  const auto view = testing::scattered_view("2+2", 4);
+  const auto refused = [&](const std::string& line, const std::string& words, bool commutative = true) {
+    CommonProblem problem = allreduce(4, 64);
+    problem.commutative = commutative;
+    const auto reason = why_not(parse_recipe(line), problem, view);
+    ASSERT_TRUE(reason) << line;
+    EXPECT_NE(reason->find(words), std::string::npos) << *reason;
+  };
+  refused("allreduce/reduce+broadcast parts=reduce/chain", "2 parts, not 1");
+  refused("allreduce/reduce+broadcast parts=reduce/chain,broadcast/unheard",
+          "no algorithm 'broadcast/unheard'");
+  refused("allreduce/reduce+broadcast parts=reduce/chain,reduce/chain", "'reduce/chain' is no broadcast");
+  refused("allreduce/reduce+broadcast parts=reduce/two_tree,broadcast/chain", "needs a commutative", false);
+  refused("allreduce/ring parts=reduce/chain", "has no parts");
+  refused("allreduce/levels leaders=3", "of 3 leaders only 2 could take turns");
+  refused("allreduce/reduce+broadcast leaders=2", "of 2 leaders only 1 could take turns");
+  EXPECT_TRUE(why_not(parse_recipe("allreduce/levels"), allreduce(4, 64), testing::scattered_view("4", 4)));
+  EXPECT_THROW(build_all(parse_recipe("allreduce/reduce+broadcast parts=reduce/no,broadcast/chain"),
+                         allreduce(4, 64), view),
+               InvalidArgument);
+}
+
+TEST(Compose, TextRoundTrip) {
+  const std::string line =
+      "allreduce/levels segment=5728 head=0 window=0 between=chain inside=chain leaders=2 "
+      "parts=reduce/chain,allreduce/doubling,broadcast/chain";
+  EXPECT_EQ(parse_recipe(line).text(), line);
+  EXPECT_EQ(parse_recipe(line).params.leaders, 2);
+  EXPECT_EQ(parse_recipe(line).params.parts,
+            (std::vector<std::string>{"reduce/chain", "allreduce/doubling", "broadcast/chain"}));
+  const std::string bruck = "allgather/bruck segment=0 head=0 window=0 between=chain inside=chain degree=4";
+  EXPECT_EQ(parse_recipe(bruck).text(), bruck);
+  for (const char* bad : {"a/b leaders=0", "a/b leaders=-1", "a/b leaders=", "a/b parts=", "a/b parts=x,",
+                          "a/b parts=,x", "a/b parts=x,,y"}) {
+    EXPECT_THROW(parse_recipe(bad), InvalidArgument) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace eco::algo
