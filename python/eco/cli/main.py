@@ -26,6 +26,7 @@ COMMANDS = (
     "tune",
     "show",
     "explain",
+    "predict",
     "lab",
     "predict",
     "validate",
