@@ -277,7 +277,9 @@ class Search {
     const double fixed_s = best_s;
     std::vector<Candidate> starts;
     for (const algo::Algorithm& algorithm : algo::registry()) {
-      if (algorithm.collective != problem_.collective || algorithm.why_not(problem_, view_)) continue;
+      if (algorithm.collective != coll::algorithms_of(problem_.collective) ||
+          algorithm.why_not(problem_, view_))
+        continue;
       const auto base = std::find_if(fixed_.begin(), fixed_.end(), [&](const Candidate& candidate) {
         return candidate.why_not.empty() && candidate.recipe.algorithm == algorithm.name;
       });

@@ -26,7 +26,6 @@ COMMANDS = (
     "tune",
     "show",
     "explain",
-    "predict",
     "lab",
     "predict",
     "validate",

@@ -20,7 +20,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from eco import _core, paths
+from eco import _core
 from eco.cli.explain import Candidate, Group, candidates, latest_network, make_group
 from eco.collectives import COLLECTIVES
 from eco.errors import EcoError, InvalidArgument
@@ -134,7 +134,7 @@ def predict(
     if op not in COLLECTIVES:
         raise InvalidArgument(f"operation {op!r} is none of {', '.join(COLLECTIVES)}")
     n_bytes = parse_size(size)
-    group = make_group(network or latest_network(paths.cache_dir()), placement, ranks)
+    group = make_group(network or latest_network(), placement, ranks)
     if recipe:
         able = [one_recipe(group, recipe, op, n_bytes, root)]
     else:
