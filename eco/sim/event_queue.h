@@ -36,17 +36,24 @@ class EventQueue {
 
   void push(double s, std::uint32_t message, EventKind kind, std::size_t stream) {
     Stream& mine = streams_[stream];
+    Event event;
+    event.s = s;
+    event.created = n_created_++;
+    event.message = message;
+    event.kind = kind;
+    event.stream = static_cast<std::uint32_t>(stream) & kAlone;
     if (mine.is_there && s >= mine.last_s) {
       mine.last_s = s;
-      mine.behind.push_back({s, n_created_++, message, kind, static_cast<std::uint32_t>(stream)});
+      mine.behind.push_back(event);
       return;
     }
-    const bool is_alone = mine.is_there;
-    if (!is_alone) {
+    if (mine.is_there) {
+      event.stream = kAlone;
+    } else {
       mine.is_there = true;
       mine.last_s = s;
     }
-    add({s, n_created_++, message, kind, is_alone ? kAlone : static_cast<std::uint32_t>(stream)});
+    add(event);
   }
 
   // The earliest. Not of an empty queue.
