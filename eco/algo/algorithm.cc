@@ -7,13 +7,51 @@
 namespace eco::algo {
 namespace {
 
-bool names_each_subnet_once(std::vector<int> order, const net::GroupView& view) {
-  std::sort(order.begin(), order.end());
-  if (static_cast<int>(order.size()) != view.n_subnets()) return false;
-  for (int s = 0; s < view.n_subnets(); ++s) {
-    if (order[static_cast<std::size_t>(s)] != s) return false;
+bool names_each_once(std::vector<int> list, int n) {
+  std::sort(list.begin(), list.end());
+  if (static_cast<int>(list.size()) != n) return false;
+  for (int i = 0; i < n; ++i) {
+    if (list[static_cast<std::size_t>(i)] != i) return false;
   }
   return true;
+}
+
+// True if the parents lead from every subnet to one and the same.
+bool is_tree(const std::vector<int>& parents, int n_subnets) {
+  if (static_cast<int>(parents.size()) != n_subnets) return false;
+  if (std::count(parents.begin(), parents.end(), -1) != 1) return false;
+  if (*std::max_element(parents.begin(), parents.end()) >= n_subnets) return false;
+  for (int at : parents) {
+    for (int steps = 0; at >= 0; ++steps) {
+      if (steps == n_subnets) return false;
+      at = parents[static_cast<std::size_t>(at)];
+    }
+  }
+  return true;
+}
+
+// What the lists of a recipe have against this group.
+std::optional<std::string> objection_to(const Params& params, const net::GroupView& view) {
+  const std::string n_subnets = std::to_string(view.n_subnets());
+  if (!params.order.empty() && !names_each_once(params.order, view.n_subnets()))
+    return "its order does not name each of the " + n_subnets + " subnets once";
+  if (!params.tree.empty() && !is_tree(params.tree, view.n_subnets()))
+    return "its tree does not join the " + n_subnets + " subnets";
+  if (!params.ring.empty() && !names_each_once(params.ring, view.n_ranks()))
+    return "its ring does not name each of the " + std::to_string(view.n_ranks()) + " ranks once";
+  for (const int owner : params.owners) {
+    if (owner >= view.n_subnets())
+      return "its owners name subnet " + std::to_string(owner) + " of " + n_subnets;
+  }
+  if (params.first.empty()) return std::nullopt;
+  if (static_cast<int>(params.first.size()) != view.n_subnets())
+    return "it names the leaders of " + std::to_string(params.first.size()) + " subnets, not of " + n_subnets;
+  for (std::size_t s = 0; s < params.first.size(); ++s) {
+    if (static_cast<std::size_t>(params.first[s]) >= view.subnets[s].ranks.size())
+      return "subnet " + std::to_string(s) + " has no rank " + std::to_string(params.first[s]) +
+             " to lead it";
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -33,9 +71,7 @@ std::optional<std::string> why_not(const Recipe& recipe, const coll::CommonProbl
   if (algorithm->collective != coll::algorithms_of(problem.collective)) {
     return "'" + recipe.algorithm + "' is no " + std::string(coll::name(problem.collective));
   }
-  if (!recipe.params.order.empty() && !names_each_subnet_once(recipe.params.order, view)) {
-    return "its order does not name each of the " + std::to_string(view.n_subnets()) + " subnets once";
-  }
+  if (auto reason = objection_to(recipe.params, view)) return reason;
   if (auto reason = algorithm->why_not(problem, view)) return reason;
   if (algorithm->objection_to) return algorithm->objection_to(problem, view, recipe.params);
   if (!recipe.params.parts.empty()) return "'" + recipe.algorithm + "' has no parts";

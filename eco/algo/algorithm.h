@@ -44,7 +44,7 @@ std::span<const Algorithm> registry();
 const Algorithm* find(std::string_view name);
 
 // Why a recipe (from a plan file, say) can't be built for this problem on this group: unknown algorithm, another
-// collective, an order that does not name each subnet once, or the algorithm's own why_not. Nothing if it can.
+// collective, lists (order, tree, ...) that do not fit the group, or the algorithm's own why_not. Nothing if it can.
 std::optional<std::string> why_not(const Recipe& recipe, const coll::CommonProblem& problem,
                                    const net::GroupView& view);
 

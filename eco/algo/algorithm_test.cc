@@ -199,6 +199,47 @@ TEST(Algorithms, RefuseWhatTheyCannotServe) {
   EXPECT_TRUE(why_not(parse_recipe("allreduce/ring segment=0"), problem, view));
   EXPECT_TRUE(why_not(parse_recipe("broadcast/unheard segment=0"), problem, view));
   EXPECT_FALSE(why_not(parse_recipe("broadcast/subnets segment=0 order=1,0"), problem, view));
+  for (const char* list : {"tree=-1", "tree=0,0", "tree=-1,-1", "tree=-1,2", "tree=1,0", "first=0",
+                           "first=0,2", "owners=2", "ring=0,1,2", "ring=0,1,2,2"}) {
+    EXPECT_TRUE(why_not(parse_recipe(std::string("broadcast/subnets ") + list), problem, view)) << list;
+  }
+  for (const char* list : {"tree=-1,0", "tree=1,-1", "first=1,0", "owners=1,1,0", "ring=3,1,2,0"}) {
+    EXPECT_FALSE(why_not(parse_recipe(std::string("broadcast/subnets ") + list), problem, view)) << list;
+  }
+}
+
+// What a search may put into a recipe keeps every algorithm correct, whether it looks at it or not.
+TEST(Algorithms, AreProvedWithListsOfAllKinds) {
+  const auto view = testing::scattered_view("3+2+1+2", 8, 5);
+  const char* lists[] = {"tree=2,2,-1,0 order=3,1,0,2",
+                         "tree=1,3,3,-1 inside=binomial",
+                         "first=2,1,0,1 between=flat",
+                         "owners=3 tree=3,3,3,-1",
+                         "owners=1,3,1",
+                         "ring=5,0,3,6,1,4,7,2"};
+  std::size_t n_proved = 0;
+  for (const Algorithm& algorithm : registry()) {
+    for (const auto& problem : problems(algorithm.collective, 8)) {
+      if (algorithm.why_not(problem, view)) continue;
+      for (const char* list : lists) {
+        const Recipe recipe = parse_recipe(algorithm.name + " segment=1392 " + list);
+        ASSERT_EQ(parse_recipe(recipe.text()), recipe);
+        ASSERT_FALSE(why_not(recipe, problem, view));
+        const auto fault = sched::verify(problem, build_all(recipe, problem, view));
+        ASSERT_FALSE(fault) << recipe.text() << " root " << problem.root << ": " << fault->what;
+        ++n_proved;
+      }
+      CommonProblem ordered = problem;
+      ordered.commutative = false;
+      if (!coll::is_reduction(algorithm.collective) || algorithm.why_not(ordered, view)) continue;
+      for (const char* list : lists) {
+        const Recipe recipe = parse_recipe(algorithm.name + " segment=1392 " + list);
+        const auto fault = sched::verify(ordered, build_all(recipe, ordered, view));
+        ASSERT_FALSE(fault) << recipe.text() << ", in order: " << fault->what;
+      }
+    }
+  }
+  EXPECT_GT(n_proved, 1000U);
 }
 
 TEST(Recipe, TextRoundTrip) {
@@ -212,9 +253,18 @@ TEST(Recipe, TextRoundTrip) {
   EXPECT_EQ(recipe.text(),
             "broadcast/subnets segment=1392 head=2 window=4 between=binomial inside=flat order=0,2,1");
   EXPECT_EQ(parse_recipe(recipe.text()), recipe);
+  const Recipe found{
+      "allreduce/subnets",
+      {.segment_bytes = 1392, .tree = {2, 2, -1}, .first = {0, 1, 0}, .owners = {2}, .ring = {1, 0}}};
+  EXPECT_EQ(
+      found.text(),
+      "allreduce/subnets segment=1392 head=0 window=0 between=chain inside=chain tree=2,2,-1 first=0,1,0 "
+      "owners=2 ring=1,0");
+  EXPECT_EQ(parse_recipe(found.text()), found);
   for (const char* bad :
-       {"", "a/b segment", "a/b segment=x", "a/b segment=-4", "a/b inside=round", "a/b colour=3",
-        "a/b degree=1", "a/b degree=2000000", "a/b head=-1", "a/b order=1,,2", "a/b window=99999999999999"}) {
+       {"", "a/b segment", "a/b segment=x", "a/b segment=-4", "a/b inside=round", "a/b tree=-2",
+        "a/b ring=-1", "a/b colour=3", "a/b degree=1", "a/b degree=2000000", "a/b head=-1", "a/b order=1,,2",
+        "a/b window=99999999999999"}) {
     EXPECT_THROW(parse_recipe(bad), InvalidArgument) << bad;
   }
 }

@@ -1,5 +1,6 @@
 #include "eco/algo/recipe.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
@@ -20,14 +21,37 @@ constexpr int kMostDegree = 1024;
 }
 
 template <class Number>
-Number number(std::string_view text, std::string_view key, std::string_view value) {
+Number number(std::string_view text, std::string_view key, std::string_view value, Number least = 0) {
   Number result{};
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
-  if (error != std::errc{} || end != value.data() + value.size() || result < 0) {
+  if (error != std::errc{} || end != value.data() + value.size() || result < least) {
     refuse(text, std::string(key) + " is not a number: '" + std::string(value) + "'");
   }
   return result;
 }
+
+// "2,0,1", no number below `least`.
+std::vector<int> numbers(std::string_view text, std::string_view key, std::string_view value, int least = 0) {
+  std::vector<int> list;
+  while (!value.empty()) {
+    const std::size_t comma = value.find(',');
+    list.push_back(number<int>(text, key, value.substr(0, comma), least));
+    value = comma == std::string_view::npos ? std::string_view{} : value.substr(comma + 1);
+  }
+  return list;
+}
+
+// The lists of Params, by the key that names them in a recipe's text.
+struct ListKey {
+  std::string_view key;
+  std::vector<int> Params::*list;
+  int least;
+};
+constexpr std::array<ListKey, 5> kLists = {{{"order", &Params::order, 0},
+                                            {"tree", &Params::tree, -1},
+                                            {"first", &Params::first, 0},
+                                            {"owners", &Params::owners, 0},
+                                            {"ring", &Params::ring, 0}}};
 
 Shape shape(std::string_view text, std::string_view value) {
   for (std::size_t i = 0; i < kShapes.size(); ++i) {
@@ -47,9 +71,11 @@ std::string Recipe::text() const {
       << " inside=" << name(params.inside);
   const bool branches = params.inside == Shape::kary || params.between == Shape::kary;
   if (branches || params.degree != Params{}.degree) out << " degree=" << params.degree;
-  if (!params.order.empty()) {
-    out << " order=";
-    for (std::size_t i = 0; i < params.order.size(); ++i) out << (i == 0 ? "" : ",") << params.order[i];
+  for (const ListKey& key : kLists) {
+    const std::vector<int>& list = params.*key.list;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      out << (i == 0 ? " " + std::string(key.key) + "=" : ",") << list[i];
+    }
   }
   if (params.leaders != 1) out << " leaders=" << params.leaders;
   for (std::size_t i = 0; i < params.parts.size(); ++i) out << (i == 0 ? " parts=" : ",") << params.parts[i];
@@ -65,7 +91,7 @@ Recipe parse_recipe(std::string_view text) {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos) refuse(text, "'" + word + "' is not key=value");
     const std::string_view key = std::string_view(word).substr(0, equals);
-    std::string_view value = std::string_view(word).substr(equals + 1);
+    const std::string_view value = std::string_view(word).substr(equals + 1);
     Params& p = recipe.params;
     if (key == "segment") {
       p.segment_bytes = number<std::size_t>(text, key, value);
@@ -82,12 +108,6 @@ Recipe parse_recipe(std::string_view text) {
       p.inside = shape(text, value);
     } else if (key == "between") {
       p.between = shape(text, value);
-    } else if (key == "order") {
-      while (!value.empty()) {
-        const std::size_t comma = value.find(',');
-        p.order.push_back(number<int>(text, key, value.substr(0, comma)));
-        value = comma == std::string_view::npos ? std::string_view{} : value.substr(comma + 1);
-      }
     } else if (key == "leaders") {
       p.leaders = number<int>(text, key, value);
       if (p.leaders < 1) refuse(text, "leaders=" + std::string(value) + ": somebody has to lead");
@@ -100,7 +120,10 @@ Recipe parse_recipe(std::string_view text) {
         if (more) value = value.substr(comma + 1);
       }
     } else {
-      refuse(text, "unknown key '" + std::string(key) + "'");
+      const auto known =
+          std::find_if(kLists.begin(), kLists.end(), [&](const ListKey& list) { return list.key == key; });
+      if (known == kLists.end()) refuse(text, "unknown key '" + std::string(key) + "'");
+      p.*known->list = numbers(text, key, value, known->least);
     }
   }
   return recipe;

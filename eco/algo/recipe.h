@@ -30,6 +30,15 @@ struct Params {
   int leaders = 1;  // levels: so many ranks of each subnet lead in turn, segment by segment
   // Of a composition: the algorithm of each part in its order, "scatter/binomial"; empty: the composition's first choice.
   std::vector<std::string> parts{};
+  // What a search finds (plan/search.h); empty: as the shapes above and the order of ranks have it.
+  // Parent subnet of each subnet of the view, -1 at one of them: which subnets are joined, instead of `between`. Hung
+  // from the root's subnet, whichever that is; children are served in `order`.
+  std::vector<int> tree{};
+  std::vector<int> first{};  // of each subnet: which of its ranks (the 0th, ...) leads it
+  std::vector<int>
+      owners{};  // allreduce over trees of subnets: subnets that own segments in turn; empty: each once
+  std::vector<int>
+      ring{};  // the ranks in the order in which patterns in rank order (ring, chain, ...) take them
   friend bool operator==(const Params&, const Params&) = default;
 };
 

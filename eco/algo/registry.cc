@@ -1,6 +1,7 @@
 // The table of all algorithms: builders joined with trees, one line each.
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 #include "eco/algo/algorithm.h"
@@ -84,16 +85,24 @@ auto keeps_order(Pattern pattern) {
   };
 }
 
-int owner_root(const GroupView& view, std::size_t subnet) {
-  // Owner s leads with the s-th rank of each subnet, so that leading is shared.
-  const auto& ranks = view.subnets[subnet].ranks;
-  return ranks[subnet % ranks.size()];
+// The i-th owner leads with the i-th rank of each subnet, so that leading is shared.
+int owner_root(const GroupView& view, int subnet, std::size_t i) {
+  const auto& ranks = view.subnets[static_cast<std::size_t>(subnet)].ranks;
+  return ranks[i % ranks.size()];
+}
+
+// Subnets that own segments in turn, of an allreduce over trees of subnets.
+std::vector<int> owning_subnets(const GroupView& view, const Params& params) {
+  if (!params.owners.empty()) return params.owners;
+  std::vector<int> all(view.subnets.size());
+  std::iota(all.begin(), all.end(), 0);
+  return all;
 }
 
 // Rank 0's tree in rank order, where the operation does not commute; it leads its subnet, as every first rank does.
 Tree ordered_tree(Pattern pattern, const GroupView& view, const Params& params) {
   Params in_order = params;
-  in_order.order.clear();
+  for (auto list : {&Params::order, &Params::tree, &Params::first, &Params::ring}) (in_order.*list).clear();
   return pattern_tree(pattern, view, 0, in_order);
 }
 
@@ -104,24 +113,25 @@ std::vector<Owner> allreduce_owners(Pattern pattern, const CommonProblem& proble
     return {{tree, tree}};
   }
   std::vector<Owner> owners;
-  const std::size_t n_owners =
-      pattern == Pattern::subnets && problem.collective == Collective::allreduce ? view.subnets.size() : 1;
-  for (std::size_t s = 0; s < n_owners; ++s) {
-    const int root = pattern == Pattern::subnets ? owner_root(view, s) : 0;
-    const Tree tree = pattern_tree(pattern, view, root, params, static_cast<int>(s));
+  std::vector<int> subnets = owning_subnets(view, params);
+  if (pattern != Pattern::subnets || problem.collective != Collective::allreduce) subnets.resize(1);
+  for (std::size_t i = 0; i < subnets.size(); ++i) {
+    const int root = pattern == Pattern::subnets ? owner_root(view, subnets[i], i) : 0;
+    const Tree tree = pattern_tree(pattern, view, root, params, static_cast<int>(i));
     owners.push_back({tree, tree});
   }
   return owners;
 }
 
 // Up: owner + 1 is the leaf and the owner's left neighbour its last child, so both ways lead to the right.
-std::vector<Owner> ring_owners(const CommonProblem& problem) {
+std::vector<Owner> ring_owners(const CommonProblem& problem, const Params& params) {
   std::vector<Owner> owners;
   for (int owner = 0; owner < problem.n_ranks; ++owner) {
-    std::vector<int> leftwards = rank_ring(problem.n_ranks, owner + 1);
-    std::reverse(leftwards.begin(), leftwards.end());
+    const std::vector<int> rightwards = ring_from(params, problem.n_ranks, owner);
+    std::vector<int> leftwards = rightwards;
+    std::reverse(leftwards.begin() + 1, leftwards.end());
     owners.push_back({shape_tree(Shape::chain, leftwards, problem.n_ranks),
-                      shape_tree(Shape::chain, rank_ring(problem.n_ranks, owner), problem.n_ranks)});
+                      shape_tree(Shape::chain, rightwards, problem.n_ranks)});
   }
   return owners;
 }
@@ -142,6 +152,7 @@ void add_trees(std::vector<Algorithm>& all) {
          [pattern](const CommonProblem& problem, const GroupView& view, const Params& params, int rank) {
            Params straight = params;
            straight.between = Shape::flat;
+           straight.tree.clear();
            return build_broadcast(problem, pattern_tree(pattern, view, problem.root, params),
                                   pattern_tree(pattern, view, problem.root, straight), params, rank);
          },
@@ -203,7 +214,7 @@ void add_others(std::vector<Algorithm>& all) {
   all.push_back({"allreduce/ring", Collective::allreduce,
                  candidates_of(Pattern::chain, {whole, 2, false, false}),
                  [](const CommonProblem& problem, const GroupView&, const Params& params, int rank) {
-                   return build_allreduce(problem, ring_owners(problem), params, rank);
+                   return build_allreduce(problem, ring_owners(problem, params), params, rank);
                  },
                  needs_commutative});
   for (const bool far_first : {true, false}) {

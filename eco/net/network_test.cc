@@ -139,6 +139,16 @@ TEST(GroupView, LocatesHostsByIdentityAlone) {
   EXPECT_THROW(locate_hosts(network, {unknown}), InvalidArgument);
 }
 
+TEST(Synthetic, SubnetsMayDiffer) {
+  const Network network =
+      synthetic_network("hosts=2+3+2 kind=bus+switched+switched rate_mbit=10+100+80 uplink_mbit=none+40+20");
+  EXPECT_EQ(names_on_route(network, 0, 2), (Names{"bus 0", "uplink 1 in", "host 2 in"}));
+  EXPECT_DOUBLE_EQ(network.between[0].bytes_per_s, 10e6 / 8);  // 0 and 1: the bus
+  EXPECT_DOUBLE_EQ(network.between[2].bytes_per_s, 20e6 / 8);  // 1 and 2: the slower uplink
+  ASSERT_EQ(network.uplinks.size(), 2U);
+  EXPECT_DOUBLE_EQ(network.uplinks[1].bytes_per_s, 20e6 / 8);
+}
+
 TEST(Synthetic, NamesTheBadWord) {
   const auto refused = [](const std::string& text, const std::string& reason) {
     try {
@@ -152,6 +162,8 @@ TEST(Synthetic, NamesTheBadWord) {
   refused("hosts=3+x", "hosts=3+x is not a list");
   refused("hosts=3 rate_mbit=fast", "rate_mbit=fast");
   refused("hosts=3 kind=ring", "kind=ring");
+  refused("hosts=3+3+2 uplink_mbit=10+20", "uplink_mbit=10+20 is neither one word nor one for each");
+  refused("hosts=3+3 uplink_mbit=10+slow", "uplink_mbit=slow");
   refused("hosts=3 colour=red", "unknown word 'colour'");
 }
 

@@ -35,7 +35,23 @@ class Words {
 
   double take_number(const std::string& name, double otherwise) {
     const std::string text = take(name, "");
-    if (text.empty()) return otherwise;
+    return text.empty() ? otherwise : number(name, text);
+  }
+
+  // One word for each of n subnets, "10+20+40", or one for all of them.
+  std::vector<std::string> take_list(const std::string& name, const std::string& otherwise, std::size_t n) {
+    const std::string text = take(name, otherwise);
+    std::vector<std::string> list;
+    std::istringstream stream(text);
+    for (std::string part; std::getline(stream, part, '+');) list.push_back(part);
+    if (list.size() == 1) list.resize(n, list[0]);
+    if (list.size() != n)
+      fail(name + "=" + text + " is neither one word nor one for each of the " + std::to_string(n) +
+           " subnets");
+    return list;
+  }
+
+  double number(const std::string& name, const std::string& text) const {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value <= 0) {
@@ -77,12 +93,20 @@ std::vector<int> subnet_sizes(const Words& words, const std::string& text) {
 Network synthetic_network(const std::string& description) {
   Words words(description);
   const std::vector<int> sizes = subnet_sizes(words, words.take("hosts", ""));
-  const std::string kind_word = words.take("kind", "switched");
-  if (kind_word != "switched" && kind_word != "bus")
-    words.fail("kind=" + kind_word + " is neither switched nor bus");
-  const SubnetKind kind = kind_word == "bus" ? SubnetKind::bus : SubnetKind::switched;
-  const double rate = words.take_number("rate_mbit", 1000) * kBytesPerMbit;
-  const double uplink_rate = words.take_number("uplink_mbit", 0) * kBytesPerMbit;
+  std::vector<SubnetKind> kinds;
+  for (const std::string& word : words.take_list("kind", "switched", sizes.size())) {
+    if (word != "switched" && word != "bus") words.fail("kind=" + word + " is neither switched nor bus");
+    kinds.push_back(word == "bus" ? SubnetKind::bus : SubnetKind::switched);
+  }
+  std::vector<double> rates;
+  for (const std::string& word : words.take_list("rate_mbit", "1000", sizes.size()))
+    rates.push_back(words.number("rate_mbit", word) * kBytesPerMbit);
+  std::vector<double> uplink_rates;  // 0: the subnet's own
+  for (const std::string& word : words.take_list("uplink_mbit", "none", sizes.size()))
+    uplink_rates.push_back(word == "none" ? 0 : words.number("uplink_mbit", word) * kBytesPerMbit);
+  const auto outward = [&](std::size_t s) {
+    return uplink_rates[s] > 0 ? std::min(rates[s], uplink_rates[s]) : rates[s];
+  };
   const std::string shared = words.take("shared", "yes");
   if (shared != "yes" && shared != "no") words.fail("shared=" + shared + " is neither yes nor no");
   const double latency_s = words.take_number("latency_us", 20) * 1e-6;
@@ -100,18 +124,18 @@ Network synthetic_network(const std::string& description) {
   network.memory_bytes_per_s = 5e9;
   network.combine_bytes_per_s = 4e9;
   for (std::size_t s = 0; s < sizes.size(); ++s) {
-    Subnet subnet{{}, sizes[s] == 1 ? SubnetKind::lone : kind, sizes[s] == 1 ? 0 : latency_s, rate};
+    Subnet subnet{{}, sizes[s] == 1 ? SubnetKind::lone : kinds[s], sizes[s] == 1 ? 0 : latency_s, rates[s]};
     for (int i = 0; i < sizes[s]; ++i) {
       const std::string number = std::to_string(network.hosts.size());
       subnet.hosts.push_back(network.n_hosts());
       network.hosts.push_back({"host" + number, "10.0.0." + number, "synthetic", "synthetic"});
     }
     for (std::size_t t = s + 1; t < sizes.size(); ++t) {
-      const double between_rate = uplink_rate > 0 ? std::min(rate, uplink_rate) : rate;
+      const double between_rate = std::min(outward(s), outward(t));
       network.between.push_back({static_cast<int>(s), static_cast<int>(t), between_s, between_rate});
     }
-    if (uplink_rate > 0 && sizes.size() > 1) {
-      network.uplinks.push_back({static_cast<int>(s), uplink_rate, shared == "yes", false});
+    if (uplink_rates[s] > 0 && sizes.size() > 1) {
+      network.uplinks.push_back({static_cast<int>(s), uplink_rates[s], shared == "yes", false});
     }
     network.subnets.push_back(std::move(subnet));
   }

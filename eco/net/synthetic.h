@@ -7,10 +7,12 @@
 //   hosts=A+B+...      sizes of the subnets (needed)
 //   kind=K             switched (default) or bus, of every subnet that has more than one host
 //   rate_mbit=R        of a host's port, or of a bus: 10^6 bits of payload a second (default 1000)
-//   uplink_mbit=R      of every subnet's uplink, both directions apart; left out: the subnets' own rate, no
-//   uplinks shared=yes|no      whether pairs divide an uplink (default yes) latency_us=T       within a
-//   subnet (default 20) between_us=T       between subnets (default twice the latency within) overhead_us=T
-//   of sending, and of receiving, a message (default 2)
+//   uplink_mbit=R      of every subnet's uplink, both directions apart; left out, or none: the subnet's own rate
+//   shared=yes|no      whether pairs divide an uplink (default yes)
+//   latency_us=T       within a subnet (default 20)
+//   between_us=T       between subnets (default twice the latency within)
+//   overhead_us=T      of sending, and of receiving, a message (default 2)
+// kind, rate_mbit and uplink_mbit may be one word for each subnet: uplink_mbit=10+20+40.
 #pragma once
 
 #include <string>

@@ -68,7 +68,7 @@ std::string line(const Candidate& candidate, const Candidate& cheapest, bool is_
   } else {
     text += why_it_lost(candidate, cheapest);
   }
-  if (f.shortened) text += " (continued from fewer segments)";
+  if (f.extrapolated) text += " (extrapolated from fewer segments)";
   return text + "\n";
 }
 
@@ -133,7 +133,18 @@ std::string explain(const coll::CommonProblem& problem, const net::GroupView& vi
 }
 
 std::string explain(const coll::CommonProblem& problem, const net::GroupView& view, const Row* row) {
-  return explain(problem, view, row, rank_candidates(problem, view));
+  std::vector<Candidate> ranked = rank_candidates(problem, view);
+  // A recipe that a search has found is no candidate of the repertoire, and is shown among them.
+  const auto is_chosen = [&](const Candidate& candidate) { return candidate.recipe == *row->recipe; };
+  if (row != nullptr && row->recipe && std::none_of(ranked.begin(), ranked.end(), is_chosen) &&
+      !algo::why_not(*row->recipe, problem, view)) {
+    Candidate chosen = candidate_of(*row->recipe, problem, view);
+    const auto slower = [&](const Candidate& candidate) {
+      return !candidate.why_not.empty() || candidate.forecast.seconds > chosen.forecast.seconds;
+    };
+    ranked.insert(std::find_if(ranked.begin(), ranked.end(), slower), std::move(chosen));
+  }
+  return explain(problem, view, row, ranked);
 }
 
 }  // namespace eco::plan

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "eco/algo/algorithm.h"
+#include "eco/base/errors.h"
 #include "eco/exec/executor.h"
 #include "eco/sched/verify.h"
 
@@ -72,7 +73,7 @@ Forecast continued(const Forecast& shorter, double x0, const Forecast& longer, d
   const double t = (x - x1) / (x1 - x0);
   const auto line = [t](double a, double b) { return std::max(b, b + t * (b - a)); };
   Forecast result = longer;
-  result.shortened = true;
+  result.extrapolated = true;
   result.seconds = line(shorter.seconds, longer.seconds);
   result.terms.latency_s = line(shorter.terms.latency_s, longer.terms.latency_s);
   result.terms.overhead_s = line(shorter.terms.overhead_s, longer.terms.overhead_s);
@@ -139,6 +140,17 @@ Forecast forecast(const algo::Recipe& recipe, const CommonProblem& problem, cons
   Forecast result = forecast_of(recipe, problem, view, options, schedules, counts.operations);
   result.n_crossings = static_cast<double>(counts.crossings);
   return result;
+}
+
+Candidate candidate_of(const algo::Recipe& recipe, const CommonProblem& problem, const net::GroupView& view,
+                       const ForecastOptions& options) {
+  Candidate candidate{recipe, {}, {}};
+  try {
+    candidate.forecast = forecast(recipe, problem, view, options);
+  } catch (const InvalidArgument& error) {
+    candidate.why_not = error.what();
+  }
+  return candidate;
 }
 
 std::optional<std::string> prove(const algo::Recipe& recipe, const CommonProblem& problem,

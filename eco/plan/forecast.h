@@ -1,4 +1,4 @@
-// What one recipe would take, cheaply: the predictor on its schedules, shortened where they are too long to walk.
+// What one recipe would take, cheaply: the predictor on its schedules, or on shorter ones where they are too long to walk.
 //
 //   Forecast f = forecast(recipe, problem, view);
 //   f.seconds; f.busiest;       // "uplink 0 out"
@@ -26,8 +26,8 @@ struct ForecastOptions {
 
 struct Forecast {
   double seconds = 0;
-  bool given_up = false;  // `seconds` is a lower limit, the rest is not known
-  bool shortened = false;
+  bool given_up = false;      // `seconds` is a lower limit, the rest is not known
+  bool extrapolated = false;  // from schedules of fewer segments, since its own were too long to walk
   sim::Terms terms;
   std::string busiest;  // the resource that carries the most; empty if nothing is sent
   double busiest_s = 0;
@@ -39,6 +39,17 @@ struct Forecast {
 // send windows (prove() says the same, with the proof).
 Forecast forecast(const algo::Recipe& recipe, const coll::CommonProblem& problem, const net::GroupView& view,
                   const ForecastOptions& options = {});
+
+// A recipe that may serve a problem, and what it would take.
+struct Candidate {
+  algo::Recipe recipe;
+  Forecast forecast;
+  std::string why_not;  // empty if it can be built and its schedules end
+};
+
+// Pure. As forecast(), but schedules that can't end are a reason, not an error.
+Candidate candidate_of(const algo::Recipe& recipe, const coll::CommonProblem& problem,
+                       const net::GroupView& view, const ForecastOptions& options = {});
 
 // Pure. Proves the recipe's schedules for this problem (sched::verify), with input and output apart and, for
 // reductions, in one buffer. Its segments are proved in full number up to a limit that fills every window and reuses

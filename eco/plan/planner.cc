@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "eco/base/errors.h"
+#include "eco/plan/search.h"
 
 namespace eco::plan {
 namespace {
@@ -34,6 +35,10 @@ constexpr double kWindowPrice = 1.10;
 // the windows are, where not all are.
 constexpr std::size_t kFormsRefined = 8;
 constexpr std::size_t kWindowsTried = 4;
+
+// A found recipe must be predicted this much faster than the best of the repertoire: below, the repertoire's is as good,
+// and simpler.
+constexpr double kWorthFinding = 0.97;
 
 // How the reason of a row begins that stands for sizes between two measured ones.
 constexpr std::string_view kBetween = "between: ";
@@ -68,17 +73,6 @@ bool differs_in_window_only(const Recipe& a, const Recipe& b) {
   Recipe same = b;
   same.params.window = a.params.window;
   return a == same && a.params.window != b.params.window;
-}
-
-Candidate candidate_of(const Recipe& recipe, const CommonProblem& problem, const GroupView& view,
-                       const ForecastOptions& options) {
-  Candidate candidate{recipe, {}, {}};
-  try {
-    candidate.forecast = forecast(recipe, problem, view, options);
-  } catch (const InvalidArgument& error) {
-    candidate.why_not = error.what();
-  }
-  return candidate;
 }
 
 std::string times(double ratio) {
@@ -403,13 +397,28 @@ class Planning {
     if (measure_ && cell.native_guess_s > options_.most_native_s) {
       return leave_open(cell, "native not sampled: one call may take longer than a job should wait");
     }
-    const std::vector<Candidate> ranked = rank_candidates(cell.problem, view_, options_.forecast, true);
+    std::vector<Candidate> ranked = rank_candidates(cell.problem, view_, options_.forecast, true);
+    add_found(cell.problem, ranked);
     for (const Candidate* candidate : shortlist(ranked, options_.shortlist, cell.problem, view_)) {
       cell.candidates.push_back(*candidate);
     }
     if (cell.candidates.empty()) {
       cell.row.reason = ranked.empty() ? "no algorithm serves it" : "no candidate: " + ranked.front().why_not;
     }
+  }
+
+  // In front of the ranked candidates: what a search finds, where it is worth it.
+  void add_found(const CommonProblem& problem, std::vector<Candidate>& ranked) const {
+    if (options_.search_s <= 0 || ranked.empty() || !ranked.front().why_not.empty()) return;
+    SearchOptions how;
+    how.forecast = options_.forecast;
+    const double end_s = options_.clock ? options_.clock() + options_.search_s : 0;
+    how.time_is_up = [this, end_s] { return time_is_up() || (options_.clock && options_.clock() >= end_s); };
+    SearchResult result = search(problem, view_, ranked, how);
+    const double limit_s = kWorthFinding * ranked.front().forecast.seconds;
+    std::erase_if(result.found, [&](const Candidate& found) { return found.forecast.seconds > limit_s; });
+    ranked.insert(ranked.begin(), std::make_move_iterator(result.found.begin()),
+                  std::make_move_iterator(result.found.end()));
   }
 
   void decide(Cell& cell) {

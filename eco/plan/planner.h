@@ -20,12 +20,6 @@
 
 namespace eco::plan {
 
-struct Candidate {
-  algo::Recipe recipe;
-  Forecast forecast;
-  std::string why_not;  // empty if it can be built and its schedules end
-};
-
 // All candidates of every algorithm for one problem, cheapest first, those that can't serve last. With `prune`,
 // predictions stop where a candidate can no longer matter, and of forms that are far from the best only one segment
 // size is predicted: such candidates are given up.
@@ -74,6 +68,10 @@ struct PlannerOptions {
   // Whether a reduction whose winner does not combine in rank order gets a second recipe that does, by prediction alone,
   // for operations that do not commute; else these stay native there.
   bool search_in_order = true;
+  // For each problem so many seconds by `clock` may go into a search beyond the repertoire (search.h), whose recipes are
+  // candidates where they are predicted to be worth it; 0: none. Without a clock a number of steps alone ends it.
+  double search_s = 0;
+  std::function<double()> clock;
   // A table for the same group made earlier: what it has measured is not measured again.
   const PlanTable* known = nullptr;
   std::function<bool()> time_is_up;  // asked between steps; what is not planned by then is left open

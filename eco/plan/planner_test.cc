@@ -97,8 +97,8 @@ TEST(Planner, ContinuesPredictionsInAStraightLine) {
         forecast(algo::parse_recipe(recipe), problem, view, {.most_operations = 10'000'000});
     const Forecast shortened =
         forecast(algo::parse_recipe(recipe), problem, view, {.most_operations = 3'000});
-    EXPECT_FALSE(whole.shortened);
-    EXPECT_TRUE(shortened.shortened);
+    EXPECT_FALSE(whole.extrapolated);
+    EXPECT_TRUE(shortened.extrapolated);
     EXPECT_NEAR(shortened.seconds / whole.seconds, 1.0, 0.02) << recipe;
     EXPECT_NEAR(shortened.busiest_s / whole.busiest_s, 1.0, 0.02) << recipe;
     EXPECT_EQ(shortened.busiest, whole.busiest);

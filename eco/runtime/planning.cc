@@ -29,6 +29,8 @@ constexpr TrialLimits kOffline{.until_s = 0, .cell_s = 2.0, .fewest = 2, .most =
 // so its first few are closer together than it can tell.
 constexpr std::size_t kShortlistInJob = 2;
 constexpr std::size_t kShortlistOffline = 5;
+// Offline, for each problem, of searching beyond the repertoire: less than one of its trials.
+constexpr double kSearchOffline_s = 1.0;
 // Predicting 1,000 operations takes some 0.1 ms; tens of candidates, tens of cells.
 constexpr std::size_t kOperationsPredictedInJob = 3'000;
 
@@ -191,7 +193,10 @@ class Planning {
       how.left_open = plan::default_sizes();
     }
     add_known_sizes(known_, missing_, how.sizes);
-    if (!offline_) {
+    if (offline_) {
+      how.search_s = kSearchOffline_s;
+      how.clock = clock_;
+    } else {
       how.most_native_s = kMostNativeInJob_s;
       how.search_in_order = false;
       how.forecast.most_operations = kOperationsPredictedInJob;

@@ -3,12 +3,17 @@
 // A hash of cells, each as wide as a typical region; a cell lists the accesses that touch it, and the exact byte
 // ranges are compared, so that neighbours in one cell do not wait for each other. Accesses of finished operations are
 // dropped when met. Cost per region: the accesses alive in the few cells that it spans.
+//
+// The lists' links lie in one pool that is used again: a window is walked at every operation, and what it touches has
+// to stay in the processor's cache for hundreds of ranks at a time.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "eco/sched/schedule.h"
@@ -26,6 +31,8 @@ class Hazards {
     std::size_t end;
   };
 
+  Hazards() { heads_.fill(kNone); }
+
   // Adds one access; calls depend_on(slot) for every live access that it conflicts with, more than once if several
   // of its regions conflict. alive(slot, sequence) tells whether that operation is unfinished.
   template <class Alive, class DependOn>
@@ -37,48 +44,77 @@ class Hazards {
     const std::size_t first = access.begin >> shift_;
     const std::size_t last = (access.end - 1) >> shift_;
     if (last - first >= kCells / 4) {  // wider than the table is worth: it meets everything
-      for (auto& cell : cells_) scan(cell, access, alive, depend_on);
-      wide_.push_back(access);
+      for (std::uint32_t& head : heads_) scan(head, access, alive, depend_on);
+      insert(wide_, access);
       return;
     }
     for (std::size_t c = first; c <= last; ++c) {
-      auto& cell = cells_[slot_of(access.buffer, c)];
-      scan(cell, access, alive, depend_on);
-      cell.push_back(access);
+      std::uint32_t& head = heads_[slot_of(access.buffer, c)];
+      scan(head, access, alive, depend_on);
+      insert(head, access);
     }
   }
 
   void clear() {
-    for (auto& cell : cells_) cell.clear();
-    wide_.clear();
+    heads_.fill(kNone);
+    wide_ = free_ = kNone;
+    links_.clear();
     shift_ = -1;
   }
 
  private:
-  static constexpr std::size_t kCells = 256;  // power of two; a window's segments spread over about this many
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+  static constexpr int kCellBits = 9;
+  static constexpr std::size_t kCells = std::size_t{1} << kCellBits;  // as many as a window has operations
   static constexpr std::size_t kSmallestCell = 64;
 
+  struct Link {
+    Access access;
+    std::uint32_t next;
+  };
+
+  // Spread by a multiplicative hash: blocks of all ranks are apart by powers of two, and would meet in few cells.
   static std::size_t slot_of(Buffer buffer, std::size_t cell) {
-    return (cell + static_cast<std::size_t>(buffer) * (kCells / 3)) % kCells;
+    constexpr std::uint64_t kGoldenRatio = 0x9E3779B97F4A7C15U;
+    return ((cell * 3 + static_cast<std::size_t>(buffer)) * kGoldenRatio) >> (64 - kCellBits);
+  }
+
+  void insert(std::uint32_t& head, const Access& access) {
+    std::uint32_t link = free_;
+    if (link != kNone) {
+      free_ = links_[link].next;
+      links_[link] = {access, head};
+    } else {
+      link = static_cast<std::uint32_t>(links_.size());
+      links_.push_back({access, head});
+    }
+    head = link;
   }
 
   template <class Alive, class DependOn>
-  static void scan(std::vector<Access>& cell, const Access& access, Alive&& alive, DependOn&& depend_on) {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < cell.size(); ++i) {
-      const Access other = cell[i];
-      if (!alive(other.slot, other.sequence)) continue;
-      cell[kept++] = other;
+  void scan(std::uint32_t& head, const Access& access, Alive&& alive, DependOn&& depend_on) {
+    for (std::uint32_t* at = &head; *at != kNone;) {
+      Link& link = links_[*at];
+      const Access& other = link.access;
+      if (!alive(other.slot, other.sequence)) {
+        const std::uint32_t dropped = *at;
+        *at = link.next;
+        link.next = free_;
+        free_ = dropped;
+        continue;
+      }
       const bool overlap =
           other.buffer == access.buffer && other.begin < access.end && access.begin < other.end;
       const bool itself = other.sequence == access.sequence;
       if (overlap && !itself && (other.write || access.write)) depend_on(other.slot);
+      at = &link.next;
     }
-    cell.resize(kept);
   }
 
-  std::vector<std::vector<Access>> cells_ = std::vector<std::vector<Access>>(kCells);
-  std::vector<Access> wide_;
+  std::array<std::uint32_t, kCells> heads_;  // a cell's first link
+  std::uint32_t wide_ = kNone;
+  std::uint32_t free_ = kNone;
+  std::vector<Link> links_;
   int shift_ = -1;  // log2 of the cell's width, from the first region seen
 };
 

@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <vector>
 
 #include "eco/base/assert.h"
+#include "eco/base/numbering.h"
 #include "eco/sched/hazards.h"
 
 namespace eco::sched {
 namespace {
 
-constexpr OpId kNone = std::numeric_limits<OpId>::max();
+constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kFree = std::numeric_limits<std::uint64_t>::max();
 
 bool is_message(OpKind kind) { return kind == OpKind::send || kind == OpKind::recv; }
@@ -18,11 +20,18 @@ bool is_message(OpKind kind) { return kind == OpKind::send || kind == OpKind::re
 // An operation in the window, and what waits for it.
 struct Slot {
   Op op;
-  std::uint64_t sequence = kFree;
+  std::uint32_t channel = kNone;  // messages: index into State::channels
+  OpId next_in_channel = kNone;   // messages: the following unposted one of the same channel
+  std::uint32_t waiting = kNone;  // who waits for this one: first link of a list in State::waits
   int n_waiting_for = 0;
-  bool heads_channel = false;    // messages: every earlier one of the channel was posted
-  OpId next_in_channel = kNone;  // the following unposted message of the same channel
-  std::vector<OpId> dependents;
+  bool heads_channel = false;  // messages: every earlier one of the channel was posted
+  bool is_ready = false;       // stands, or stood, in the list of ready ones
+};
+
+// One operation that waits for another; more than once if several of its regions do.
+struct Wait {
+  OpId who = kNone;
+  std::uint32_t next = kNone;
 };
 
 // The unposted messages of one channel and direction, in program order.
@@ -32,47 +41,89 @@ struct Channel {
   int under_way = 0;  // posted and not complete
 };
 
+// Ready operations of one kind, in program order. Almost all are added at the end and taken from the front.
+class ReadyList {
+ public:
+  bool is_empty() const { return head_ == entries_.size(); }
+
+  void add(std::uint64_t sequence, OpId id) {
+    const Entry entry{sequence, id};
+    if (head_ > 0 && !is_empty() && sequence < entries_[head_].sequence) {
+      entries_[--head_] = entry;
+      return;
+    }
+    if (head_ > 0 && entries_.size() == entries_.capacity()) {
+      entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(head_));
+      head_ = 0;
+    }
+    entries_.push_back(entry);
+    std::size_t at = entries_.size() - 1;
+    for (; at > head_ && entries_[at - 1].sequence > sequence; --at) entries_[at] = entries_[at - 1];
+    entries_[at] = entry;
+  }
+
+  OpId take() {
+    const OpId id = entries_[head_++].id;
+    if (is_empty()) clear();
+    return id;
+  }
+
+  void clear() {
+    entries_.clear();
+    head_ = 0;
+  }
+
+ private:
+  struct Entry {
+    std::uint64_t sequence;
+    OpId id;
+  };
+  std::vector<Entry> entries_;
+  std::size_t head_ = 0;
+};
+
 }  // namespace
 
 struct Window::State {
-  State(const Schedule& schedule, std::size_t capacity, bool in_place) : cursor(schedule), slots(capacity) {
-    free.reserve(capacity);
+  State(const Schedule& schedule, std::size_t most, bool in_place) : cursor(schedule), capacity(most) {
     start(schedule, in_place);
   }
 
   void start(const Schedule& schedule, bool in_place) {
     cursor = Cursor(schedule);
     n_ranks = schedule.n_ranks();
+    n_channels = schedule.n_channels;
     send_limit = schedule.window.messages_per_channel;
     input_is_output = in_place;
     exhausted = false;
     next_sequence = n_completed = 0;
-    channels.assign(2 * static_cast<std::size_t>(schedule.n_channels) * static_cast<std::size_t>(n_ranks),
-                    {});
+    numbering.clear();
+    channels.clear();
     for (auto& list : ready) list.clear();
     hazards.clear();
+    waits.clear();
+    free_wait = kNone;
+    slots.clear();
+    sequences.clear();
     free.clear();
-    for (std::size_t i = slots.size(); i-- > 0;) {
-      slots[i].sequence = kFree;
-      free.push_back(static_cast<OpId>(i));
-    }
     refill();
   }
 
-  Channel& channel_of(const Op& op) {
-    const std::size_t direction = op.kind == OpKind::send ? 0 : 1;
-    const std::size_t index =
-        (static_cast<std::size_t>(op.channel) * 2 + direction) * static_cast<std::size_t>(n_ranks) +
-        static_cast<std::size_t>(op.peer);
-    ECO_ASSERT(light, index < channels.size(),
+  // Of a message: the number of its channel, counted as they are met.
+  std::uint32_t channel_of(const Op& op) {
+    const std::uint64_t direction = op.kind == OpKind::send ? 0 : 1;
+    const auto ranks = static_cast<std::uint64_t>(n_ranks);
+    const std::uint64_t key = (static_cast<std::uint64_t>(op.channel) * 2 + direction) * ranks +
+                              static_cast<std::uint64_t>(op.peer);
+    ECO_ASSERT(light, key < 2 * static_cast<std::uint64_t>(n_channels) * ranks,
                "a schedule uses more channels than it declares, or a peer out of range");
-    return channels[index];
+    const auto [number, is_new] = numbering.of(key);
+    if (is_new) channels.emplace_back();
+    return number;
   }
 
-  bool may_send(const Op& op) { return send_limit == 0 || channel_of(op).under_way < send_limit; }
-
   void refill() {
-    while (!exhausted && !free.empty()) {
+    while (!exhausted && (!free.empty() || slots.size() < capacity)) {
       const Op* op = cursor.next();
       if (op == nullptr) {
         exhausted = true;
@@ -82,18 +133,30 @@ struct Window::State {
     }
   }
 
-  void enter(const Op& op) {
+  OpId free_slot() {
+    if (free.empty()) {
+      slots.emplace_back();
+      sequences.emplace_back();
+      return static_cast<OpId>(slots.size() - 1);
+    }
     const OpId id = free.back();
     free.pop_back();
+    return id;
+  }
+
+  void enter(const Op& op) {
+    const OpId id = free_slot();
     Slot& slot = slots[id];
     slot.op = op;
-    slot.sequence = next_sequence++;
+    slot.waiting = kNone;
     slot.n_waiting_for = 0;
-    slot.dependents.clear();
+    slot.is_ready = false;
+    sequences[id] = next_sequence++;
     touch(id, op.source, false);
     touch(id, op.target, true);
     if (is_message(op.kind)) {
-      Channel& channel = channel_of(op);
+      slot.channel = channel_of(op);
+      Channel& channel = channels[slot.channel];
       slot.next_in_channel = kNone;
       slot.heads_channel = channel.last == kNone;
       if (channel.last == kNone) {
@@ -109,49 +172,77 @@ struct Window::State {
   void touch(OpId id, Region region, bool write) {
     if (input_is_output && region.buffer == Buffer::input) region.buffer = Buffer::output;
     const Hazards::Access access{
-        id, write, region.buffer, slots[id].sequence, region.offset, region.offset + region.bytes};
+        id, write, region.buffer, sequences[id], region.offset, region.offset + region.bytes};
     hazards.add(
-        access, [this](OpId other, std::uint64_t sequence) { return slots[other].sequence == sequence; },
-        [this, id](OpId other) {
-          slots[other].dependents.push_back(id);
-          ++slots[id].n_waiting_for;
-        });
+        access, [this](OpId other, std::uint64_t sequence) { return sequences[other] == sequence; },
+        [this, id](OpId other) { wait(id, other); });
   }
 
+  void wait(OpId who, OpId for_whom) {
+    std::uint32_t link = free_wait;
+    if (link != kNone) {
+      free_wait = waits[link].next;
+    } else {
+      link = static_cast<std::uint32_t>(waits.size());
+      waits.emplace_back();
+    }
+    waits[link] = {who, slots[for_whom].waiting};
+    slots[for_whom].waiting = link;
+    ++slots[who].n_waiting_for;
+  }
+
+  // Also asked again where a channel's send window opens.
   void make_ready_if_free(OpId id) {
-    const Slot& slot = slots[id];
-    if (slot.n_waiting_for > 0 || (is_message(slot.op.kind) && !slot.heads_channel)) return;
-    auto& list = ready[static_cast<std::size_t>(slot.op.kind)];
-    const auto later = std::find_if(list.rbegin(), list.rend(),
-                                    [&](OpId other) { return slots[other].sequence < slot.sequence; });
-    list.insert(later.base(), id);
+    Slot& slot = slots[id];
+    if (slot.n_waiting_for > 0 || slot.is_ready) return;
+    if (is_message(slot.op.kind)) {
+      if (!slot.heads_channel) return;
+      if (slot.op.kind == OpKind::send && send_limit > 0 && channels[slot.channel].under_way >= send_limit)
+        return;
+    }
+    slot.is_ready = true;
+    ready[static_cast<std::size_t>(slot.op.kind)].add(sequences[id], id);
   }
 
   void complete(OpId id) {
-    Slot& slot = slots[id];
-    ECO_ASSERT(normal, slot.sequence != kFree, "an operation completed twice");
-    if (is_message(slot.op.kind)) --channel_of(slot.op).under_way;
-    slot.sequence = kFree;
+    ECO_ASSERT(normal, sequences[id] != kFree, "an operation completed twice");
+    sequences[id] = kFree;
     ++n_completed;
-    for (const OpId dependent : slot.dependents) {
-      if (--slots[dependent].n_waiting_for == 0) make_ready_if_free(dependent);
+    for (std::uint32_t link = slots[id].waiting; link != kNone;) {
+      const Wait done = waits[link];
+      waits[link].next = free_wait;
+      free_wait = link;
+      link = done.next;
+      if (--slots[done.who].n_waiting_for == 0) make_ready_if_free(done.who);
+    }
+    if (is_message(slots[id].op.kind)) {
+      Channel& channel = channels[slots[id].channel];
+      --channel.under_way;
+      if (channel.first != kNone) make_ready_if_free(channel.first);
     }
     free.push_back(id);
     refill();
   }
 
   Cursor cursor;
+  std::size_t capacity;
   int n_ranks = 0;
+  int n_channels = 0;
   int send_limit = 0;  // messages under way on one channel; 0: no limit
   bool input_is_output = false;
   bool exhausted = false;
   std::uint64_t next_sequence = 0;
   std::uint64_t n_completed = 0;
+  // As many as were ever unfinished at once, `capacity` at most: a short schedule touches little memory.
   std::vector<Slot> slots;
+  std::vector<std::uint64_t> sequences;  // by slot; apart from it, since hazards ask for nothing else
   std::vector<OpId> free;
+  base::Numbering numbering;
   std::vector<Channel> channels;
-  std::array<std::vector<OpId>, 4> ready;  // by OpKind, in program order
+  std::array<ReadyList, 4> ready;  // by OpKind
   Hazards hazards;
+  std::vector<Wait> waits;
+  std::uint32_t free_wait = kNone;
 };
 
 Window::Window(const Schedule& schedule, std::size_t capacity, bool input_is_output)
@@ -166,21 +257,15 @@ Window& Window::operator=(Window&&) noexcept = default;
 bool Window::done() const { return state_->exhausted && n_unfinished() == 0; }
 
 std::optional<OpId> Window::take_ready(OpKind kind) {
-  auto& list = state_->ready[static_cast<std::size_t>(kind)];
-  const auto may_start = [&](OpId id) {
-    return kind != OpKind::send || state_->may_send(state_->slots[id].op);
-  };
-  const auto first = std::find_if(list.begin(), list.end(), may_start);
-  if (first == list.end()) return std::nullopt;
-  const OpId id = *first;
-  list.erase(first);
-  return id;
+  ReadyList& list = state_->ready[static_cast<std::size_t>(kind)];
+  if (list.is_empty()) return std::nullopt;
+  return list.take();
 }
 
 void Window::posted(OpId id) {
   State& state = *state_;
   Slot& slot = state.slots[id];
-  Channel& channel = state.channel_of(slot.op);
+  Channel& channel = state.channels[slot.channel];
   ECO_ASSERT(light, channel.first == id, "messages of one channel are posted in program order");
   ++channel.under_way;
   channel.first = slot.next_in_channel;
@@ -195,7 +280,8 @@ void Window::posted(OpId id) {
 void Window::complete(OpId id) { state_->complete(id); }
 
 const Op& Window::op(OpId id) const { return state_->slots[id].op; }
-std::uint64_t Window::sequence(OpId id) const { return state_->slots[id].sequence; }
+std::uint64_t Window::sequence(OpId id) const { return state_->sequences[id]; }
+std::uint32_t Window::channel(OpId id) const { return state_->slots[id].channel; }
 std::size_t Window::n_unfinished() const { return state_->slots.size() - state_->free.size(); }
 std::uint64_t Window::n_completed() const { return state_->n_completed; }
 

@@ -45,7 +45,11 @@ class Window {
   // A posted message or a taken reduce or copy has finished; its slot may be reused, later operations become ready.
   void complete(OpId id);
 
+  // Valid until the next complete() or restart().
   const Op& op(OpId id) const;
+  // Of a message: a number below 2 * channels * ranks, counted from 0 in program order, that all messages of the same
+  // direction, peer and channel share: for what users keep of each channel.
+  std::uint32_t channel(OpId id) const;
   // Position of the operation in program order, from 0.
   std::uint64_t sequence(OpId id) const;
   std::size_t n_unfinished() const;

@@ -1,14 +1,17 @@
-// Map: Simulator holds the state of all ranks; advance(rank) is the Executor's loop in virtual time, and the three
-// on_... functions handle the three kinds of events. Read send() and on_hop() first: they are the cost model.
+// Map: Simulator holds the state of all ranks; advance(rank) is the Executor's loop in virtual time, and the four
+// on_... functions handle the four kinds of events. Read send() and on_hop() first: they are the cost model.
 #include "eco/sim/predict.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
-#include <unordered_map>
+#include <vector>
 
 #include "eco/base/assert.h"
 #include "eco/base/errors.h"
+#include "eco/base/numbering.h"
 #include "eco/sched/window.h"
+#include "eco/sim/event_queue.h"
 
 namespace eco::sim {
 namespace {
@@ -35,22 +38,16 @@ struct Moment {
 // The later one is the cause.
 const Moment& later(const Moment& a, const Moment& b) { return b.s > a.s ? b : a; }
 
-enum class EventKind : std::uint8_t { hop, arrival, confirmation };
-
-struct Event {
-  double s = 0;
-  std::uint64_t created = 0;
-  std::uint32_t message = 0;
-  EventKind kind = EventKind::hop;
-};
-
-// For a heap whose front is the earliest event.
-bool is_after(const Event& a, const Event& b) { return a.s != b.s ? a.s > b.s : a.created > b.created; }
+// A message above the eager limit goes through all three: its request crosses the route alone, the receiver grants it
+// when the receive is there, and then its bytes follow.
+enum class Stage : std::uint8_t { eager, request, granted };
 
 struct Message {
   std::uint32_t channel = 0;
   sched::OpId send = 0;
+  sched::OpId receive = 0;  // of a granted one
   std::uint32_t hop = 0;
+  Stage stage = Stage::eager;
   std::size_t bytes = 0;
   Moment first;  // when its first packet reaches the present hop; the receiver, once there
   Moment last;   // when its last byte left the previous hop
@@ -80,38 +77,41 @@ struct Channel {
   }
 };
 
+constexpr std::uint32_t kUnknown = std::numeric_limits<std::uint32_t>::max();
+
 struct RankState {
   sched::Window window;
   Moment cpu;  // busy until then
   bool synchronous = false;
+  std::vector<std::uint32_t>
+      channels;  // by Window::channel(): index into Simulator::channels_, kUnknown at first
 };
 
 class Simulator {
  public:
   Simulator(const net::GroupView& view, const std::vector<sched::Schedule>& schedules,
             const PredictOptions& options)
-      : view_(view), network_(*view.network), options_(options) {
+      : view_(view),
+        network_(*view.network),
+        options_(options),
+        events_(2 * schedules.size() + 2 * view.network->resources.size()) {
     const std::size_t n_ranks = schedules.size();
     ECO_ASSERT(light, static_cast<int>(n_ranks) == view.n_ranks(), "one schedule per rank");
     ranks_.reserve(n_ranks);
     for (const sched::Schedule& schedule : schedules) {
       ranks_.push_back(
-          {sched::Window(schedule, options.window_capacity, options.input_is_output), {}, false});
+          {sched::Window(schedule, options.window_capacity, options.input_is_output), {}, false, {}});
       RankState& rank = ranks_.back();
       rank.synchronous = schedule.window.synchronous;
     }
     free_.resize(network_.resources.size());
     result_.resource_busy_s.assign(network_.resources.size(), 0.0);
-    events_.reserve(64 * n_ranks);
-    messages_.reserve(64 * n_ranks);
   }
 
   Prediction run() {
     for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) advance(rank);
-    while (!events_.empty()) {
-      std::pop_heap(events_.begin(), events_.end(), is_after);
-      const Event event = events_.back();
-      events_.pop_back();
+    while (!events_.is_empty()) {
+      const Event event = events_.pop();
       if (event.s > options_.stop_after_s) {
         result_.finished = false;
         break;
@@ -123,6 +123,9 @@ class Simulator {
         case EventKind::arrival:
           on_arrival(event.message);
           break;
+        case EventKind::clearance:
+          on_clearance(event.message);
+          break;
         case EventKind::confirmation:
           on_confirmation(event.message);
           break;
@@ -132,10 +135,12 @@ class Simulator {
   }
 
  private:
-  void schedule_event(double s, std::uint32_t message, EventKind kind) {
-    events_.push_back({s, n_events_++, message, kind});
-    std::push_heap(events_.begin(), events_.end(), is_after);
-  }
+  // What is in order by itself, for the event queue: a rank's sends, its answers, what goes on from a resource, and
+  // what arrives from it.
+  std::size_t sends_of(int rank) const { return static_cast<std::size_t>(rank); }
+  std::size_t answers_of(int rank) const { return ranks_.size() + static_cast<std::size_t>(rank); }
+  std::size_t onwards_from(std::size_t resource) const { return 2 * (ranks_.size() + resource); }
+  std::size_t arrivals_from(std::size_t resource) const { return 2 * (ranks_.size() + resource) + 1; }
 
   // Everything that `rank` can start now, as the Executor does it: receives, then local work, then one send at a time.
   void advance(int rank) {
@@ -166,11 +171,16 @@ class Simulator {
   void post_receive(int rank, sched::OpId id) {
     RankState& state = ranks_[static_cast<std::size_t>(rank)];
     const sched::Op& op = state.window.op(id);
-    Channel& channel = channels_[channel_index(op.peer, rank, op.channel)];
+    Channel& channel = channels_[channel_index(state, id, op.peer, rank, op.channel)];
     state.window.posted(id);
     if (!channel.is_empty() && !channel.waiting_are_receives) {
       const std::uint32_t message = channel.pop();
-      match(message, id, later(state.cpu, messages_[message].first));
+      const Moment when = later(state.cpu, messages_[message].first);
+      if (messages_[message].stage == Stage::request) {
+        grant(message, id, when);
+      } else {
+        match(message, id, when);
+      }
     } else {
       channel.push(id, true);
     }
@@ -182,15 +192,17 @@ class Simulator {
     state.cpu = state.cpu.after_overhead(network_.send_overhead_s);
     const std::uint32_t index = new_message();
     Message& message = messages_[index];
-    message.channel = channel_index(rank, op.peer, op.channel);
+    message.channel = channel_index(state, id, rank, op.peer, op.channel);
     message.send = id;
     message.hop = 0;
     message.bytes = op.source.bytes;
+    const bool is_eager = options_.eager_bytes == 0 || message.bytes <= options_.eager_bytes;
+    message.stage = is_eager ? Stage::eager : Stage::request;
     message.first = message.last = state.cpu;
     ++result_.n_messages;
     state.window.posted(id);
-    if (!state.synchronous) state.window.complete(id);
-    schedule_event(message.first.s, index, EventKind::hop);
+    if (!state.synchronous && is_eager) state.window.complete(id);
+    events_.push(message.first.s, index, EventKind::hop, sends_of(rank));
   }
 
   void on_hop(std::uint32_t index) {
@@ -199,12 +211,13 @@ class Simulator {
     const net::Route& route = routes_[channel.route];
     if (message.hop == route.resources.size()) {  // only where a route crosses nothing at all
       message.first = message.last.after_latency(route.latency_s);
-      schedule_event(message.first.s, index, EventKind::arrival);
+      events_.push(message.first.s, index, EventKind::arrival, answers_of(channel.sender));
       return;
     }
     const auto resource = static_cast<std::size_t>(route.resources[message.hop]);
     const double rate = network_.resources[resource].bytes_per_s;
-    const double bytes = static_cast<double>(message.bytes);
+    const bool is_request = message.stage == Stage::request;
+    const double bytes = is_request ? 0.0 : static_cast<double>(message.bytes);
     const double busy_s = bytes / rate;
     const double packet_s = std::min(bytes, network_.packet_bytes) / rate;
     const Moment start = later(message.first, free_[resource]);
@@ -212,33 +225,69 @@ class Simulator {
     if (message.hop > 0) end = later(end, message.last.after_transfer(packet_s));
     free_[resource] = start.after_transfer(busy_s);
     result_.resource_busy_s[resource] += busy_s;
-    if (options_.keep_intervals) {
+    if (options_.keep_intervals && !is_request) {
       result_.intervals.push_back(
           {static_cast<int>(resource), channel.sender, channel.receiver, message.bytes, start.s, end.s});
     }
     message.last = end;
     if (++message.hop < route.resources.size()) {
       message.first = start.after_transfer(packet_s);
-      schedule_event(message.first.s, index, EventKind::hop);
+      events_.push(message.first.s, index, EventKind::hop, onwards_from(resource));
     } else {
       message.first = end.after_latency(route.latency_s);
-      schedule_event(message.first.s, index, EventKind::arrival);
+      events_.push(message.first.s, index, EventKind::arrival, arrivals_from(resource));
     }
   }
 
   void on_arrival(std::uint32_t index) {
     Message& message = messages_[index];
     Channel& channel = channels_[message.channel];
-    RankState& state = ranks_[static_cast<std::size_t>(channel.receiver)];
+    const int receiver = channel.receiver;
+    RankState& state = ranks_[static_cast<std::size_t>(receiver)];
+    const bool has_receive = !channel.is_empty() && channel.waiting_are_receives;
+    if (message.stage == Stage::request) {
+      if (has_receive) {
+        grant(index, channel.pop(), later(state.cpu, message.first));
+      } else {
+        channel.push(index, false);
+      }
+      return;
+    }
     state.cpu = later(state.cpu, message.first).after_overhead(network_.receive_overhead_s);
-    if (!channel.is_empty() && channel.waiting_are_receives) {
-      const int receiver = channel.receiver;
+    if (message.stage == Stage::granted) {
+      match(index, message.receive, state.cpu);
+      advance(receiver);
+    } else if (has_receive) {
       match(index, channel.pop(), state.cpu);
       advance(receiver);
     } else {
       message.first = state.cpu;  // the bytes are there from now on
       channel.push(index, false);
     }
+  }
+
+  // The receive `id` is there for the request at `when`: one latency later the sender knows.
+  void grant(std::uint32_t index, sched::OpId id, const Moment& when) {
+    Message& message = messages_[index];
+    message.stage = Stage::granted;
+    message.receive = id;
+    const Channel& channel = channels_[message.channel];
+    message.first = when.after_latency(routes_[channel.route].latency_s);
+    events_.push(message.first.s, index, EventKind::clearance, answers_of(channel.receiver));
+  }
+
+  // The sender hands over its bytes.
+  void on_clearance(std::uint32_t index) {
+    Message& message = messages_[index];
+    const int sender = channels_[message.channel].sender;
+    RankState& state = ranks_[static_cast<std::size_t>(sender)];
+    state.cpu = later(state.cpu, message.first);
+    message.first = message.last = state.cpu;
+    message.hop = 0;
+    events_.push(message.first.s, index, EventKind::hop, sends_of(sender));
+    if (state.synchronous) return;
+    state.window.complete(message.send);
+    advance(sender);
   }
 
   // The receive `id` has its bytes at `when`.
@@ -248,7 +297,7 @@ class Simulator {
     ranks_[static_cast<std::size_t>(channel.receiver)].window.complete(id);
     if (ranks_[static_cast<std::size_t>(channel.sender)].synchronous) {
       message.first = when.after_latency(routes_[channel.route].latency_s);
-      schedule_event(message.first.s, index, EventKind::confirmation);
+      events_.push(message.first.s, index, EventKind::confirmation, answers_of(channel.receiver));
     } else {
       free_messages_.push_back(index);
     }
@@ -274,17 +323,18 @@ class Simulator {
     return index;
   }
 
-  std::uint32_t channel_index(int sender, int receiver, int channel) {
+  // Of the message `id` in a rank's window: where the channel is that it shares with its peer.
+  std::uint32_t channel_index(RankState& state, sched::OpId id, int sender, int receiver, int channel) {
+    const std::size_t in_window = state.window.channel(id);
+    if (in_window >= state.channels.size()) state.channels.resize(in_window + 1, kUnknown);
+    if (state.channels[in_window] != kUnknown) return state.channels[in_window];
     const std::uint64_t n_ranks = ranks_.size();
     const std::uint64_t key =
         (static_cast<std::uint64_t>(channel) * n_ranks + static_cast<std::uint64_t>(sender)) * n_ranks +
         static_cast<std::uint64_t>(receiver);
-    const auto [found, is_new] =
-        channel_of_key_.try_emplace(key, static_cast<std::uint32_t>(channels_.size()));
-    if (is_new) {
-      channels_.push_back({sender, receiver, route_index(sender, receiver), {}, 0, false});
-    }
-    return found->second;
+    const auto [number, is_new] = channel_of_key_.of(key);
+    if (is_new) channels_.push_back({sender, receiver, route_index(sender, receiver), {}, 0, false});
+    return state.channels[in_window] = number;
   }
 
   std::uint32_t route_index(int sender, int receiver) {
@@ -293,9 +343,9 @@ class Simulator {
     const std::uint64_t key =
         static_cast<std::uint64_t>(from) * static_cast<std::uint64_t>(network_.n_hosts()) +
         static_cast<std::uint64_t>(to);
-    const auto [found, is_new] = route_of_hosts_.try_emplace(key, static_cast<std::uint32_t>(routes_.size()));
+    const auto [number, is_new] = route_of_hosts_.of(key);
     if (is_new) routes_.push_back(network_.route(from, to));
-    return found->second;
+    return number;
   }
 
   Prediction finish() {
@@ -327,13 +377,12 @@ class Simulator {
   std::vector<RankState> ranks_;
   std::vector<Moment> free_;  // per resource
   std::vector<Channel> channels_;
-  std::unordered_map<std::uint64_t, std::uint32_t> channel_of_key_;
+  base::Numbering channel_of_key_;
   std::vector<net::Route> routes_;
-  std::unordered_map<std::uint64_t, std::uint32_t> route_of_hosts_;
+  base::Numbering route_of_hosts_;
   std::vector<Message> messages_;
   std::vector<std::uint32_t> free_messages_;
-  std::vector<Event> events_;
-  std::uint64_t n_events_ = 0;
+  EventQueue events_;
   Prediction result_;
 };
 

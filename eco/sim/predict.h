@@ -15,8 +15,15 @@
 //                occupies each hop for b / rate, and leaves hop k no sooner than one packet after hop k-1.
 //   receiver     latency_s after the last hop; its CPU is then busy for receive_overhead_s
 //   synchronous  the sender learns of the match one latency later
-// A bus is one server for both directions, so a route over two buses holds both. Rendezvous (messages beyond a
-// library's eager limit) is not in the model: candidates keep their segments below it.
+// A bus is one server for both directions, so a route over two buses holds both.
+//
+// Rendezvous, where eager_bytes says from when: a longer message sends a request of no bytes over the same hops, behind
+// what is queued there. When the request has arrived and the receive is posted, the receiver answers, one latency later
+// the sender hands over its bytes (an ordinary send is complete then), and they flow as above.
+//
+// Not in the model: ranks of one host that share a core (each has a processor of its own; they do share the host's
+// ports and memory), the processor's part in requests and answers, an answer's way back behind queued bytes, lost
+// packets and queues that overflow.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +39,8 @@ namespace eco::sim {
 struct PredictOptions {
   std::size_t window_capacity = 512;  // must be the Executor's
   bool input_is_output = false;
+  // Longer messages wait for their receive (rendezvous); 0: none do, or it is not known.
+  std::size_t eager_bytes = 0;
   // Virtual seconds after which a prediction is given up: the candidate has lost already.
   double stop_after_s = std::numeric_limits<double>::infinity();
   bool keep_intervals = false;

@@ -214,6 +214,55 @@ TEST(Predict, LocalWorkTakesTheRanksTime) {
   EXPECT_NEAR(p.terms.combine_s, 1e-3, 1e-12);
 }
 
+TEST(Predict, LongMessagesWaitForTheirReceive) {
+  const auto network = network_of({2}, net::SubnetKind::switched);
+  const net::GroupView view = view_of(network);
+  const double transfer = 10000 / kRate + kPacket / kRate;
+  PredictOptions options;
+  options.eager_bytes = 10000;
+  EXPECT_NEAR(predict(view, chain(2, 1, 10000), options).seconds, transfer + kLatency, 1e-12);
+  options.eager_bytes = 9999;
+  const Prediction p = predict(view, chain(2, 1, 10000), options);
+  EXPECT_NEAR(p.seconds, transfer + 3 * kLatency, 1e-12) << "request and answer first";
+  EXPECT_NEAR(p.terms.latency_s, 3 * kLatency, 1e-12);
+  EXPECT_EQ(p.n_messages, 1u);
+  expect_terms_add_up(p);
+
+  // A receiver that copies for 5 ms before it has room answers after that.
+  network->memory_bytes_per_s = 1e6;
+  std::vector<Schedule> schedules = chain(2, 1, 10000);
+  schedules[1] = Schedule(1, 2);
+  schedules[1].scratch_bytes = 5000;
+  schedules[1].once([](std::size_t, Emitter& e) {
+    e.copy({Buffer::input, 0, 5000}, output(0, 5000));
+    e.recv(0, output(0, 10000));
+  });
+  EXPECT_NEAR(predict(view, schedules, options).seconds, 0.005 + transfer + 2 * kLatency, 1e-12);
+}
+
+TEST(Predict, RequestsKeepTheirPlaceAmongShortMessages) {
+  const auto network = network_of({2}, net::SubnetKind::switched);
+  std::vector<Schedule> schedules;
+  for (int rank = 0; rank < 2; ++rank) {
+    schedules.emplace_back(rank, 2);
+    schedules.back().once([=](std::size_t, Emitter& e) {
+      std::size_t at = 0;
+      for (const std::size_t bytes : {std::size_t{3000}, std::size_t{5000}, std::size_t{100}}) {
+        if (rank == 0) e.send(1, output(at, bytes));
+        if (rank == 1) e.recv(0, output(at, bytes));
+        at += bytes;
+      }
+    });
+  }
+  PredictOptions options;
+  options.eager_bytes = 4000;
+  options.keep_intervals = true;
+  const Prediction p = predict(view_of(network), schedules, options);
+  // The request follows the first message's bytes, 3 + 1 ms, and there and back takes 2 ms; meanwhile the third passes.
+  EXPECT_NEAR(p.seconds, 0.004 + 2 * kLatency + 0.006 + kLatency, 1e-9);
+  ASSERT_EQ(p.intervals.size(), 6u) << "requests occupy nothing";
+}
+
 TEST(Predict, GivesUpWhereTold) {
   const auto network = network_of({8}, net::SubnetKind::switched);
   PredictOptions options;

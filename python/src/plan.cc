@@ -6,6 +6,8 @@
 
 #include "eco/plan/plan_table.h"
 #include "eco/plan/planner.h"
+#include "eco/plan/search.h"
+#include "eco/sim/predict.h"
 #include "python/src/bindings.h"
 #include "python/src/question.h"
 
@@ -27,17 +29,76 @@ ordered_json describe(const plan::Candidate& candidate, const plan::Candidate& c
   record["busiest"] = forecast.busiest;
   record["busiest_s"] = forecast.busiest_s;
   record["messages"] = forecast.n_messages;
+  record["extrapolated"] = forecast.extrapolated;
+  record["given_up"] = forecast.given_up;
   record["why_not"] = able ? plan::why_it_lost(candidate, cheapest) : candidate.why_not;
   return record;
 }
 
-std::string candidates(const std::string& network, const std::vector<int>& host_of_rank,
-                       const std::string& collective, std::size_t bytes, int root) {
-  const Question question(network, host_of_rank, collective, bytes, root);
-  const auto ranked = plan::rank_candidates(question.problem, question.view);
+std::string describe(const std::vector<plan::Candidate>& candidates) {
   ordered_json records = ordered_json::array();
-  for (const plan::Candidate& candidate : ranked) records.push_back(describe(candidate, ranked.front()));
+  for (const plan::Candidate& candidate : candidates)
+    records.push_back(describe(candidate, candidates.front()));
   return records.dump();
+}
+
+std::string candidates(const std::string& network, const std::vector<int>& host_of_rank,
+                       const std::string& collective, std::size_t bytes, int root, bool prune) {
+  const Question question(network, host_of_rank, collective, bytes, root);
+  const plan::ForecastOptions options = prune ? plan::PlannerOptions().forecast : plan::ForecastOptions();
+  return describe(plan::rank_candidates(question.problem, question.view, options, prune));
+}
+
+std::string search(const std::string& network, const std::vector<int>& host_of_rank,
+                   const std::string& collective, std::size_t bytes, int root, std::size_t steps,
+                   std::uint64_t seed) {
+  const Question question(network, host_of_rank, collective, bytes, root);
+  plan::SearchOptions options;
+  options.most_steps = steps;
+  options.seed = seed;
+  const auto fixed = plan::rank_candidates(question.problem, question.view, options.forecast, true);
+  return describe(plan::search(question.problem, question.view, fixed, options).found);
+}
+
+// More messages than anybody can tell apart in a drawing.
+constexpr std::uint64_t kMostDrawn = 20'000;
+
+std::string timeline(const std::string& network, const std::vector<int>& host_of_rank,
+                     const std::string& recipe, const std::string& collective, std::size_t bytes, int root) {
+  const Question question(network, host_of_rank, collective, bytes, root);
+  sim::PredictOptions options;
+  options.keep_intervals = true;
+  const sim::Prediction prediction = sim::predict(question.view, build(question, recipe), options);
+  if (prediction.n_messages > kMostDrawn) {
+    throw InvalidArgument("a schedule of " + std::to_string(prediction.n_messages) +
+                          " messages is too much to draw (at most " + std::to_string(kMostDrawn) +
+                          "); ask about fewer bytes");
+  }
+  ordered_json record;
+  record["recipe"] = recipe;
+  record["seconds"] = prediction.seconds;
+  record["transfer_s"] = prediction.terms.transfer_s;
+  record["latency_s"] = prediction.terms.latency_s;
+  record["overhead_s"] = prediction.terms.overhead_s;
+  record["combine_s"] = prediction.terms.combine_s;
+  record["operations"] = prediction.n_operations;
+  record["messages"] = prediction.n_messages;
+  record["rank_end_s"] = prediction.rank_end_s;
+  record["resources"] = ordered_json::array();
+  for (std::size_t r = 0; r < prediction.resource_busy_s.size(); ++r) {
+    record["resources"].push_back(
+        {{"name", question.view.network->resources[r].name}, {"busy_s", prediction.resource_busy_s[r]}});
+  }
+  record["intervals"] = ordered_json::array();
+  for (const sim::Interval& interval : prediction.intervals) {
+    record["intervals"].push_back({{"resource", interval.resource},
+                                   {"source", interval.from},
+                                   {"target", interval.to},
+                                   {"bytes", interval.bytes},
+                                   {"start_s", interval.start_s},
+                                   {"end_s", interval.end_s}});
+  }
+  return record.dump();
 }
 
 std::string explain(const std::string& network, const std::vector<int>& host_of_rank,
@@ -53,11 +114,17 @@ std::string explain(const std::string& network, const std::vector<int>& host_of_
 double predict(const std::string& network, const std::vector<int>& host_of_rank, const std::string& recipe,
                const std::string& collective, std::size_t bytes, int root) {
   const Question question(network, host_of_rank, collective, bytes, root);
-  const algo::Recipe parsed = algo::parse_recipe(recipe);
-  if (const auto reason = algo::why_not(parsed, question.problem, question.view)) {
-    throw InvalidArgument("recipe '" + recipe + "': " + *reason);
-  }
-  return plan::forecast(parsed, question.problem, question.view).seconds;
+  return plan::forecast(parse_fitting(question, recipe), question.problem, question.view).seconds;
+}
+
+std::string predict_recipe(const std::string& network, const std::vector<int>& host_of_rank,
+                           const std::string& recipe, const std::string& collective, std::size_t bytes,
+                           int root) {
+  const Question question(network, host_of_rank, collective, bytes, root);
+  const plan::Candidate candidate =
+      plan::candidate_of(parse_fitting(question, recipe), question.problem, question.view);
+  if (!candidate.why_not.empty()) throw InvalidArgument("recipe '" + recipe + "': " + candidate.why_not);
+  return describe(candidate, candidate).dump();
 }
 
 std::string estimate(const std::string& network, const std::vector<int>& host_of_rank,
@@ -77,14 +144,28 @@ std::string estimate(const std::string& network, const std::vector<int>& host_of
 
 void bind_plan(nb::module_& m) {
   m.def("candidates", &candidates, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("collective"),
-        nb::arg("bytes"), nb::arg("root"), nb::call_guard<nb::gil_scoped_release>(),
-        "Every candidate with its predicted seconds by term, cheapest first, as JSON. Local.");
+        nb::arg("bytes"), nb::arg("root"), nb::arg("prune") = false, nb::call_guard<nb::gil_scoped_release>(),
+        "Every candidate with its predicted seconds by term, cheapest first, as JSON; with `prune` those "
+        "that cannot "
+        "be the best are given up early, as the planner does. Local.");
+  m.def("search", &search, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("collective"),
+        nb::arg("bytes"), nb::arg("root"), nb::arg("steps"), nb::arg("seed") = 1,
+        nb::call_guard<nb::gil_scoped_release>(),
+        "Recipes beyond the candidates that are predicted to be faster than all of them, in the form of "
+        "candidates, "
+        "after that many predictions. Proved. Local.");
+  m.def("timeline", &timeline, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("recipe"),
+        nb::arg("collective"), nb::arg("bytes"), nb::arg("root"), nb::call_guard<nb::gil_scoped_release>(),
+        "What a recipe's schedules are predicted to do when, resource by resource, as JSON. Local.");
   m.def("explain", &explain, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("collective"),
         nb::arg("bytes"), nb::arg("root"), nb::arg("plan") = "", nb::call_guard<nb::gil_scoped_release>(),
         "The planner's explanation as text; `plan` is the text of a plan table for the same group. Local.");
   m.def("predict", &predict, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("recipe"),
         nb::arg("collective"), nb::arg("bytes"), nb::arg("root"), nb::call_guard<nb::gil_scoped_release>(),
         "Predicted seconds of one recipe. Local.");
+  m.def("predict_recipe", &predict_recipe, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("recipe"),
+        nb::arg("collective"), nb::arg("bytes"), nb::arg("root"), nb::call_guard<nb::gil_scoped_release>(),
+        "One recipe in the form of the candidates, as JSON. Local.");
   m.def("estimate_plan", &estimate, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("sizes"),
         nb::arg("collectives") = std::vector<std::string>(), nb::call_guard<nb::gil_scoped_release>(),
         "The text of a plan table made from predictions alone, of these collectives or all: for "

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "eco/algo/algorithm.h"
 #include "eco/base/errors.h"
 #include "eco/coll/problem.h"
 #include "eco/net/group_view.h"
@@ -49,5 +50,18 @@ struct Question {
                                                : 0;
   }
 };
+
+// Throws InvalidArgument where the recipe does not fit the question.
+inline algo::Recipe parse_fitting(const Question& question, const std::string& recipe) {
+  algo::Recipe parsed = algo::parse_recipe(recipe);
+  if (const auto reason = algo::why_not(parsed, question.problem, question.view)) {
+    throw InvalidArgument("recipe '" + recipe + "': " + *reason);
+  }
+  return parsed;
+}
+
+inline std::vector<sched::Schedule> build(const Question& question, const std::string& recipe) {
+  return algo::build_all(parse_fitting(question, recipe), question.problem, question.view);
+}
 
 }  // namespace eco::python

@@ -2,23 +2,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "eco/algo/algorithm.h"
 #include "eco/sched/text.h"
 #include "python/src/bindings.h"
 #include "python/src/question.h"
 
 namespace eco::python {
-namespace {
-
-std::vector<sched::Schedule> build(const Question& question, const std::string& recipe) {
-  const algo::Recipe parsed = algo::parse_recipe(recipe);
-  if (const auto reason = algo::why_not(parsed, question.problem, question.view)) {
-    throw InvalidArgument("recipe '" + recipe + "': " + *reason);
-  }
-  return algo::build_all(parsed, question.problem, question.view);
-}
-
-}  // namespace
 
 void bind_sched(nb::module_& m) {
   m.def(

@@ -74,9 +74,29 @@ Tree bare_tree(int root, int n_ranks) {
 std::vector<int> beginning_with(const std::vector<int>& ranks, int leader) {
   std::vector<int> rotated = ranks;
   const auto found = std::find(rotated.begin(), rotated.end(), leader);
-  ECO_ASSERT(light, found != rotated.end(), "a leader stands in its subnet");
+  ECO_ASSERT(light, found != rotated.end(), "the first stands among the others");
   std::rotate(rotated.begin(), found, rotated.end());
   return rotated;
+}
+
+// Hangs every subnet's leader below that of the neighbour through which the root's subnet, order[0], is reached.
+// `leaders` stand like `order`, in which children are served too.
+void append_given(Tree& tree, const std::vector<int>& parents, const std::vector<int>& order,
+                  const std::vector<int>& leaders) {
+  const auto parent_of = [&](std::size_t place) { return parents[static_cast<std::size_t>(order[place])]; };
+  std::vector<bool> hung(order.size());
+  std::vector<std::size_t> reached{0};  // places in `order`
+  hung[0] = true;
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    const std::size_t above = reached[i];
+    for (std::size_t place = 0; place < order.size(); ++place) {
+      if (hung[place] || (parent_of(place) != order[above] && parent_of(above) != order[place])) continue;
+      link(tree, leaders[above], leaders[place]);
+      hung[place] = true;
+      reached.push_back(place);
+    }
+  }
+  ECO_ASSERT(light, reached.size() == order.size(), "a tree of subnets reaches all of them");
 }
 
 // params.order (or the view's order) with the root's subnet moved to the front.
@@ -120,7 +140,8 @@ Place place_in(const Tree& tree, int rank) {
 
 Tree pattern_tree(Pattern pattern, const net::GroupView& view, int root, const Params& params, int turn) {
   if (pattern == Pattern::subnets) return subnet_tree(view, root, params, turn);
-  return shape_tree(shape_of(pattern), rank_ring(view.n_ranks(), root), view.n_ranks(), params.degree);
+  return shape_tree(shape_of(pattern), ring_from(params, view.n_ranks(), root), view.n_ranks(),
+                    params.degree);
 }
 
 bool keeps_rank_order(const Tree& tree) {
@@ -156,15 +177,25 @@ std::vector<int> rank_ring(int n_ranks, int first) {
   return ranks;
 }
 
+std::vector<int> ring_from(const Params& params, int n_ranks, int first) {
+  return params.ring.empty() ? rank_ring(n_ranks, first) : beginning_with(params.ring, first);
+}
+
 Tree subnet_tree(const net::GroupView& view, int root, const Params& params, int turn) {
   const int root_subnet = view.subnet_of_rank[static_cast<std::size_t>(root)];
   Tree tree = bare_tree(root, view.n_ranks());
   std::vector<int> leaders;
-  for (const int s : tree_order(view, root_subnet, params.order)) {
+  const std::vector<int> order = tree_order(view, root_subnet, params.order);
+  for (const int s : order) {
     const auto& ranks = view.subnets[static_cast<std::size_t>(s)].ranks;
-    leaders.push_back(s == root_subnet ? root : ranks[static_cast<std::size_t>(turn) % ranks.size()]);
+    const int first = params.first.empty() ? 0 : params.first[static_cast<std::size_t>(s)];
+    leaders.push_back(s == root_subnet ? root : ranks[static_cast<std::size_t>(first + turn) % ranks.size()]);
   }
-  append_shape(tree, params.between, leaders, params.degree);
+  if (params.tree.empty()) {
+    append_shape(tree, params.between, leaders, params.degree);
+  } else {
+    append_given(tree, params.tree, order, leaders);
+  }
   for (const int leader : leaders) {
     const auto at = static_cast<std::size_t>(leader);
     tree.n_far[at] = static_cast<int>(tree.children[at].size());

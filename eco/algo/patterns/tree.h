@@ -42,7 +42,7 @@ struct Place {
 };
 Place place_in(const Tree& tree, int rank);
 
-// The pattern's tree over all ranks: ECO's of subnets, or a shape in rank order beginning at the root.
+// The pattern's tree over all ranks: ECO's of subnets, or a shape in rank order (or `params.ring`) beginning at the root.
 Tree pattern_tree(Pattern pattern, const net::GroupView& view, int root, const Params& params, int turn = 0);
 
 // True if every subtree is a run of consecutive ranks that begins with its root: then combining a vertex with its
@@ -53,10 +53,13 @@ bool subnets_are_runs(const net::GroupView& view);
 
 // Ranks first, first + 1, ... around the group, modulo its size.
 std::vector<int> rank_ring(int n_ranks, int first);
+// The same in the order that a recipe may give (Params::ring), around from rank `first`.
+std::vector<int> ring_from(const Params& params, int n_ranks, int first);
 
 // ECO's tree (CMU-CS-95-191, section 4): subnets as vertices, the root's on top, joined by `params.between` over one
 // leader each in the order `params.order`; inside each subnet `params.inside`, starting at its leader. A leader serves
-// other subnets before its own, since theirs is the longer way.
+// other subnets before its own, since theirs is the longer way. `params.tree` may join the subnets otherwise than any
+// shape, and `params.first` choose their leaders.
 // `turn` rotates the leaders of the subnets other than the root's, so that several trees can share the load.
 Tree subnet_tree(const net::GroupView& view, int root, const Params& params, int turn = 0);
 

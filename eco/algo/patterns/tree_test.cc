@@ -126,6 +126,29 @@ TEST(Tree, ALeaderServesOtherSubnetsFirst) {
   EXPECT_EQ(tree.children[2], (std::vector{0}));
 }
 
+TEST(Tree, AGivenTreeOfSubnetsHangsFromTheRootsSubnet) {
+  // Hosts, so ranks: {0 1} {2 3} {4} {5 6}; subnet 2 joins the others, and 3 hangs below 1.
+  const auto view = testing::scattered_view("2+2+1+2", 7);
+  const Params params = {.order = {3, 0, 1, 2}, .tree = {2, 2, -1, 1}, .first = {1, 1, 0, 0}};
+  const Tree at_hub = subnet_tree(view, 4, params);
+  EXPECT_EQ(at_hub.children[4], (std::vector{1, 3})) << "in the order of subnets";
+  EXPECT_EQ(at_hub.children[3], (std::vector{5, 2}));
+  EXPECT_EQ(at_hub.children[1], (std::vector{0}));
+  const Tree at_leaf = subnet_tree(view, 6, params);
+  expect_spanning(at_leaf, 7);
+  EXPECT_EQ(at_leaf.children[6], (std::vector{3, 5}));
+  EXPECT_EQ(at_leaf.children[3], (std::vector{4, 2}));
+  EXPECT_EQ(at_leaf.children[4], (std::vector{1}));
+  EXPECT_EQ(at_leaf.n_far[3], 1);
+}
+
+TEST(Tree, PatternsInRankOrderTakeTheRanksAsTheRingHasThem) {
+  const auto view = testing::scattered_view("4", 4);
+  const Params params = {.ring = {2, 0, 3, 1}};
+  EXPECT_EQ(pattern_tree(Pattern::chain, view, 3, params).parent, (std::vector{2, 3, 1, -1}));
+  EXPECT_EQ(pattern_tree(Pattern::flat, view, 0, params).children[0], (std::vector{3, 1, 2}));
+}
+
 TEST(Tree, OrdersPutTheRootsSubnetFirst) {
   const auto view = testing::scattered_view("3+3+2", 8);
   EXPECT_EQ(subnet_orders(view, 1), (std::vector<std::vector<int>>{{1, 0, 2}, {1, 2, 0}}));

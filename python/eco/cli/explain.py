@@ -46,6 +46,8 @@ class Candidate:
     busiest: str
     busiest_s: float
     messages: float
+    extrapolated: bool  # from schedules of fewer segments
+    given_up: bool  # `predicted_s` is a lower limit
     why_not: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -109,9 +111,9 @@ def remembered_plans(folder: Path, group: Group) -> dict[str, str]:
     return found
 
 
-def candidates(group: Group, collective: str, size: int, root: int) -> list[Candidate]:
-    """All candidates, cheapest first, those that can't serve last."""
-    text = _core.candidates(group.network, list(group.host_of_rank), collective, size, root)
+def candidates(group: Group, collective: str, size: int, root: int, prune: bool = False) -> list[Candidate]:
+    """All candidates, cheapest first, those that can't serve last; with `prune` in less time, many of them given up."""
+    text = _core.candidates(group.network, list(group.host_of_rank), collective, size, root, prune)
     return [Candidate(**record) for record in json.loads(text)]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -10,7 +9,7 @@ from xml.sax.saxutils import escape
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from eco.report.records import Record, Results, grouped, seconds_text, size_text
+from eco.report.records import Record, Results, grouped, seconds_text, size_text, write_text
 
 STOCK = "#9aa3ad"
 ECO = "#1f7a5c"
@@ -74,7 +73,7 @@ def write_html(results: Results, path: Path, title: str = "Stock against ECO") -
 
 def write_page(page: go.Figure, path: Path) -> None:
     """Any figure as one self-contained page, written whole or not at all."""
-    _write(path, str(page.to_html(include_plotlyjs=True, full_html=True)))
+    write_text(path, str(page.to_html(include_plotlyjs=True, full_html=True)))
 
 
 def write_svg(results: Results, path: Path, title: str = "Stock against ECO") -> None:
@@ -114,7 +113,7 @@ def write_svg(results: Results, path: Path, title: str = "Stock against ECO") ->
     legend = (
         f'<text x="12" y="24" font-size="15">{escape(title)} (grey: stock, green: ECO, red: bound)</text>'
     )
-    _write(path, head + legend + "".join(parts) + "</svg>\n")
+    write_text(path, head + legend + "".join(parts) + "</svg>\n")
 
 
 def _bars(record: Record, results: Results) -> Sequence[tuple[float, str, str]]:
@@ -126,13 +125,3 @@ def _bars(record: Record, results: Results) -> Sequence[tuple[float, str, str]]:
             f"{seconds_text(record.eco_median_s)}, {results.ratio(record).ratio:.2f}x",
         ),
     )
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

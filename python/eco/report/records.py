@@ -239,15 +239,20 @@ def record_of(
     )
 
 
-def write_json(path: Path, document: dict[str, Any]) -> None:
+def write_text(path: Path, text: str) -> None:
     """Atomically: a reader sees the old file or the new one, never half of one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        temporary.write_text(json.dumps(document, indent=1) + "\n")
+        temporary.write_text(text)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_json(path: Path, document: dict[str, Any]) -> None:
+    """Atomically, as write_text."""
+    write_text(path, json.dumps(document, indent=1) + "\n")
 
 
 def read_json(path: Path, schema: str, version: int) -> dict[str, Any]:

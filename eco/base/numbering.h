@@ -1,0 +1,73 @@
+// Numbers keys 0, 1, 2, ... in the order in which they are first seen: a hash table that owns nothing but the numbers,
+// so that what belongs to a key lies in a plain vector beside it.
+//
+//   const auto [number, is_new] = numbering.of(key);
+//   if (is_new) things.emplace_back();
+//   use(things[number]);
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace eco::base {
+
+class Numbering {
+ public:
+  struct Found {
+    std::uint32_t number;
+    bool is_new;
+  };
+
+  Found of(std::uint64_t key) {
+    if (2 * n_ >= places_.size()) grow();
+    Place& place = places_[find(key)];
+    if (place.number != kNothing) return {place.number, false};
+    place = {key, n_++};
+    return {place.number, true};
+  }
+
+  std::size_t size() const { return n_; }
+
+  // Forgets all keys and keeps the memory.
+  void clear() {
+    if (n_ > 0) places_.assign(places_.size(), {});
+    n_ = 0;
+  }
+
+ private:
+  static constexpr std::uint32_t kNothing = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::size_t kFewest = 16;  // a power of two, as every later size
+
+  struct Place {
+    std::uint64_t key = 0;
+    std::uint32_t number = kNothing;
+  };
+
+  // Where the key stands, or would: the next free place from the one that its hash names (Knuth's multiplicative hash,
+  // TAOCP 3, section 6.4).
+  std::size_t find(std::uint64_t key) const {
+    constexpr std::uint64_t kGoldenRatio = 0x9E3779B97F4A7C15U;
+    std::size_t at = (key * kGoldenRatio) >> shift_;
+    while (places_[at].number != kNothing && places_[at].key != key) at = (at + 1) & (places_.size() - 1);
+    return at;
+  }
+
+  void grow() {
+    std::vector<Place> old =
+        std::exchange(places_, std::vector<Place>(places_.empty() ? kFewest : 2 * places_.size()));
+    shift_ = 64;
+    for (std::size_t size = places_.size(); size > 1; size /= 2) --shift_;
+    for (const Place& place : old) {
+      if (place.number != kNothing) places_[find(place.key)] = place;
+    }
+  }
+
+  std::vector<Place> places_;  // at most half of them taken
+  std::uint32_t n_ = 0;
+  int shift_ = 64;
+};
+
+}  // namespace eco::base

@@ -1,0 +1,29 @@
+#include "eco/base/numbering.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace eco::base {
+namespace {
+
+TEST(Numbering, CountsKeysInTheOrderInWhichTheyAreSeen) {
+  Numbering numbering;
+  std::map<std::uint64_t, std::uint32_t> expected;
+  // Neighbours, keys that differ in high bits only, and every key twice.
+  for (std::uint64_t i = 0; i < 3000; ++i) {
+    const std::uint64_t key = i % 2 == 0 ? i / 4 : (i / 4) << 40;
+    const auto [known, is_new] = expected.try_emplace(key, static_cast<std::uint32_t>(expected.size()));
+    const Numbering::Found found = numbering.of(key);
+    ASSERT_EQ(found.number, known->second) << key;
+    ASSERT_EQ(found.is_new, is_new) << key;
+  }
+  EXPECT_EQ(numbering.size(), expected.size());
+  numbering.clear();
+  EXPECT_EQ(numbering.size(), 0U);
+  EXPECT_TRUE(numbering.of(7).is_new);
+  EXPECT_EQ(numbering.of(7).number, 0U);
+}
+
+}  // namespace
+}  // namespace eco::base

@@ -1,0 +1,465 @@
+// Map: Search::run() is the whole; starts_of() makes what it begins with, climb() improves one recipe, and Moves is the
+// table of small changes.
+#include "eco/plan/search.h"
+
+#include <algorithm>
+#include <compare>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "eco/algo/algorithm.h"
+
+namespace eco::plan {
+namespace {
+
+using algo::Params;
+using algo::Recipe;
+using algo::Shape;
+using coll::Collective;
+using coll::CommonProblem;
+using net::GroupView;
+
+// Starts this much above the best one are not worth a prediction to the end.
+constexpr double kFar = 3.0;
+// So many starts are climbed from, the best first.
+constexpr std::size_t kClimbed = 4;
+// Changes in a row that bring nothing after which a climb ends; more where there is more to change.
+constexpr std::size_t kPatience = 50;
+constexpr std::size_t kPatiencePerSubnet = 10;
+// Hubs of stars, and results, at most.
+constexpr std::size_t kMostHubs = 8;
+constexpr std::size_t kMostFound = 3;
+// Orders of so many subnets are all tried for a tour.
+constexpr int kAllToursUpTo = 8;
+
+std::vector<int> counting(std::size_t n) {
+  std::vector<int> list(n);
+  std::iota(list.begin(), list.end(), 0);
+  return list;
+}
+
+// Seconds of one message from a host of one subnet to one of another.
+class Steps {
+ public:
+  Steps(const GroupView& view, std::size_t bytes) : n_(view.subnets.size()), seconds_(n_ * n_, 0.0) {
+    for (std::size_t a = 0; a < n_; ++a) {
+      for (std::size_t b = 0; b < n_; ++b) {
+        if (a != b) seconds_[a * n_ + b] = view.network->message_s(host(view, a), host(view, b), bytes);
+      }
+    }
+  }
+  double operator()(int a, int b) const {
+    return seconds_[static_cast<std::size_t>(a) * n_ + static_cast<std::size_t>(b)];
+  }
+
+ private:
+  static int host(const GroupView& view, std::size_t subnet) {
+    return view.host_of_rank[static_cast<std::size_t>(view.subnets[subnet].ranks.front())];
+  }
+  std::size_t n_;
+  std::vector<double> seconds_;
+};
+
+struct TourCost {
+  double slowest_s = 0;
+  double sum_s = 0;
+  friend auto operator<=>(const TourCost&, const TourCost&) = default;
+};
+
+TourCost cost_of(const std::vector<int>& tour, const Steps& steps) {
+  TourCost cost;
+  for (std::size_t i = 0; i < tour.size(); ++i) {
+    const double s = steps(tour[i], tour[(i + 1) % tour.size()]);
+    cost.slowest_s = std::max(cost.slowest_s, s);
+    cost.sum_s += s;
+  }
+  return cost;
+}
+
+// Prim's tree over the fastest links (its slowest link is as fast as any tree's); parents by subnet.
+std::vector<int> fastest_tree(std::size_t n_subnets, const Steps& steps) {
+  std::vector<int> parent(n_subnets, 0);
+  std::vector<bool> joined(n_subnets);
+  parent[0] = -1;
+  joined[0] = true;
+  for (std::size_t left = n_subnets - 1; left > 0; --left) {
+    std::optional<std::size_t> next;
+    const auto cost = [&](std::size_t s) { return steps(parent[s], static_cast<int>(s)); };
+    for (std::size_t s = 0; s < n_subnets; ++s) {
+      if (!joined[s] && (!next || cost(s) < cost(*next))) next = s;
+    }
+    joined[*next] = true;
+    for (std::size_t s = 0; s < n_subnets; ++s) {
+      if (!joined[s] && steps(static_cast<int>(*next), static_cast<int>(s)) < cost(s))
+        parent[s] = static_cast<int>(*next);
+    }
+  }
+  return parent;
+}
+
+std::vector<int> star(std::size_t n_subnets, int hub) {
+  std::vector<int> parent(n_subnets, hub);
+  parent[static_cast<std::size_t>(hub)] = -1;
+  return parent;
+}
+
+bool is_below(const std::vector<int>& tree, int subnet, int above) {
+  for (; subnet >= 0; subnet = tree[static_cast<std::size_t>(subnet)]) {
+    if (subnet == above) return true;
+  }
+  return false;
+}
+
+// What there is to change in an algorithm's parameters.
+struct Knobs {
+  bool trees = false;   // of subnets
+  bool owners = false;  // of an allreduce's segments
+  bool ring = false;    // ranks in an order that may be another than rank order
+  bool inside = false;  // the shape inside subnets
+  bool degree = false;
+  std::vector<std::size_t> segments;  // as the algorithm's own candidates have them, as the rest
+  std::vector<int> windows;
+  std::vector<int> heads;
+};
+
+Knobs knobs_of(const algo::Algorithm& algorithm, const std::vector<Candidate>& fixed, const GroupView& view) {
+  const std::string_view pattern = std::string_view(algorithm.name).substr(algorithm.name.find('/') + 1);
+  // Each pair of an exchange talks directly, and prefixes go from rank to rank by their meaning.
+  const bool is_fixed = algorithm.collective == Collective::alltoall ||
+                        algorithm.collective == Collective::scan ||
+                        algorithm.collective == Collective::exscan;
+  Knobs knobs;
+  knobs.trees = pattern == "subnets" && !is_fixed && view.n_subnets() > 1;
+  knobs.owners = knobs.trees && algorithm.collective == Collective::allreduce;
+  for (const std::string_view known : {"ring", "chain", "flat", "kary", "binomial"}) {
+    knobs.ring = knobs.ring || (pattern == known && !is_fixed && view.n_ranks() > 2);
+  }
+  knobs.inside = knobs.trees || (pattern == "leaders" && !is_fixed);
+  knobs.degree = knobs.inside || pattern == "kary";
+  std::set<std::size_t> segments;
+  std::set<int> windows;
+  std::set<int> heads;
+  for (const Candidate& candidate : fixed) {
+    if (candidate.recipe.algorithm != algorithm.name) continue;
+    segments.insert(candidate.recipe.params.segment_bytes);
+    windows.insert(candidate.recipe.params.window);
+    heads.insert(candidate.recipe.params.head);
+  }
+  knobs.segments.assign(segments.begin(), segments.end());
+  knobs.windows.assign(windows.begin(), windows.end());
+  knobs.heads.assign(heads.begin(), heads.end());
+  return knobs;
+}
+
+// Small random changes of an algorithm's parameters.
+class Moves {
+ public:
+  Moves(const Knobs& knobs, const GroupView& view, std::mt19937_64& random)
+      : knobs_(knobs), view_(view), random_(random) {
+    if (knobs.segments.size() > 1) all_.push_back(&Moves::segment);
+    if (knobs.windows.size() > 1) all_.push_back(&Moves::window);
+    if (knobs.heads.size() > 1) all_.push_back(&Moves::head);
+    if (knobs.inside) all_.push_back(&Moves::inside);
+    if (knobs.degree) all_.push_back(&Moves::degree);
+    if (knobs.ring) all_.push_back(&Moves::ring);
+    if (knobs.trees) all_.push_back(&Moves::first);
+    if (knobs.owners) all_.push_back(&Moves::owners);
+    if (knobs.trees && view.n_subnets() > 2) {
+      for (const Move move : {&Moves::order, &Moves::rehang, &Moves::between}) all_.push_back(move);
+    }
+  }
+
+  bool are_there() const { return !all_.empty(); }
+
+  // One change, now and then two.
+  void change(Params& params) {
+    for (int left = below(4) == 0 ? 2 : 1; left > 0; --left) (this->*all_[below(all_.size())])(params);
+  }
+
+ private:
+  using Move = void (Moves::*)(Params&);
+
+  std::size_t below(std::size_t n) { return random_() % n; }
+  template <class T>
+  T pick(const std::vector<T>& list) {
+    return list[below(list.size())];
+  }
+  std::size_t n_subnets() const { return view_.subnets.size(); }
+
+  void segment(Params& p) { p.segment_bytes = pick(knobs_.segments); }
+  void window(Params& p) { p.window = pick(knobs_.windows); }
+  void head(Params& p) { p.head = pick(knobs_.heads); }
+  void inside(Params& p) { p.inside = static_cast<Shape>(below(4)); }
+  void degree(Params& p) { p.degree = 2 + static_cast<int>(below(3)); }
+  void between(Params& p) {
+    p.tree.clear();
+    p.between = static_cast<Shape>(below(4));
+  }
+
+  // Two change places, one moves elsewhere, or a run is turned round.
+  void permute(std::vector<int>& list, std::size_t n) {
+    if (list.empty()) list = counting(n);
+    std::size_t a = below(n);
+    std::size_t b = below(n);
+    if (a > b) std::swap(a, b);
+    const auto at = [&](std::size_t i) { return list.begin() + static_cast<std::ptrdiff_t>(i); };
+    switch (below(3)) {
+      case 0:
+        std::swap(list[a], list[b]);
+        break;
+      case 1:
+        std::rotate(at(a), at(a) + 1, at(b) + 1);
+        break;
+      default:
+        std::reverse(at(a), at(b) + 1);
+        break;
+    }
+  }
+  void order(Params& p) { permute(p.order, n_subnets()); }
+  void ring(Params& p) { permute(p.ring, static_cast<std::size_t>(view_.n_ranks())); }
+
+  // One subnet, with what is below it, hangs from another one.
+  void rehang(Params& p) {
+    if (p.tree.empty()) p.tree = star(n_subnets(), static_cast<int>(below(n_subnets())));
+    const std::size_t subnet = below(n_subnets());
+    const int parent = static_cast<int>(below(n_subnets()));
+    if (p.tree[subnet] < 0 || is_below(p.tree, parent, static_cast<int>(subnet))) return;
+    p.tree[subnet] = parent;
+  }
+
+  void first(Params& p) {
+    if (p.first.empty()) p.first.assign(n_subnets(), 0);
+    const std::size_t subnet = below(n_subnets());
+    p.first[subnet] = static_cast<int>(below(view_.subnets[subnet].ranks.size()));
+  }
+
+  void owners(Params& p) {
+    if (p.owners.empty()) p.owners = counting(n_subnets());
+    const int subnet = static_cast<int>(below(n_subnets()));
+    const std::size_t place = below(p.owners.size());
+    switch (below(3)) {
+      case 0:
+        if (p.owners.size() > 1) p.owners.erase(p.owners.begin() + static_cast<std::ptrdiff_t>(place));
+        break;
+      case 1:
+        if (p.owners.size() < 2 * n_subnets()) p.owners.push_back(subnet);
+        break;
+      default:
+        p.owners[place] = subnet;
+        break;
+    }
+  }
+
+  const Knobs& knobs_;
+  const GroupView& view_;
+  std::mt19937_64& random_;
+  std::vector<Move> all_;
+};
+
+class Search {
+ public:
+  Search(const CommonProblem& problem, const GroupView& view, const std::vector<Candidate>& fixed,
+         const SearchOptions& options)
+      : problem_(problem), view_(view), fixed_(fixed), options_(options), random_(options.seed) {}
+
+  SearchResult run() && {
+    double best_s = std::numeric_limits<double>::infinity();
+    for (const Candidate& candidate : fixed_) {
+      if (is_known(candidate)) best_s = std::min(best_s, candidate.forecast.seconds);
+    }
+    const double fixed_s = best_s;
+    std::vector<Candidate> starts;
+    for (const algo::Algorithm& algorithm : algo::registry()) {
+      if (algorithm.collective != coll::algorithms_of(problem_.collective) ||
+          algorithm.why_not(problem_, view_))
+        continue;
+      const auto base = std::find_if(fixed_.begin(), fixed_.end(), [&](const Candidate& candidate) {
+        return candidate.why_not.empty() && candidate.recipe.algorithm == algorithm.name;
+      });
+      if (base == fixed_.end()) continue;
+      const Knobs& knobs = knobs_.emplace(algorithm.name, knobs_of(algorithm, fixed_, view_)).first->second;
+      if (is_known(*base)) starts.push_back(*base);
+      for (const Recipe& recipe : starts_of(base->recipe, knobs)) {
+        auto candidate = predict(recipe, kFar * best_s);
+        if (!candidate) continue;
+        best_s = std::min(best_s, candidate->forecast.seconds);
+        starts.push_back(std::move(*candidate));
+      }
+    }
+    std::stable_sort(starts.begin(), starts.end(), [](const Candidate& a, const Candidate& b) {
+      return a.forecast.seconds < b.forecast.seconds;
+    });
+    starts.resize(std::min(starts.size(), kClimbed));
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      const std::size_t left = options_.most_steps - std::min(options_.most_steps, result_.n_steps);
+      climb(std::move(starts[i]), left / (starts.size() - i));
+    }
+    return finish(fixed_s);
+  }
+
+ private:
+  static bool is_known(const Candidate& candidate) {
+    return candidate.why_not.empty() && !candidate.forecast.given_up;
+  }
+
+  bool is_over() const {
+    return result_.n_steps >= options_.most_steps || (options_.time_is_up && options_.time_is_up());
+  }
+
+  // Nothing if it takes longer than `limit_s`, cannot be, or was predicted before.
+  std::optional<Candidate> predict(const Recipe& recipe, double limit_s) {
+    if (is_over() || !seen_.insert(recipe.text()).second) return std::nullopt;
+    ++result_.n_steps;
+    if (algo::why_not(recipe, problem_, view_)) return std::nullopt;
+    ForecastOptions limited = options_.forecast;
+    limited.stop_after_s = std::min(limited.stop_after_s, limit_s);
+    Candidate candidate = candidate_of(recipe, problem_, view_, limited);
+    // An extrapolated one may end beyond the limit that its shorter schedules kept.
+    if (!is_known(candidate) || candidate.forecast.seconds > limit_s) return std::nullopt;
+    const auto [best, is_first] = best_.try_emplace(recipe.algorithm, candidate);
+    if (!is_first && candidate.forecast.seconds < best->second.forecast.seconds) best->second = candidate;
+    return candidate;
+  }
+
+  // Patterns for unequal links, with the shapes and segments of `base`.
+  std::vector<Recipe> starts_of(const Recipe& base, const Knobs& knobs) const {
+    std::vector<Recipe> starts;
+    const std::size_t bytes = base.params.segment_bytes > 0 ? base.params.segment_bytes : problem_.bytes;
+    const std::size_t n = view_.subnets.size();
+    if (knobs.ring && n > 1) {
+      Recipe recipe = base;
+      for (const int subnet : min_max_tour(view_, bytes)) {
+        const auto& ranks = view_.subnets[static_cast<std::size_t>(subnet)].ranks;
+        recipe.params.ring.insert(recipe.params.ring.end(), ranks.begin(), ranks.end());
+      }
+      starts.push_back(std::move(recipe));
+    }
+    if (!knobs.trees) return starts;
+    const Steps steps(view_, bytes);
+    const auto distance = [&](int hub) {
+      double sum = 0;
+      for (std::size_t s = 0; s < n; ++s) sum += steps(hub, static_cast<int>(s));
+      return sum;
+    };
+    std::vector<int> hubs = counting(n);
+    std::stable_sort(hubs.begin(), hubs.end(), [&](int a, int b) { return distance(a) < distance(b); });
+    hubs.resize(std::min(hubs.size(), kMostHubs));
+    std::vector<std::vector<int>> trees;
+    for (const int hub : hubs) trees.push_back(star(n, hub));
+    trees.push_back(fastest_tree(n, steps));
+    for (std::size_t t = 0; t < trees.size(); ++t) {
+      Recipe recipe = base;
+      recipe.params.head = 0;
+      recipe.params.tree = trees[t];
+      starts.push_back(recipe);
+      if (!knobs.owners || t >= hubs.size()) continue;
+      recipe.params.owners = {hubs[t]};
+      starts.push_back(std::move(recipe));
+    }
+    return starts;
+  }
+
+  void climb(Candidate current, std::size_t n_steps) {
+    Moves moves(knobs_.at(current.recipe.algorithm), view_, random_);
+    if (!moves.are_there()) return;
+    const std::size_t end = result_.n_steps + n_steps;
+    const std::size_t patience = kPatience + kPatiencePerSubnet * view_.subnets.size();
+    for (std::size_t in_vain = 0; in_vain < patience && result_.n_steps < end && !is_over(); ++in_vain) {
+      Recipe changed = current.recipe;
+      moves.change(changed.params);
+      auto candidate = predict(changed, current.forecast.seconds);
+      if (!candidate) continue;
+      if (candidate->forecast.seconds < current.forecast.seconds) in_vain = 0;
+      current = std::move(*candidate);
+    }
+  }
+
+  // What a plateau's walk has left in a recipe without need goes: lists first, since they are longest.
+  Candidate simplified(Candidate candidate) const {
+    const auto try_without = [&](auto member) {
+      Candidate plain = candidate;
+      plain.recipe.params.*member = {};
+      if (plain.recipe == candidate.recipe) return;
+      plain = candidate_of(plain.recipe, problem_, view_, options_.forecast);
+      if (is_known(plain) && plain.forecast.seconds <= candidate.forecast.seconds)
+        candidate = std::move(plain);
+    };
+    for (const auto list : {&Params::ring, &Params::first, &Params::order, &Params::owners, &Params::tree})
+      try_without(list);
+    for (const auto number : {&Params::head, &Params::window}) try_without(number);
+    return candidate;
+  }
+
+  SearchResult finish(double fixed_s) {
+    for (const auto& [algorithm, candidate] : best_) {
+      if (candidate.forecast.seconds >= fixed_s) continue;
+      Candidate plain = simplified(candidate);
+      if (!prove(plain.recipe, problem_, view_)) result_.found.push_back(std::move(plain));
+    }
+    std::stable_sort(result_.found.begin(), result_.found.end(), [](const Candidate& a, const Candidate& b) {
+      return a.forecast.seconds < b.forecast.seconds;
+    });
+    if (result_.found.size() > kMostFound) result_.found.resize(kMostFound);
+    return std::move(result_);
+  }
+
+  const CommonProblem& problem_;
+  const GroupView& view_;
+  const std::vector<Candidate>& fixed_;
+  const SearchOptions& options_;
+  std::mt19937_64 random_;
+  std::map<std::string, Knobs> knobs_;     // by algorithm
+  std::map<std::string, Candidate> best_;  // by algorithm
+  std::set<std::string> seen_;
+  SearchResult result_;
+};
+
+}  // namespace
+
+std::vector<int> min_max_tour(const GroupView& view, std::size_t segment_bytes) {
+  const Steps steps(view, segment_bytes);
+  std::vector<int> tour = counting(view.subnets.size());
+  if (tour.size() <= 3) return tour;  // up to the direction, which is symmetric, there is one
+  std::vector<int> best = tour;
+  TourCost best_cost = cost_of(best, steps);
+  if (view.n_subnets() <= kAllToursUpTo) {
+    while (std::next_permutation(tour.begin() + 1, tour.end())) {
+      if (const TourCost cost = cost_of(tour, steps); cost < best_cost) {
+        best_cost = cost;
+        best = tour;
+      }
+    }
+    return best;
+  }
+  // Two steps are taken out and the part between them is turned round, as long as that helps.
+  for (bool improved = true; improved;) {
+    improved = false;
+    for (std::size_t a = 1; a + 1 < best.size(); ++a) {
+      for (std::size_t b = a + 1; b < best.size(); ++b) {
+        tour = best;
+        std::reverse(tour.begin() + static_cast<std::ptrdiff_t>(a),
+                     tour.begin() + static_cast<std::ptrdiff_t>(b) + 1);
+        if (const TourCost cost = cost_of(tour, steps); cost < best_cost) {
+          best_cost = cost;
+          best = tour;
+          improved = true;
+        }
+      }
+    }
+  }
+  return best;
+}
+
+SearchResult search(const CommonProblem& problem, const GroupView& view, const std::vector<Candidate>& fixed,
+                    const SearchOptions& options) {
+  return Search(problem, view, fixed, options).run();
+}
+
+}  // namespace eco::plan

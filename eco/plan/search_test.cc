@@ -1,0 +1,146 @@
+#include "eco/plan/search.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <numeric>
+#include <string>
+
+#include "eco/net/synthetic.h"
+#include "eco/plan/planner.h"
+
+namespace eco::plan {
+namespace {
+
+using coll::Collective;
+using coll::CommonProblem;
+
+// networks/three-subnets.toml with uplinks of 10, 20 and 40 Mbit/s, less headers; CPU times as on a busy machine.
+constexpr const char* kUnequal =
+    "hosts=3+3+2 rate_mbit=191 uplink_mbit=9.56+19.1+38.2 latency_us=60 between_us=200 overhead_us=15";
+// networks/dome-20.toml: three buses, FDDI, and a switch, each entering a backbone at its own rate.
+constexpr const char* kDome20 =
+    "hosts=3+3+5+2+7 kind=bus+bus+bus+switched+switched rate_mbit=9.56+9.56+9.56+95.6+9.56 "
+    "uplink_mbit=none+none+none+95.6+9.56 latency_us=60 between_us=460 overhead_us=15";
+// What predictions may walk: the tests' time.
+constexpr ForecastOptions kShort{.most_operations = 3'000};
+
+net::GroupView view_of(const std::string& description) {
+  auto network = std::make_shared<net::Network>(net::synthetic_network(description));
+  std::vector<int> host_of_rank(static_cast<std::size_t>(network->n_hosts()));
+  std::iota(host_of_rank.begin(), host_of_rank.end(), 0);
+  return net::make_view(network, host_of_rank);
+}
+
+CommonProblem problem_of(Collective collective, std::size_t bytes, const net::GroupView& view) {
+  CommonProblem problem{.collective = collective, .n_ranks = view.n_ranks()};
+  if (coll::is_reduction(collective)) problem.element_bytes = 8;
+  problem.bytes = coll::whole_bytes(problem, bytes);
+  return problem;
+}
+
+// Against every candidate of every algorithm, not only those that a pruned ranking predicts.
+double gain_of_search(Collective collective, std::size_t bytes, const net::GroupView& view) {
+  const CommonProblem problem = problem_of(collective, bytes, view);
+  const auto fixed = rank_candidates(problem, view, kShort);
+  const SearchResult result = search(problem, view, fixed, {.most_steps = 200, .forecast = kShort});
+  if (result.found.empty()) return 0;
+  EXPECT_FALSE(prove(result.found.front().recipe, problem, view));
+  EXPECT_EQ(algo::parse_recipe(result.found.front().recipe.text()), result.found.front().recipe);
+  return 1 - result.found.front().forecast.seconds / fixed.front().forecast.seconds;
+}
+
+// The slowest uplink bounds everything. In an allgather of n bytes the three hosts behind it have to get 5/8 n and to give
+// 3/8 n; fixed trees give it out twice, or pass others' blocks through. A reduce_scatter is the same the other way round.
+TEST(Search, BeatsTheRepertoireWhereUplinksDiffer) {
+  const net::GroupView view = view_of(kUnequal);
+  EXPECT_GT(gain_of_search(Collective::allgather, 1 << 20, view), 0.1);
+  EXPECT_GT(gain_of_search(Collective::reduce_scatter, 1 << 20, view), 0.1);
+}
+
+TEST(Search, BeatsTheRepertoireOnDome20) {
+  const net::GroupView view = view_of(kDome20);
+  EXPECT_GT(gain_of_search(Collective::allgather, 1 << 17, view), 0.1);
+}
+
+TEST(Search, IsDeterministicAndBounded) {
+  const net::GroupView view = view_of(kDome20);
+  const CommonProblem problem = problem_of(Collective::broadcast, 16384, view);
+  const auto fixed = rank_candidates(problem, view, kShort, true);
+  const SearchOptions options{.seed = 7, .most_steps = 60, .forecast = kShort};
+  const SearchResult once = search(problem, view, fixed, options);
+  const SearchResult again = search(problem, view, fixed, options);
+  EXPECT_LE(once.n_steps, 60U);
+  EXPECT_EQ(once.n_steps, again.n_steps);
+  ASSERT_EQ(once.found.size(), again.found.size());
+  for (std::size_t i = 0; i < once.found.size(); ++i) {
+    EXPECT_EQ(once.found[i].recipe, again.found[i].recipe);
+    EXPECT_EQ(once.found[i].forecast.seconds, again.found[i].forecast.seconds);
+    EXPECT_LT(once.found[i].forecast.seconds, fixed.front().forecast.seconds);
+  }
+  SearchOptions no_time = options;
+  no_time.time_is_up = [] { return true; };
+  EXPECT_EQ(search(problem, view, fixed, no_time).n_steps, 0U);
+}
+
+TEST(Search, RingsVisitSubnetsOnTheFastestLinks) {
+  auto network = std::make_shared<net::Network>(net::synthetic_network("hosts=1+1+1+1 rate_mbit=100"));
+  // 0-1 is fastest and 2-3 slowest, and together they take less than any two of the others, which are alike: by the
+  // sum a ring would go over both.
+  for (net::Between& pair : network->between) {
+    pair.bytes_per_s = 4e6;
+    if (pair.from == 0 && pair.to == 1) pair.bytes_per_s = 12e6;
+    if (pair.from == 2 && pair.to == 3) pair.bytes_per_s = 3.2e6;
+  }
+  network->finish();
+  EXPECT_EQ(min_max_tour(net::make_view(network, {0, 1, 2, 3}), 65536), (std::vector{0, 2, 1, 3}));
+}
+
+// Ranks dealt out over the subnets: a ring in rank order crosses every uplink at every step.
+TEST(Search, FindsRingsThatEnterEachSubnetOnce) {
+  const net::GroupView view = net::make_view(
+      std::make_shared<net::Network>(net::synthetic_network(
+          "hosts=3+3+3 rate_mbit=191 uplink_mbit=38.2 latency_us=60 between_us=200 overhead_us=15")),
+      {0, 3, 6, 1, 4, 7, 2, 5, 8});
+  const CommonProblem problem = problem_of(Collective::allreduce, 1 << 20, view);
+  std::vector<Candidate> rings;
+  for (Candidate& candidate : rank_candidates(problem, view, kShort, true)) {
+    if (candidate.recipe.algorithm == "allreduce/ring") rings.push_back(std::move(candidate));
+  }
+  ASSERT_FALSE(rings.empty());
+  for (Candidate& ring : rings) ring = candidate_of(ring.recipe, problem, view, kShort);
+  const SearchResult result = search(problem, view, rings, {.most_steps = 50, .forecast = kShort});
+  ASSERT_FALSE(result.found.empty());
+  const algo::Recipe& found = result.found.front().recipe;
+  ASSERT_EQ(found.params.ring.size(), 9U);
+  int crossings = 0;
+  for (std::size_t i = 0; i < 9; ++i) {
+    const auto subnet = [&](std::size_t at) {
+      return view.subnet_of_rank[static_cast<std::size_t>(found.params.ring[at % 9])];
+    };
+    crossings += subnet(i) != subnet(i + 1);
+  }
+  EXPECT_EQ(crossings, 3);
+  EXPECT_LT(result.found.front().forecast.seconds, 0.5 * rings.front().forecast.seconds);
+}
+
+TEST(Search, WhatItFindsServesInAPlan) {
+  const net::GroupView view = view_of(kUnequal);
+  PlannerOptions options;
+  options.sizes = {1 << 20};
+  options.forecast = kShort;
+  const auto seconds = [&](double search_s) {
+    options.search_s = search_s;
+    const PlanTable table = make_plan(view, {Collective::allgather}, options, nullptr);
+    const Row* row = table.find_row(Collective::allgather, 0, 1 << 20);
+    EXPECT_TRUE(row != nullptr && row->recipe);
+    EXPECT_EQ(PlanTable::from_json(table.to_json()).to_json(), table.to_json());
+    const CommonProblem problem = problem_of(Collective::allgather, 1 << 20, view);
+    EXPECT_NE(explain(problem, view, row).find(row->recipe->text()), std::string::npos);
+    return row->predicted_s;
+  };
+  EXPECT_LT(seconds(1), 0.97 * seconds(0));
+}
+
+}  // namespace
+}  // namespace eco::plan
