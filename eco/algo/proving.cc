@@ -306,10 +306,8 @@ std::vector<ProofTask> proof_tasks(const std::vector<int>& n_ranks,
   for (const int n : sizes) {
     for (const Algorithm& each : registry()) {
       if (!algorithm.empty() && each.name != algorithm) continue;
-      if (!collectives.empty() &&
-          std::find(collectives.begin(), collectives.end(), each.collective) == collectives.end()) {
-        continue;
-      }
+      const auto wants_it = [&](Collective wanted) { return coll::algorithms_of(wanted) == each.collective; };
+      if (!collectives.empty() && std::none_of(collectives.begin(), collectives.end(), wants_it)) continue;
       const int n_roots = coll::is_rooted(each.collective) ? n : 1;
       for (int root = 0; root < n_roots; ++root) tasks.push_back({each.name, n, root});
     }
