@@ -139,6 +139,16 @@ function(eco_add_lab_tools)
   endif()
 endfunction()
 
+# What single parts of the core cost, one program each; not part of a build that does not name them.
+function(eco_add_benchmarks)
+  eco_glob(sources bench/overhead)
+  foreach(source IN LISTS sources)
+    get_filename_component(name "${source}" NAME_WE)
+    add_executable(bench-${name} EXCLUDE_FROM_ALL "${source}")
+    target_link_libraries(bench-${name} PRIVATE eco_core)
+  endforeach()
+endfunction()
+
 # One binary for all rooms and for the lab's relay; ctest lists every test of it by name. What needs MPI, so all of
 # preload/ and eco/transport/mpi, is tested from Python: tests/mpi.
 function(eco_add_tests)
