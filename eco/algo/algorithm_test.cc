@@ -29,6 +29,9 @@ std::vector<CommonProblem> problems(Collective collective, int n_ranks) {
       if (collective != Collective::barrier) problem.element_bytes = 8;
       problem.bytes = coll::whole_bytes(problem, bytes);
       all.push_back(problem);
+      if (!coll::is_reduction(collective) || problem.bytes == 0 || bytes > 1392) continue;
+      problem.commutative = false;
+      all.push_back(problem);
     }
   }
   return all;
