@@ -20,6 +20,9 @@ from pathlib import Path
 
 from eco import paths
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from by_hand import Rows, plan_text
+
 LIMIT_NS = 500.0
 OPERATIONS = ("broadcast", "allreduce", "barrier")
 RANKS = {"one-rank": 1, "armed": 2}
@@ -27,31 +30,11 @@ AS_ROOT = {
     f"{prefix}_ALLOW_RUN_AS_ROOT{suffix}": "1" for prefix in ("OMPI", "PRTE") for suffix in ("", "_CONFIRM")
 }
 #: Something must be served, or the communicator is not armed; 8 bytes and barriers are not.
-ROWS: dict[str, list[tuple[int, str | None]]] = {
+ROWS: dict[str, Rows] = {
     "broadcast": [(8, None), (1024, "broadcast/binomial")],
     "allreduce": [(8, None), (1024, "allreduce/binomial")],
     "barrier": [(0, None)],
 }
-
-
-def plan_text(ranks: int) -> str:
-    """A plan of one host whose 8 B rows are native."""
-    entries = [
-        {
-            "collective": name,
-            "root_subnet": 0,
-            "rows": [
-                {"up_to_bytes": size, "recipe": recipe, "predicted_s": 0.0, "measured_s": 0.0,
-                 "native_s": 0.0, "reason": "by hand"}
-                for size, recipe in rows
-            ],
-        }
-        for name, rows in ROWS.items()
-    ]  # fmt: skip
-    return json.dumps(
-        {"schema": "eco.plan", "version": 1, "network": "", "library": "", "host_of_rank": [0] * ranks,
-         "entries": entries}
-    )  # fmt: skip
 
 
 class Bench:
@@ -86,7 +69,7 @@ class Bench:
             settings = {"ECO_QUIET": "1", "ECO_MEASURE": "never", "ECO_REPORT": str(report)}
             if path == "armed":
                 plan = self.folder / "plan.json"
-                plan.write_text(plan_text(RANKS[path]))
+                plan.write_text(plan_text(RANKS[path], ROWS))
                 settings |= {"ECO_PLAN": str(plan), "ECO_NETWORK": str(self.network)}
         words = [str(paths.native_file("eco-exec")), str(self.program)]
         printed = self.launch(RANKS[path], words, settings)

@@ -17,23 +17,20 @@ using coll::CommonProblem;
 using testing::run_on_loopback;
 using testing::views;
 
-// Sizes around a segment, from the first and the last root.
-std::vector<CommonProblem> problems(Collective collective, int n_ranks, bool commutative = true) {
+// Sizes around a segment, from the first and the last root: whole words, so that they can run.
+std::vector<CommonProblem> problems(Collective collective, int n_ranks) {
   std::vector<CommonProblem> all;
   std::vector<std::size_t> sizes = {8, 1392, 3 * 1392 + 8, 24 * 1024 + 40};
   if (collective == Collective::barrier) sizes = {0};
   for (const int root : {0, n_ranks - 1}) {
     if (root > 0 && !coll::is_rooted(collective)) continue;
     for (const std::size_t bytes : sizes) {
-      CommonProblem problem{
-          .collective = collective, .n_ranks = n_ranks, .root = root, .commutative = commutative};
-      // Whole doubles everywhere, so that they can run; 1 byte where nothing is combined is proved besides.
+      CommonProblem problem{.collective = collective, .n_ranks = n_ranks, .root = root};
       if (collective != Collective::barrier) problem.element_bytes = 8;
       problem.bytes = coll::whole_bytes(problem, bytes);
       all.push_back(problem);
-      if (coll::is_reduction(collective) || bytes > 1392) continue;
-      problem.element_bytes = 1;
-      problem.bytes = coll::whole_bytes(problem, bytes - 3);
+      if (!coll::is_reduction(collective) || problem.bytes == 0 || bytes > 1392) continue;
+      problem.commutative = false;
       all.push_back(problem);
     }
   }
@@ -50,79 +47,96 @@ TEST(Algorithms, HaveNamesOfTheirOwn) {
   EXPECT_EQ(find("broadcast/nonsense"), nullptr);
 }
 
-TEST(Algorithms, EveryCandidateIsProved) {
-  std::size_t n_proved = 0;
+// Few of each here; `eco verify` proves all of P = 1 to 9 (tests/cli/test_verify.py).
+TEST(Algorithms, EveryOneIsProved) {
+  std::size_t n_distinct = 0;
+  std::set<std::string> keep_order;
   for (const Algorithm& algorithm : registry()) {
     std::size_t n_of_this = 0;
-    for (const int n_ranks : {2, 3, 5, 8, 9}) {
-      for (const auto& view : views(n_ranks)) {
-        for (const auto& problem : problems(algorithm.collective, n_ranks)) {
-          if (algorithm.why_not(problem, view)) continue;
-          for (const Params& params : algorithm.candidates(problem, view)) {
-            const Recipe recipe{algorithm.name, params};
-            ASSERT_FALSE(why_not(recipe, problem, view));
-            const auto fault = sched::verify(problem, build_all(recipe, problem, view));
-            ASSERT_FALSE(fault) << recipe.text() << " root " << problem.root << " bytes " << problem.bytes
-                                << " on " << view.describe() << ": " << fault->what;
-            ++n_of_this;
-          }
-        }
+    for (const ProofTask& task : proof_tasks({1, 2, 3, 5, 8}, {}, algorithm.name)) {
+      if (task.root != 0 && task.root != task.n_ranks - 1) continue;
+      const Proof proof = prove(task, {.seed = 1, .picks = 1});
+      for (const std::string& fault : proof.faults) ADD_FAILURE() << fault;
+      if (task.n_ranks == 1) {
+        EXPECT_EQ(proof.n_cases, 0U) << algorithm.name << " serves one rank";
       }
+      if (proof.n_ordered > 0) keep_order.insert(algorithm.name);
+      if (algorithm.collective == Collective::allreduce) {
+        EXPECT_EQ(proof.n_in_place * 2, proof.n_cases) << algorithm.name;
+      }
+      n_of_this += proof.n_distinct;
     }
     EXPECT_GT(n_of_this, 0U) << algorithm.name;
-    n_proved += n_of_this;
+    n_distinct += n_of_this;
   }
-  RecordProperty("recipes_proved", static_cast<int>(n_proved));
-  EXPECT_GT(n_proved, 5000U);
-}
-
-TEST(Algorithms, InPlaceIsProvedToo) {
-  for (const Algorithm& algorithm : registry()) {
-    if (algorithm.collective != Collective::allreduce) continue;
-    for (const int n_ranks : {2, 5, 8}) {
-      for (const auto& view : views(n_ranks)) {
-        for (const auto& problem : problems(algorithm.collective, n_ranks)) {
-          if (algorithm.why_not(problem, view)) continue;
-          for (const Params& params : algorithm.candidates(problem, view)) {
-            const Recipe recipe{algorithm.name, params};
-            const auto fault =
-                sched::verify(problem, build_all(recipe, problem, view), {.input_is_output = true});
-            ASSERT_FALSE(fault) << recipe.text() << ": " << fault->what;
-          }
-        }
-      }
-    }
-  }
-}
-
-// Ranks in a row on hosts in a row, and dealt out: whoever serves an operation that does not commute keeps rank order.
-TEST(Algorithms, KeepRankOrderWhereTheOperationDoesNotCommute) {
-  std::set<std::string> able;
-  for (const Algorithm& algorithm : registry()) {
-    if (!coll::is_reduction(algorithm.collective) || algorithm.collective == Collective::barrier) continue;
-    for (const int n_ranks : {2, 3, 5, 6, 8}) {
-      std::vector<net::GroupView> groups = views(n_ranks);
-      groups.push_back(testing::scattered_view("3+3+2", n_ranks, 1));
-      for (const auto& view : groups) {
-        for (const auto& problem : problems(algorithm.collective, n_ranks, false)) {
-          if (algorithm.why_not(problem, view)) continue;
-          able.insert(algorithm.name);
-          for (const Params& params : algorithm.candidates(problem, view)) {
-            const Recipe recipe{algorithm.name, params};
-            const auto fault = sched::verify(problem, build_all(recipe, problem, view));
-            ASSERT_FALSE(fault) << recipe.text() << " root " << problem.root << " bytes " << problem.bytes
-                                << " on " << view.describe() << ": " << fault->what;
-          }
-        }
-      }
-    }
-  }
+  RecordProperty("schedules_proved", static_cast<int>(n_distinct));
+  EXPECT_GT(n_distinct, 5000U);
   for (const char* name : {"reduce/subnets", "reduce/binomial", "allreduce/subnets", "allreduce/doubling",
                            "allreduce/leaders", "reduce_scatter/leaders", "scan/chain", "exscan/leaders",
                            "reduce/knomial", "allreduce/reduce+broadcast", "allreduce/allgather+combine",
                            "reduce/gather+combine", "reduce_scatter/reduce+scatter", "reduce/levels",
                            "allreduce/levels", "reduce_scatter/levels", "scan/levels", "exscan/levels"}) {
-    EXPECT_TRUE(able.contains(name)) << name;
+    EXPECT_TRUE(keep_order.contains(name)) << name;
+  }
+}
+
+// What a job of eight ranks on three subnets may choose from: every candidate at every root.
+TEST(Algorithms, EveryCandidateOfAJobIsProved) {
+  const auto view = testing::scattered_view("3+3+2", 8, 1);
+  std::size_t n_proved = 0;
+  for (const Algorithm& algorithm : registry()) {
+    for (int root = 0; root < 8; ++root) {
+      if (root > 0 && !coll::is_rooted(algorithm.collective)) continue;
+      CommonProblem problem{
+          .collective = algorithm.collective, .n_ranks = 8, .root = root, .element_bytes = 8};
+      if (algorithm.collective == Collective::barrier) problem.element_bytes = 1;
+      // 48 divides most segments: see proving.cc.
+      problem.bytes = coll::whole_bytes(problem, algorithm.collective == Collective::barrier ? 0 : 24624);
+      if (algorithm.why_not(problem, view)) continue;
+      for (const Params& params : algorithm.candidates(problem, view)) {
+        const Recipe recipe{algorithm.name, params};
+        ASSERT_FALSE(why_not(recipe, problem, view));
+        const auto fault = sched::verify(problem, build_all(recipe, problem, view), {.random_orders = 1});
+        ASSERT_FALSE(fault) << recipe.text() << " root " << root << ": " << fault->what;
+        ++n_proved;
+      }
+    }
+  }
+  EXPECT_GT(n_proved, 500U);
+}
+
+TEST(Proving, SharesOutTasksAndPicksBySeed) {
+  EXPECT_THROW(proof_tasks({2}, {}, "broadcast/nonsense"), InvalidArgument);
+  EXPECT_THROW(proof_tasks({0}, {}, ""), InvalidArgument);
+  EXPECT_THROW(prove({"broadcast/chain", 2, 2}), InvalidArgument);
+  EXPECT_EQ(proof_tasks({3, 4}, {Collective::broadcast}, "broadcast/chain").size(), 7U);
+  EXPECT_EQ(proof_tasks({3, 4}, {Collective::reduce}, "broadcast/chain").size(), 0U);
+  // All parameters instead of two of each: more cases, and the same cases with the same seed.
+  const ProofTask task{"broadcast/subnets", 6, 4};
+  const Proof few = prove(task, {.seed = 3});
+  EXPECT_EQ(prove(task, {.seed = 3}).n_distinct, few.n_distinct);
+  EXPECT_GT(prove(task, {.seed = 3, .picks = 0}).n_cases, 2 * few.n_cases);
+  EXPECT_GT(few.n_distinct, 50U);
+  EXPECT_LT(few.n_distinct, few.n_cases);
+  EXPECT_EQ(few.faults.size(), 0U);
+}
+
+TEST(Proving, ViewsAreOfEveryKind) {
+  for (int n_ranks = 1; n_ranks <= 17; ++n_ranks) {
+    std::set<int> subnets;
+    bool has_bus = false;
+    bool shares_hosts = false;
+    for (const auto& view : proof_views(n_ranks)) {
+      EXPECT_EQ(view.n_ranks(), n_ranks);
+      subnets.insert(view.n_subnets());
+      const std::set<int> hosts(view.host_of_rank.begin(), view.host_of_rank.end());
+      shares_hosts = shares_hosts || static_cast<int>(hosts.size()) < n_ranks;
+      for (const auto& subnet : view.subnets) has_bus = has_bus || subnet.kind == net::SubnetKind::bus;
+    }
+    EXPECT_TRUE(subnets.contains(1));
+    if (n_ranks < 4) continue;
+    EXPECT_TRUE(has_bus && shares_hosts) << n_ranks;
+    EXPECT_TRUE(subnets.contains(2) && subnets.contains(3) && subnets.contains(n_ranks)) << n_ranks;
   }
 }
 
@@ -133,8 +147,6 @@ TEST(Algorithms, RunOnThreads) {
       for (const auto& view : views(n_ranks)) {
         for (const auto& problem : problems(algorithm.collective, n_ranks)) {
           if (algorithm.why_not(problem, view)) continue;
-          if (problem.element_bytes != sizeof(double) && algorithm.collective != Collective::barrier)
-            continue;
           const auto candidates = algorithm.candidates(problem, view);
           const std::set<std::size_t> picks = {0, candidates.size() / 2, candidates.size() - 1};
           for (const std::size_t pick : picks) {

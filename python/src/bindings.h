@@ -8,6 +8,7 @@ namespace eco::python {
 
 namespace nb = nanobind;
 
+void bind_algo(nb::module_& m);
 void bind_errors(nb::module_& m);
 void bind_net(nb::module_& m);
 void bind_options(nb::module_& m);

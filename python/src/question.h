@@ -22,21 +22,25 @@ inline std::string all_names() {
   return names;
 }
 
+inline coll::Collective collective_named(const std::string& name) {
+  const auto known = coll::collective_from_name(name);
+  if (!known) throw InvalidArgument("collective '" + name + "' is none of " + all_names());
+  return *known;
+}
+
 struct Question {
   coll::CommonProblem problem;
   net::GroupView view;
 
   Question(const std::string& network, std::vector<int> host_of_rank, const std::string& collective,
            std::size_t bytes, int root) {
-    const auto known = coll::collective_from_name(collective);
-    if (!known) throw InvalidArgument("collective '" + collective + "' is none of " + all_names());
+    problem.collective = collective_named(collective);
     view = net::make_view(std::make_shared<const net::Network>(net::parse_network(network, "network")),
                           std::move(host_of_rank));
     if (root < 0 || root >= view.n_ranks()) {
       throw InvalidArgument("root " + std::to_string(root) + " is not among the " +
                             std::to_string(view.n_ranks()) + " ranks");
     }
-    problem.collective = *known;
     problem.n_ranks = view.n_ranks();
     problem.root = coll::is_rooted(problem.collective) ? root : 0;
     // Reductions are explained for doubles; sizes are cut to whole elements and equal blocks.

@@ -37,10 +37,15 @@ def rank_progress(console: Console) -> Iterator[Callable[[str], Callable[[str], 
         yield begin
 
 
+def _counting(console: Console) -> Progress:
+    return Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+                    console=console, transient=True, disable=not console.is_terminal)  # fmt: skip
+
+
 @contextlib.contextmanager
 def launch_progress(console: Console, total: int) -> Iterator[Callable[[str], None]]:
-    with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-                  console=console, transient=True, disable=not console.is_terminal) as progress:  # fmt: skip
+    """A bar that is told which launch begins; the one before has then ended."""
+    with _counting(console) as progress:
         task = progress.add_task("launches", total=total)
         started = False
 
@@ -50,3 +55,11 @@ def launch_progress(console: Console, total: int) -> Iterator[Callable[[str], No
             started = True
 
         yield step
+
+
+@contextlib.contextmanager
+def task_progress(console: Console, what: str, total: int) -> Iterator[Callable[[str], None]]:
+    """A bar that is told which task has ended."""
+    with _counting(console) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda title: progress.update(task, description=f"{what}: {title}", advance=1)

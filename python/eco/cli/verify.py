@@ -1,0 +1,173 @@
+"""`eco verify`: proves the repertoire as data, without a network: every algorithm on groups of every kind.
+
+    eco verify                                          1 to 9 ranks: what CI proves, some minutes
+    eco verify --all --json proof.json                  1 to 17, 32, 33 and 64 ranks
+    eco verify --op allreduce --ranks 2-6,16 --seed 7   other parameters are picked with another seed
+    eco verify --algorithm broadcast/subnets --picks 0  all parameters of one algorithm
+
+All roots, odd and zero counts, operations that commute and that do not, in place where a collective can be; eco/algo/
+proving.h says what a case is. Exit code 1 if a proof fails, or if an algorithm was not tried at all.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from eco import _core
+from eco.errors import EcoError, InvalidArgument
+from eco.report.progress import make_console, task_progress
+from eco.report.records import parse_ops, write_json
+
+USUAL_RANKS = "1-9"
+ALL_RANKS = "1-17,32,33,64"
+#: A verified group takes memory and time with the square of its ranks.
+MOST_RANKS = 1024
+
+Task = tuple[str, int, int]
+
+
+@dataclass
+class Count:
+    """What was proved of one algorithm, or of all."""
+
+    cases: int = 0
+    distinct: int = 0
+    ordered: int = 0
+    in_place: int = 0
+    refused: int = 0
+    faults: list[str] = field(default_factory=list)
+
+    def add(self, other: Count) -> None:
+        self.cases += other.cases
+        self.distinct += other.distinct
+        self.ordered += other.ordered
+        self.in_place += other.in_place
+        self.refused += other.refused
+        self.faults += other.faults
+
+
+@dataclass
+class Outcome:
+    """Counts by algorithm; `complete` is false where it was interrupted."""
+
+    seed: int
+    picks: int
+    ranks: list[int]
+    seconds: float
+    complete: bool
+    algorithms: dict[str, Count]
+
+    @property
+    def total(self) -> Count:
+        total = Count()
+        for count in self.algorithms.values():
+            total.add(count)
+        return total
+
+    @property
+    def untried(self) -> list[str]:
+        """Algorithms that refused every case: nothing is proved of them. One rank alone is refused by all."""
+        if max(self.ranks) < 2:
+            return []
+        return [name for name, count in self.algorithms.items() if count.cases == 0]
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.total.faults or self.untried or not self.complete else 0
+
+    def to_dict(self) -> dict[str, Any]:
+        head = {key: value for key, value in asdict(self).items() if key != "algorithms"}
+        algorithms = {name: asdict(count) for name, count in sorted(self.algorithms.items())}
+        return {
+            "schema": "eco.verify",
+            "version": 1,
+            **head,
+            "total": asdict(self.total),
+            "algorithms": algorithms,
+        }
+
+
+def parse_ranks(text: str) -> list[int]:
+    """Numbers and ranges: `1-9,16`."""
+    found: set[int] = set()
+    for word in text.split(","):
+        first, dash, last = (part.strip() for part in word.partition("-"))
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise InvalidArgument(f"ranks {text!r}: expected numbers and ranges, like 1-9,16")
+        low, high = int(first), int(last or first)
+        if not 1 <= low <= high <= MOST_RANKS:
+            raise InvalidArgument(f"ranks {text!r}: {word.strip()} is no range within 1 to {MOST_RANKS}")
+        found.update(range(low, high + 1))
+    return sorted(found)
+
+
+def prove_all(tasks: Sequence[Task], seed: int, picks: int, jobs: int, step: Callable[[str], None]
+              ) -> tuple[dict[str, Count], bool]:  # fmt: skip
+    """Counts by algorithm, and whether all tasks were done: an interrupt keeps what it has."""
+    counts = {name: Count() for name, _, _ in tasks}
+    # The proof is C++ and lets go of Python's lock: threads suffice.
+    with ThreadPoolExecutor(jobs) as pool:
+        running: dict[Future[str], Task] = {
+            pool.submit(_core.prove, name, n_ranks, root, seed, picks): (name, n_ranks, root)
+            for name, n_ranks, root in tasks
+        }
+        try:
+            for future in as_completed(running):
+                name, n_ranks, root = running[future]
+                counts[name].add(Count(**json.loads(future.result())))
+                step(f"{name}, {n_ranks} ranks from {root}")
+        except KeyboardInterrupt:
+            pool.shutdown(cancel_futures=True)
+            return counts, False
+    return counts, True
+
+
+def verify(
+    everything: Annotated[bool, typer.Option("--all", help=f"ranks {ALL_RANKS}: hours on few cores")] = False,
+    ranks: Annotated[str, typer.Option(help="how many, like 1-9,16", metavar="LIST")] = USUAL_RANKS,
+    op: Annotated[str, typer.Option(help="operations, like broadcast,scan")] = "all",
+    algorithm: Annotated[str, typer.Option(help="this one alone, like broadcast/subnets")] = "",
+    seed: Annotated[int, typer.Option(help="which parameters are picked", min=0)] = 1,
+    picks: Annotated[
+        int, typer.Option(help="parameters for each problem on each network; 0: all", min=0)
+    ] = 2,
+    jobs: Annotated[int | None, typer.Option(help="threads; else one for each core", min=1)] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", help="write the counts", metavar="FILE")] = None,
+) -> None:
+    """Prove every algorithm: right results, no deadlock, no buffer overwritten, on groups of every kind."""
+    wanted = parse_ranks(ALL_RANKS if everything else ranks)
+    collectives = [] if op == "all" else parse_ops(op)
+    tasks = _core.proof_tasks(wanted, collectives, algorithm)
+    if not tasks:
+        raise InvalidArgument(f"algorithm {algorithm!r} is none of {op}")
+    console = make_console()
+    begin = time.monotonic()
+    with task_progress(console, "proofs", len(tasks)) as step:
+        counts, complete = prove_all(tasks, seed, picks, jobs or os.cpu_count() or 1, step)
+    outcome = Outcome(seed, picks, wanted, round(time.monotonic() - begin, 1), complete, counts)
+    if json_file:
+        write_json(json_file, outcome.to_dict())
+    total = outcome.total
+    for text in total.faults:
+        console.print(f"fault: {text}", highlight=False, style="red", markup=False)
+    for name in outcome.untried:
+        console.print(f"not tried: {name} serves no case of these ranks", highlight=False, style="red")
+    console.print(
+        f"{len(counts)} algorithms, {total.cases} cases ({total.ordered} in rank order, {total.in_place} in place), "
+        f"{total.distinct} different sets of schedules proved in {outcome.seconds:.0f} s; "
+        f"{total.refused} problems not served; {len(total.faults)} faults",
+        highlight=False,
+    )
+    if not complete:
+        raise EcoError("interrupted: not everything was proved")
+    if outcome.exit_code:
+        raise typer.Exit(outcome.exit_code)

@@ -1,0 +1,104 @@
+// The repertoire: proofs of it, and what its algorithms send.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "eco/algo/algorithm.h"
+#include "eco/algo/proving.h"
+#include "eco/sched/traffic.h"
+#include "python/src/bindings.h"
+#include "python/src/question.h"
+
+namespace eco::python {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::vector<std::tuple<std::string, int, int>> proof_tasks(const std::vector<int>& ranks,
+                                                           const std::vector<std::string>& collectives,
+                                                           const std::string& algorithm) {
+  std::vector<coll::Collective> wanted;
+  for (const std::string& name : collectives) wanted.push_back(collective_named(name));
+  std::vector<std::tuple<std::string, int, int>> tasks;
+  for (const algo::ProofTask& task : algo::proof_tasks(ranks, wanted, algorithm)) {
+    tasks.emplace_back(task.algorithm, task.n_ranks, task.root);
+  }
+  return tasks;
+}
+
+std::string prove(const std::string& algorithm, int ranks, int root, std::uint64_t seed, std::size_t picks) {
+  const algo::Proof proof = algo::prove({algorithm, ranks, root}, {.seed = seed, .picks = picks});
+  ordered_json record;
+  record["cases"] = proof.n_cases;
+  record["distinct"] = proof.n_distinct;
+  record["ordered"] = proof.n_ordered;
+  record["in_place"] = proof.n_in_place;
+  record["refused"] = proof.n_refused;
+  record["faults"] = proof.faults;
+  return record.dump();
+}
+
+// Whether it keeps rank order where an operation does not commute: "", or why not.
+std::string why_not_ordered(const algo::Algorithm& algorithm, coll::CommonProblem problem,
+                            const net::GroupView& view) {
+  problem.commutative = false;
+  return algorithm.why_not(problem, view).value_or("");
+}
+
+std::string traffic(const std::string& network, const std::vector<int>& host_of_rank, std::size_t bytes) {
+  ordered_json records = ordered_json::array();
+  for (const algo::Algorithm& algorithm : algo::registry()) {
+    const Question question(network, host_of_rank, std::string(coll::name(algorithm.collective)), bytes, 0);
+    ordered_json record;
+    record["name"] = algorithm.name;
+    record["collective"] = coll::name(algorithm.collective);
+    record["bytes"] = coll::payload_bytes(question.problem);
+    const auto reason = algorithm.why_not(question.problem, question.view);
+    const bool combines =
+        coll::is_reduction(algorithm.collective) && algorithm.collective != coll::Collective::barrier;
+    record["why_not"] = reason.value_or("");
+    if (!reason) {
+      algo::Recipe recipe{algorithm.name, algorithm.candidates(question.problem, question.view).front()};
+      algo::Recipe uncut = recipe;
+      uncut.params.segment_bytes = 0;
+      if (!algo::why_not(uncut, question.problem, question.view)) recipe = uncut;
+      const auto sent = sched::count_traffic(algo::build_all(recipe, question.problem, question.view));
+      std::vector<std::vector<int>> groups;
+      for (const net::SubnetView& subnet : question.view.subnets) groups.push_back(subnet.ranks);
+      record["recipe"] = recipe.text();
+      record["rounds"] = sent.rounds;
+      record["chain"] = sent.chain;
+      record["messages"] = sent.messages.size();
+      record["sent_bytes"] = sent.bytes;
+      record["most_sent_bytes"] = sent.most_sent_bytes;
+      record["most_received_bytes"] = sent.most_received_bytes;
+      record["most_combined_bytes"] = sent.most_combined_bytes;
+      record["between_bytes"] = sent.bytes_between(question.view.subnet_of_rank);
+      record["why_not_ordered"] =
+          combines ? ordered_json(why_not_ordered(algorithm, question.problem, question.view))
+                   : ordered_json(nullptr);
+      record["drawing"] = sched::draw(sent, groups);
+    }
+    records.push_back(std::move(record));
+  }
+  return records.dump();
+}
+
+}  // namespace
+
+void bind_algo(nb::module_& m) {
+  m.def("proof_tasks", &proof_tasks, nb::arg("ranks"), nb::arg("collectives") = std::vector<std::string>(),
+        nb::arg("algorithm") = "",
+        "Independent parts of a proof of the repertoire: (algorithm, ranks, root), largest first. Local.");
+  m.def("prove", &prove, nb::arg("algorithm"), nb::arg("ranks"), nb::arg("root"), nb::arg("seed") = 1,
+        nb::arg("picks") = 2, nb::call_guard<nb::gil_scoped_release>(),
+        "Proves one part; counts and faults as JSON. Local.");
+  m.def("traffic", &traffic, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("bytes"),
+        nb::call_guard<nb::gil_scoped_release>(),
+        "What every algorithm sends, uncut and from rank 0, counted and drawn, as JSON. Local.");
+}
+
+}  // namespace eco::python
