@@ -112,12 +112,13 @@ Recipe parse_recipe(std::string_view text) {
       p.leaders = number<int>(text, key, value);
       if (p.leaders < 1) refuse(text, "leaders=" + std::string(value) + ": somebody has to lead");
     } else if (key == "parts") {
+      std::string_view left = value;
       for (bool more = true; more;) {
-        const std::size_t comma = value.find(',');
-        p.parts.emplace_back(value.substr(0, comma));
+        const std::size_t comma = left.find(',');
+        p.parts.emplace_back(left.substr(0, comma));
         if (p.parts.back().empty()) refuse(text, "a part has no name");
         more = comma != std::string_view::npos;
-        if (more) value = value.substr(comma + 1);
+        if (more) left = left.substr(comma + 1);
       }
     } else {
       const auto known =
