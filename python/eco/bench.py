@@ -437,7 +437,7 @@ def _processor() -> str:
 
 def _commit() -> str | None:
     """The checkout's commit, where there is one."""
-    root = Path(__file__).resolve().parents[3]
+    root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None
     try:
