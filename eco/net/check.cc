@@ -1,5 +1,6 @@
 #include "eco/net/check.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -129,6 +130,48 @@ Reason check_samples(const Network& network) {
   return std::nullopt;
 }
 
+int subnet_of(const Network& network, int host) {
+  for (std::size_t s = 0; s < network.subnets.size(); ++s) {
+    const std::vector<int>& hosts = network.subnets[s].hosts;
+    if (std::find(hosts.begin(), hosts.end(), host) != hosts.end()) return static_cast<int>(s);
+  }
+  return -1;
+}
+
+PairClass class_of(const Network& network, int from, int to) {
+  if (from == to) return PairClass::host;
+  return subnet_of(network, from) == subnet_of(network, to) ? PairClass::subnet : PairClass::between;
+}
+
+// Curves check themselves when they are made.
+Reason check_plogp(const Network& network) {
+  for (std::size_t p = 0; p < network.plogp.size(); ++p) {
+    const ClassPLogP& measured = network.plogp[p];
+    const std::string where = at("plogp", p) + ": ";
+    for (const int host : {measured.from, measured.to}) {
+      if (host < 0 || host >= network.n_hosts()) return where + "names a host that is not there";
+    }
+    if (class_of(network, measured.from, measured.to) != measured.pairs) {
+      return where + "hosts " + std::to_string(measured.from) + " and " + std::to_string(measured.to) +
+             " are no pair of class " + std::string(name(measured.pairs));
+    }
+    if (!is_time(measured.parameters.latency_s)) return where + "latency_s is not a time";
+    if (measured.gamma && !std::isfinite(*measured.gamma)) return where + "gamma is not a number";
+    int previous = 1;
+    for (const SlowDown& slow : measured.slow_down) {
+      if (slow.n_pairs <= previous) return where + "slow_down has numbers of pairs that do not ascend from 2";
+      if (!is_rate(slow.factor)) return where + "a slow-down is not positive and finite";
+      previous = slow.n_pairs;
+    }
+    for (const PLogPSamples& samples : measured.samples) {
+      for (const double seconds : samples.seconds) {
+        if (!is_time(seconds)) return where + "a sample is not a time";
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> contradiction(const Network& network) {
@@ -149,7 +192,8 @@ std::optional<std::string> contradiction(const Network& network) {
   if (!is_rate(network.packet_bytes)) return "packet_bytes is not positive";
   if (auto reason = check_subnets(network)) return reason;
   if (auto reason = check_between(network)) return reason;
-  return check_samples(network);
+  if (auto reason = check_samples(network)) return reason;
+  return check_plogp(network);
 }
 
 }  // namespace eco::net

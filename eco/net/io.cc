@@ -28,7 +28,9 @@ class Fields {
     }
   }
 
-  // Calls `read(fields, index)` for each object of the list `key`.
+  bool has(const char* key) const { return object_.contains(key); }
+
+  // Calls `read(fields)` for each object of the list `key`.
   template <class Read>
   void each(const char* key, const Read& read) const {
     const json list = get<json>(key);
@@ -38,6 +40,8 @@ class Fields {
     }
   }
 
+  const std::string& where() const { return where_; }
+
   [[noreturn]] void fail(const std::string& what) const { throw CorruptFile(where_ + ": " + what + kAdvice); }
 
  private:
@@ -45,6 +49,75 @@ class Fields {
   const json& object_;
   std::string where_;
 };
+
+json curve_to_json(const model::Curve& curve) {
+  json bytes = json::array();
+  json seconds = json::array();
+  for (const model::Point& point : curve.points()) {
+    bytes.push_back(point.bytes);
+    seconds.push_back(point.seconds);
+  }
+  return {{"bytes", std::move(bytes)}, {"seconds", std::move(seconds)}};
+}
+
+model::Curve read_curve(const Fields& parameters, const char* key) {
+  const json object = parameters.get<json>(key);
+  const Fields fields(object, parameters.where() + ": " + key);
+  const auto bytes = fields.get<std::vector<std::size_t>>("bytes");
+  const auto seconds = fields.get<std::vector<double>>("seconds");
+  if (bytes.size() != seconds.size() || bytes.empty()) fields.fail("has not one time for each size");
+  std::vector<model::Point> points;
+  for (std::size_t i = 0; i < bytes.size(); ++i) points.push_back({bytes[i], seconds[i]});
+  try {
+    return model::Curve(std::move(points));
+  } catch (const InvalidArgument& error) {
+    fields.fail(error.what());
+  }
+}
+
+json plogp_to_json(const ClassPLogP& measured) {
+  json object = {{"class", name(measured.pairs)},
+                 {"from", measured.from},
+                 {"to", measured.to},
+                 {"latency_s", measured.parameters.latency_s},
+                 {"os", curve_to_json(measured.parameters.send_overhead)},
+                 {"or", curve_to_json(measured.parameters.receive_overhead)},
+                 {"g", curve_to_json(measured.parameters.gap)}};
+  if (measured.eager_limit) object["eager_limit"] = *measured.eager_limit;
+  if (measured.gamma) object["gamma"] = *measured.gamma;
+  object["slow_down"] = json::array();
+  for (const SlowDown& slow : measured.slow_down) {
+    object["slow_down"].push_back({{"pairs", slow.n_pairs}, {"factor", slow.factor}});
+  }
+  object["samples"] = json::array();
+  for (const PLogPSamples& samples : measured.samples) {
+    object["samples"].push_back(
+        {{"what", samples.what}, {"bytes", samples.bytes}, {"seconds", samples.seconds}});
+  }
+  return object;
+}
+
+ClassPLogP read_plogp(const Fields& fields) {
+  ClassPLogP measured;
+  const auto word = fields.get<std::string>("class");
+  const auto pairs = pair_class(word);
+  if (!pairs) fields.fail("class '" + word + "' is none of host, subnet, between");
+  measured.pairs = *pairs;
+  measured.from = fields.get<int>("from");
+  measured.to = fields.get<int>("to");
+  measured.parameters = {fields.get<double>("latency_s"), read_curve(fields, "os"), read_curve(fields, "or"),
+                         read_curve(fields, "g")};
+  if (fields.has("eager_limit")) measured.eager_limit = fields.get<std::size_t>("eager_limit");
+  if (fields.has("gamma")) measured.gamma = fields.get<double>("gamma");
+  fields.each("slow_down", [&](const Fields& slow) {
+    measured.slow_down.push_back({slow.get<int>("pairs"), slow.get<double>("factor")});
+  });
+  fields.each("samples", [&](const Fields& samples) {
+    measured.samples.push_back({samples.get<std::string>("what"), samples.get<std::size_t>("bytes"),
+                                samples.get<std::vector<double>>("seconds")});
+  });
+  return measured;
+}
 
 }  // namespace
 
@@ -101,6 +174,10 @@ std::string to_json(const Network& network) {
                                       {"alone_s", test.alone_s},
                                       {"together_s", test.together_s}});
   }
+  if (!network.plogp.empty()) {
+    document["plogp"] = json::array();
+    for (const ClassPLogP& measured : network.plogp) document["plogp"].push_back(plogp_to_json(measured));
+  }
   // Text from outside (host names, notes) may be no UTF-8: such bytes are replaced rather than refused.
   return document.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
@@ -150,6 +227,10 @@ Network parse_network(std::string_view text, const std::string& where) {
                                   test.get<std::size_t>("bytes"), test.get<std::vector<double>>("alone_s"),
                                   test.get<std::vector<double>>("together_s")});
   });
+  // Only where it was asked for, and in no file before it was known.
+  if (fields.has("plogp")) {
+    fields.each("plogp", [&](const Fields& measured) { network.plogp.push_back(read_plogp(measured)); });
+  }
   try {
     network.finish();
   } catch (const InvalidArgument& error) {

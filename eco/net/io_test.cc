@@ -67,6 +67,77 @@ TEST_F(FileTest, RoundTripGivesTheSameBits) {
   EXPECT_EQ(network.resources.size(), again.resources.size());
 }
 
+Network with_plogp() {
+  Network network = kNetwork;
+  ClassPLogP inside;
+  inside.pairs = PairClass::subnet;
+  inside.from = 1;
+  inside.to = 0;
+  inside.parameters = {1.0 / 3, model::Curve({{8, 2e-6}}), model::Curve({{8, 3e-6}}),
+                       model::Curve({{8, 4e-6}, {65536, 2.0 / 3}})};
+  inside.eager_limit = 65000;
+  inside.slow_down = {{2, 1.5}, {4, 2.5}};
+  inside.gamma = 0.4;
+  inside.samples = {{"gap", 8, {4e-6, 5e-6}}, {"send", 8, {}}};
+  ClassPLogP across;
+  across.pairs = PairClass::between;
+  across.from = 0;
+  across.to = 7;
+  across.parameters = inside.parameters;
+  network.plogp = {inside, across};
+  network.finish();
+  return network;
+}
+
+TEST_F(FileTest, PlogpIsKeptAndChangesNoFingerprint) {
+  const Network network = with_plogp();
+  const Network again = parse_network(to_json(network), "again");
+  EXPECT_EQ(to_json(network), to_json(again));
+  ASSERT_EQ(again.plogp.size(), 2u);
+  EXPECT_EQ(again.plogp[0].parameters, network.plogp[0].parameters);
+  EXPECT_EQ(again.plogp[0].eager_limit, std::size_t{65000});
+  EXPECT_EQ(again.plogp[0].gamma, 0.4);
+  EXPECT_FALSE(again.plogp[1].eager_limit);
+  EXPECT_FALSE(again.plogp[1].gamma);
+  EXPECT_EQ(again.fingerprint(), kNetwork.fingerprint());
+  EXPECT_EQ(to_json(kNetwork).find("plogp"), std::string::npos) << "files without it stay as they were";
+
+  const Network slim = network.without_samples();
+  EXPECT_TRUE(slim.plogp[0].samples.empty());
+  EXPECT_EQ(slim.plogp[0].parameters, network.plogp[0].parameters);
+
+  EXPECT_EQ(again.plogp_between(2, 1), &again.plogp[0]);
+  EXPECT_EQ(again.plogp_between(1, 2), &again.plogp[0]) << "the other direction, where its own is not known";
+  EXPECT_EQ(again.plogp_between(2, 6), &again.plogp[1]);
+  EXPECT_EQ(again.plogp_between(6, 2), &again.plogp[1]);
+  EXPECT_EQ(again.plogp_between(3, 4), nullptr) << "the second subnet was not measured";
+  EXPECT_EQ(again.plogp_between(3, 3), nullptr);
+}
+
+TEST_F(FileTest, PlogpIsRefusedWithReason) {
+  const std::string good = to_json(with_plogp());
+  EXPECT_EQ(refusal(good), "accepted");
+  expect_refused(replaced(good, "\"class\": \"subnet\"", "\"class\": \"village\""), "class 'village'");
+  expect_refused(replaced(good, "\"class\": \"subnet\"", "\"class\": \"between\""),
+                 "hosts 1 and 0 are no pair of class between");
+  expect_refused(replaced(good, "\"eager_limit\": 65000", "\"eager_limit\": \"none\""),
+                 "plogp[0]: field 'eager_limit' has the wrong type");
+  expect_refused(replaced(good, "\"pairs\": 4", "\"pairs\": 2"), "do not ascend");
+  expect_refused(replaced(good, "\"os\":", "\"oss\":"), "field 'os' is missing");
+  const auto spoilt = [](auto change) {
+    Network network = with_plogp();
+    change(network.plogp[0]);
+    return to_json(network);
+  };
+  expect_refused(spoilt([](ClassPLogP& p) { p.to = 8; }), "names a host that is not there");
+  expect_refused(spoilt([](ClassPLogP& p) { p.parameters.latency_s = -1; }), "latency_s is not a time");
+  expect_refused(spoilt([](ClassPLogP& p) { p.parameters.gap = {}; }), "plogp[0]: g: has not one time");
+  expect_refused(spoilt([](ClassPLogP& p) { p.samples[0].seconds = {-1}; }), "a sample is not a time");
+  std::string text = good;  // curves check themselves
+  text.replace(text.find("65536", text.find("\"plogp\"")), 5, "4");
+  expect_refused(text, "bytes are not ascending");
+}
+
 TEST_F(FileTest, RefusesWithReason) {
   const std::string good = to_json(kNetwork);
   EXPECT_EQ(refusal(good), "accepted");

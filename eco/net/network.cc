@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kKindNames = {"lone", "switched", "bus", "unknown"};
 
+constexpr std::array<std::string_view, 3> kPairClassNames = {"host", "subnet", "between"};
+
 // A pair whose rate is within 5 % of its slowest resource needs no limit of its own: two estimates of one
 // rate from different samples differ by about that much.
 constexpr double kExplained = 0.95;
@@ -35,6 +37,14 @@ std::optional<SubnetKind> subnet_kind(std::string_view text) {
   const auto found = std::find(kKindNames.begin(), kKindNames.end(), text);
   if (found == kKindNames.end()) return std::nullopt;
   return static_cast<SubnetKind>(found - kKindNames.begin());
+}
+
+std::string_view name(PairClass pairs) { return kPairClassNames.at(static_cast<std::size_t>(pairs)); }
+
+std::optional<PairClass> pair_class(std::string_view text) {
+  const auto found = std::find(kPairClassNames.begin(), kPairClassNames.end(), text);
+  if (found == kPairClassNames.end()) return std::nullopt;
+  return static_cast<PairClass>(found - kPairClassNames.begin());
 }
 
 std::size_t Network::between_index(int from_subnet, int to_subnet) const {
@@ -117,7 +127,25 @@ Network Network::without_samples() const {
   Network slim = *this;
   slim.pairs.clear();
   slim.concurrent.clear();
+  for (ClassPLogP& measured : slim.plogp) measured.samples.clear();
   return slim;
+}
+
+const ClassPLogP* Network::plogp_between(int from, int to) const {
+  const auto subnet = [this](int host) { return subnet_of_host[static_cast<std::size_t>(host)]; };
+  const ClassPLogP* reverse = nullptr;
+  for (const ClassPLogP& measured : plogp) {
+    // Pairs of one host stand for those of every host.
+    if ((measured.pairs == PairClass::host) != (from == to)) continue;
+    if (from == to) return &measured;
+    const bool forward = subnet(measured.from) == subnet(from) && subnet(measured.to) == subnet(to);
+    const bool backward = subnet(measured.from) == subnet(to) && subnet(measured.to) == subnet(from);
+    // Inside a subnet both directions fit: the one that goes up or down the host numbers like this pair.
+    const bool same_way = (measured.from < measured.to) == (from < to);
+    if (forward && (!backward || same_way)) return &measured;
+    if (forward || backward) reverse = &measured;
+  }
+  return reverse;
 }
 
 Route Network::route(int from, int to) const {

@@ -16,6 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include "eco/model/plogp.h"
+
 namespace eco::net {
 
 // How a host is recognised again: a remembered network is used only if all four agree.
@@ -104,6 +106,42 @@ struct ConcurrentTest {
   std::vector<double> together_s;
 };
 
+// Pairs that share one cost curve.
+enum class PairClass : std::uint8_t {
+  host,     // two ranks of one host
+  subnet,   // two hosts of one subnet
+  between,  // hosts of two subnets
+};
+std::string_view name(PairClass pairs);
+std::optional<PairClass> pair_class(std::string_view text);
+
+// Times of one parameter at one size, before they were reduced.
+struct PLogPSamples {
+  std::string what;  // "gap", "send", "receive", "one way", "exchange"
+  std::size_t bytes = 0;
+  std::vector<double> seconds;
+};
+
+// How much longer a stream takes beside others of its class.
+struct SlowDown {
+  int n_pairs = 0;    // that talked at once
+  double factor = 1;  // together / alone
+};
+
+// The pLogP parameters of a class of pairs in one direction, as measured between two of its hosts (measure/plogp.h).
+struct ClassPLogP {
+  PairClass pairs = PairClass::subnet;
+  int from = 0;  // hosts that were measured; equal for ranks of one host
+  int to = 0;
+  model::PLogP parameters;
+  // The largest message that leaves without its receiver's consent, 0 if none does; nothing if all that were measured
+  // do.
+  std::optional<std::size_t> eager_limit;
+  std::vector<SlowDown> slow_down;  // ascending numbers of pairs
+  std::optional<double> gamma;      // of all-to-all inside a subnet (model/gamma.h)
+  std::vector<PLogPSamples> samples;
+};
+
 struct Network {
   std::vector<HostId> hosts;
   std::string transport;           // "openmpi 5.0.11 point-to-point", ...
@@ -113,7 +151,8 @@ struct Network {
   std::vector<Between> between;    // from < to, lexicographic
   std::vector<Uplink> uplinks;     // ascending subnet; absent where the subnet itself is the limit
   std::vector<ConcurrentTest> concurrent;
-  double send_overhead_s = 0;  // CPU time a rank spends per message sent, received
+  std::vector<ClassPLogP> plogp;  // empty unless asked for; no two of one class and direction
+  double send_overhead_s = 0;     // CPU time a rank spends per message sent, received
   double receive_overhead_s = 0;
   double memory_latency_s = 0;  // between two ranks of one host
   double memory_bytes_per_s = 0;
@@ -130,8 +169,8 @@ struct Network {
   void finish();  // throws InvalidArgument if the parts contradict each other
   // Bytes of the largest message that pairs were measured with, 0 if none were.
   std::size_t largest_size() const { return sizes.empty() ? 0 : sizes.back(); }
-  // The same network, with the same fingerprint, without the evidence it was derived from (pairs, concurrent), which
-  // grows with the square of the hosts: what ranks need of it.
+  // The same network, with the same fingerprint, without the evidence it was derived from (pairs, concurrent, samples of
+  // pLogP), which grows with the square of the hosts: what ranks need of it.
   Network without_samples() const;
   // Local. Both hosts in range; from == to gives the memory of that host.
   Route route(int from, int to) const;
@@ -139,8 +178,11 @@ struct Network {
   //   overheads + latency + sum over resources of min(bytes, packet) / rate + (bytes - packet) / slowest
   //   rate.
   double message_s(int from, int to, std::size_t bytes) const;
+  // The pLogP parameters that hold from one host to another, of its own direction if both were measured; null if
+  // the class was not measured.
+  const ClassPLogP* plogp_between(int from, int to) const;
   // Short digest of the structure and of all rates and latencies, quantised to a quarter of an octave; a plan
-  // computed for one fingerprint is not used for another.
+  // computed for one fingerprint is not used for another. pLogP is not in it: it explains these numbers.
   std::string fingerprint() const;
 
  private:
