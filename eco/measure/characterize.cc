@@ -4,10 +4,12 @@
 #include <chrono>
 #include <cmath>
 #include <optional>
+#include <thread>
 
 #include "eco/base/errors.h"
 #include "eco/measure/derive.h"
 #include "eco/measure/local_rates.h"
+#include "eco/measure/plogp.h"
 #include "eco/measure/probe.h"
 #include "eco/measure/sharing.h"
 #include "eco/measure/sweeps.h"
@@ -36,6 +38,7 @@ struct Placement {
   std::vector<net::HostId> hosts;  // in order of their first rank
   std::vector<int> rank_of_host;   // the one that measures
   std::vector<Flow> neighbours;    // two ranks of one host, if there are
+  std::vector<std::vector<int>> ranks_of_host;
 };
 
 Placement place(const std::vector<net::HostId>& host_of_rank) {
@@ -46,8 +49,12 @@ Placement place(const std::vector<net::HostId>& host_of_rank) {
     if (found == known.end()) {
       placement.hosts.push_back(host_of_rank[rank]);
       placement.rank_of_host.push_back(static_cast<int>(rank));
-    } else if (placement.neighbours.empty()) {
-      const auto host = static_cast<std::size_t>(found - known.begin());
+      placement.ranks_of_host.push_back({static_cast<int>(rank)});
+      continue;
+    }
+    const auto host = static_cast<std::size_t>(found - known.begin());
+    placement.ranks_of_host[host].push_back(static_cast<int>(rank));
+    if (placement.neighbours.empty()) {
       placement.neighbours.push_back({placement.rank_of_host[host], static_cast<int>(rank)});
     }
   }
@@ -79,7 +86,8 @@ class Session {
     run_tests(network, across);
     derive_uplinks(network, across);
     fit_latencies(network);
-    say("done", 1.0);
+    if (options_.plogp) measure_curves(network);
+    if (options_.progress) options_.progress("done", 1.0);
     return network;
   }
 
@@ -89,7 +97,20 @@ class Session {
 
   // Pair times take most of the time; what follows them shares the last fifth.
   void say(const std::string& what, double fraction) const {
-    if (options_.progress) options_.progress(what, fraction);
+    if (options_.progress) options_.progress(what, fraction * (options_.plogp ? kCharacterizeShare : 1));
+  }
+
+  void measure_curves(net::Network& network) {
+    PlogpOptions how;
+    how.ranks_of_host = placement_.ranks_of_host;
+    how.budget_s = options_.budget_s;
+    how.clock = options_.clock;
+    if (options_.progress) {
+      how.progress = [this](const std::string& what, double fraction) {
+        options_.progress(what, kCharacterizeShare + (1 - kCharacterizeShare) * fraction);
+      };
+    }
+    network.plogp = measure_plogp(network, conductor_, how);
   }
 
   static net::Partition partition_of(const net::Network& network) {
@@ -299,6 +320,8 @@ class Session {
     }
   }
 
+  // Of the progress, where pLogP is measured too: that takes longer than everything before it.
+  static constexpr double kCharacterizeShare = 0.3;
   static constexpr double kOrdinaryOverhead_s = 1e-6;  // where there is nobody to measure with
 
   Conductor& conductor_;
@@ -329,6 +352,10 @@ Clock monotonic_clock() {
   };
 }
 
+Pause sleeping_pause() {
+  return [](double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); };
+}
+
 net::Network characterize(transport::Transport& transport, transport::Native& native,
                           const CharacterizeOptions& options) {
   if (options.host_of_rank.size() != static_cast<std::size_t>(transport.n_ranks())) {
@@ -336,8 +363,9 @@ net::Network characterize(transport::Transport& transport, transport::Native& na
                           " host identities for " + std::to_string(transport.n_ranks()) +
                           " ranks; give one for each rank");
   }
-  return unpack(conducted(transport, native, options.clock,
-                          [&](Conductor& conductor) { return conduct(conductor, options); }));
+  return unpack(conducted(
+      transport, native, options.clock, [&](Conductor& conductor) { return conduct(conductor, options); },
+      options.pause));
 }
 
 }  // namespace eco::measure

@@ -27,6 +27,11 @@ using Clock = std::function<double()>;  // seconds, never going back
 
 Clock monotonic_clock();
 
+// Lets so many seconds pass outside the transport: nothing that arrives meanwhile is looked at.
+using Pause = std::function<void(double seconds)>;
+
+Pause sleeping_pause();
+
 struct CharacterizeOptions {
   std::vector<net::HostId> host_of_rank;  // by rank, the same on every rank
   std::string transport;                  // written into the network, and a key of the store
@@ -37,7 +42,11 @@ struct CharacterizeOptions {
   // sizes they have, what is shared and the rates are measured anew, and the network's note says how many were measured.
   std::vector<net::KnownPair> known;
   int sweeps = 4;  // offline; the small sizes get more until they settle
+  // Measure the pLogP parameters of every class of pairs too (plogp.h). Only rank 0's value counts; within budget_s
+  // seconds more, if there is a budget.
+  bool plogp = false;
   Clock clock = monotonic_clock();
+  Pause pause = sleeping_pause();
   // Called on rank 0: what is being measured, and the fraction done. May throw to stop; every rank then throws.
   std::function<void(const std::string& what, double fraction)> progress;
 };

@@ -17,12 +17,15 @@ using transport::Status;
 using transport::Ticket;
 
 constexpr std::size_t kSmallest = 8;  // bytes of a warm-up message
+// What a receiver gets to read the small message and leave the library, before the message it will be late for.
+constexpr double kHeadStart_s = 1e-3;
 
 constexpr int kOrderTag = 1;
 constexpr int kAnswerTag = 2;
 constexpr int kWarmTag = 3;
 constexpr int kDataTag = 4;
 constexpr int kDoneTag = 5;
+constexpr int kMembersTag = 6;
 
 void check(Status status, const char* doing, int peer) {
   if (status == Status::ok) return;
@@ -39,8 +42,8 @@ std::span<std::byte> bytes_of(T& value) {
 
 }  // namespace
 
-Prober::Prober(transport::Transport& transport, Clock clock)
-    : transport_(transport), clock_(std::move(clock)) {}
+Prober::Prober(transport::Transport& transport, Clock clock, Pause pause)
+    : transport_(transport), clock_(std::move(clock)), pause_(std::move(pause)) {}
 
 void Prober::reserve(std::size_t out_bytes, std::size_t in_bytes) {
   // Grown only between measurements; the contents are never looked at.
@@ -72,9 +75,20 @@ void Prober::wait_all() {
 Answer Prober::perform(const Order& order) {
   const auto bytes = static_cast<std::size_t>(order.bytes);
   // Receives that are posted together need a place each, and one for the acknowledgement.
-  const std::size_t places = order.action == Action::stream ? static_cast<std::size_t>(order.count) : 1;
+  std::size_t places = 1;
+  if (order.action == Action::stream) places = static_cast<std::size_t>(order.count);
+  if (order.action == Action::exchange) places = static_cast<std::size_t>(order.n_members);
   reserve(std::max(bytes, kSmallest), std::max(bytes * places + 1, kSmallest));
-  return order.action == Action::ping ? ping(order) : stream(order);
+  switch (order.action) {
+    case Action::stream:
+      return stream(order);
+    case Action::delayed:
+      return delayed(order);
+    case Action::exchange:
+      return exchange(order);
+    default:
+      return ping(order);
+  }
 }
 
 Answer Prober::ping(const Order& order) {
@@ -136,6 +150,61 @@ Answer Prober::stream(const Order& order) {
   return answer;
 }
 
+// The sender's small message says when to start counting the pause; the large one leaves when the receiver pauses. It is
+// then not in the library, so what it spends afterwards is the whole cost of receiving.
+Answer Prober::delayed(const Order& order) {
+  const auto bytes = static_cast<std::size_t>(order.bytes);
+  Answer answer;
+  if (order.send_to >= 0) {
+    const int peer = static_cast<int>(order.send_to);
+    send(peer, kWarmTag, kSmallest);
+    wait_all();
+    pause_(1e-9 * static_cast<double>(order.pause_ns));
+    const double start = clock_();
+    send(peer, kDataTag, bytes);
+    answer.posting_s = clock_() - start;
+    wait_all();
+    answer.elapsed_s = clock_() - start;
+    receive(peer, kDoneTag, 1);
+    wait_all();
+  } else {
+    const int peer = static_cast<int>(order.receive_from);
+    receive(peer, kWarmTag, kSmallest);
+    wait_all();
+    pause_(1e-9 * static_cast<double>(order.pause_ns));
+    const double start = clock_();
+    receive(peer, kDataTag, bytes);
+    wait_all();
+    answer.elapsed_s = clock_() - start;
+    send(peer, kDoneTag, 1);
+    wait_all();
+  }
+  return answer;
+}
+
+// Each sends to the one behind it, then to the one behind that, ...: no two send to one rank at the same step.
+Answer Prober::exchange(const Order& order) {
+  const auto bytes = static_cast<std::size_t>(order.bytes);
+  const std::size_t n = members_.size();
+  const auto me = static_cast<std::size_t>(std::find(members_.begin(), members_.end(), transport_.rank()) -
+                                           members_.begin());
+  ECO_ASSERT(light, me < n, "only members are told of an exchange");
+  const auto round = [&] {
+    for (std::size_t i = 1; i < n; ++i) {
+      const int from = static_cast<int>(members_[(me + n - i) % n]);
+      std::byte* place = in_.data() + (i - 1) * bytes;
+      check(transport_.post_recv(from, kDataTag, {place, bytes}, 0), "receiving from", from);
+      ++posted_;
+    }
+    for (std::size_t i = 1; i < n; ++i) send(static_cast<int>(members_[(me + i) % n]), kDataTag, bytes);
+    wait_all();
+  };
+  round();
+  const double start = clock_();
+  for (std::int64_t i = 0; i < order.count; ++i) round();
+  return {(clock_() - start) / static_cast<double>(std::max<std::int64_t>(order.count, 1)), 0};
+}
+
 std::size_t Prober::follow() {
   for (;;) {
     Order order;
@@ -145,6 +214,13 @@ std::size_t Prober::follow() {
     if (order.action == Action::finish) return static_cast<std::size_t>(order.bytes);
     if (order.action == Action::abort)
       throw TransportError("characterize: rank 0 gave up; its message says why");
+    if (order.n_members > 0) {
+      members_.resize(static_cast<std::size_t>(order.n_members));
+      check(transport_.post_recv(0, kMembersTag, std::as_writable_bytes(std::span(members_)), 0),
+            "receiving from", 0);
+      ++posted_;
+      wait_all();
+    }
     Answer answer = perform(order);
     check(transport_.post_send(0, kAnswerTag, bytes_of(answer), SendMode::eager, 0), "sending to", 0);
     ++posted_;
@@ -213,6 +289,43 @@ std::vector<Answer> Conductor::streams(const std::vector<Flow>& flows, std::size
   return answers;
 }
 
+Delayed Conductor::delayed(int from, int to, std::size_t bytes, double pause_s) {
+  Order sends{Action::delayed, static_cast<std::int64_t>(bytes), 1, to, -1};
+  Order receives{Action::delayed, static_cast<std::int64_t>(bytes), 1, -1, from};
+  receives.pause_ns = static_cast<std::int64_t>(1e9 * pause_s);
+  sends.pause_ns = static_cast<std::int64_t>(1e9 * std::min(kHeadStart_s, pause_s / 2));
+  Answer at_sender;
+  Answer at_receiver;
+  if (to != 0) order(to, receives);
+  if (from != 0) order(from, sends);
+  if (from == 0) at_sender = prober_.perform(sends);
+  if (to == 0) at_receiver = prober_.perform(receives);
+  if (from != 0) at_sender = answer(from);
+  if (to != 0) at_receiver = answer(to);
+  return {at_sender.posting_s, at_sender.elapsed_s, at_receiver.elapsed_s};
+}
+
+double Conductor::exchange(const std::vector<int>& ranks, std::size_t bytes, int rounds) {
+  Order exchange{Action::exchange, static_cast<std::int64_t>(bytes), rounds, -1, -1};
+  exchange.n_members = static_cast<std::int64_t>(ranks.size());
+  prober_.members_.assign(ranks.begin(), ranks.end());
+  bool takes_part = false;
+  for (const int rank : ranks) {
+    takes_part |= rank == 0;
+    if (rank == 0) continue;
+    order(rank, exchange);
+    const auto members = std::as_bytes(std::span<const std::int64_t>(prober_.members_));
+    check(prober_.transport_.post_send(rank, kMembersTag, members, SendMode::eager, 0), "sending to", rank);
+    ++prober_.posted_;
+    prober_.wait_all();
+  }
+  double slowest = takes_part ? prober_.perform(exchange).elapsed_s : 0;
+  for (const int rank : ranks) {
+    if (rank != 0) slowest = std::max(slowest, answer(rank).elapsed_s);
+  }
+  return slowest;
+}
+
 void Conductor::finish(std::size_t bytes) {
   for (int rank = 1; rank < prober_.transport_.n_ranks(); ++rank) {
     order(rank, {Action::finish, static_cast<std::int64_t>(bytes), 0, -1, -1});
@@ -230,8 +343,8 @@ void Conductor::abort() {
 }
 
 std::string conducted(transport::Transport& transport, transport::Native& native, const Clock& clock,
-                      const std::function<std::string(Conductor&)>& on_rank_0) {
-  Prober prober(transport, clock);
+                      const std::function<std::string(Conductor&)>& on_rank_0, const Pause& pause) {
+  Prober prober(transport, clock, pause);
   std::string text;
   if (transport.rank() == 0) {
     Conductor conductor(prober);

@@ -2,7 +2,8 @@
 //
 // An order goes to the ranks that a measurement needs and to no other, so ranks that are not concerned sit in a
 // blocking receive and disturb nothing. A measurement is a ping (round trips of one pair) or a stream (messages one
-// way, back to back, acknowledged once at the end), alone or several streams at once.
+// way, back to back, acknowledged once at the end), alone or several streams at once; for pLogP also a delayed message
+// (its receiver looks for it only when it must be there) and an exchange (each of a group sends to each).
 #pragma once
 
 #include <cstddef>
@@ -17,19 +18,23 @@
 
 namespace eco::measure {
 
-enum class Action : std::int64_t { ping, stream, finish, abort };
+enum class Action : std::int64_t { ping, stream, finish, abort, delayed, exchange };
 
 struct Order {
   Action action = Action::ping;
   std::int64_t bytes = 0;     // of one message; of the result's text when finishing
-  std::int64_t count = 0;     // round trips, or messages of a stream
+  std::int64_t count = 0;     // round trips, messages of a stream, or rounds of an exchange
   std::int64_t send_to = -1;  // rank, or nobody
   std::int64_t receive_from = -1;
+  std::int64_t pause_ns = 0;   // delayed: before the receiver looks; before the sender sends
+  std::int64_t n_members = 0;  // exchange: the list of so many ranks follows
 };
 
 struct Answer {
-  double elapsed_s = 0;  // ping: all trips; stream: from the first send to the acknowledgement
-  double posting_s = 0;  // stream: what the sender spent in posting
+  // ping: all trips; stream: from the first send to the acknowledgement; delayed, at the sender: from the send to its
+  // completion, at the receiver: from looking to having; exchange: one round
+  double elapsed_s = 0;
+  double posting_s = 0;  // stream, delayed: what the sender spent in posting
 };
 
 struct Flow {
@@ -37,10 +42,17 @@ struct Flow {
   int to = 0;
 };
 
+// One message whose receiver looked for it only after a pause.
+struct Delayed {
+  double posting_s = 0;     // of the sender: until the send was posted
+  double completion_s = 0;  // of the sender: until it was complete. Not before the pause ends: a rendezvous
+  double receiving_s = 0;   // of the receiver: from posting the receive until the message was there
+};
+
 // Carries out orders on one rank. Throws TransportError if the transport fails.
 class Prober {
  public:
-  Prober(transport::Transport& transport, Clock clock);
+  Prober(transport::Transport& transport, Clock clock, Pause pause = sleeping_pause());
 
   Answer perform(const Order& order);
   // Rank other than 0: carries out rank 0's orders until the last; returns its `bytes`.
@@ -50,6 +62,8 @@ class Prober {
   friend class Conductor;
   Answer ping(const Order& order);
   Answer stream(const Order& order);
+  Answer delayed(const Order& order);
+  Answer exchange(const Order& order);
   void send(int peer, int tag, std::size_t bytes);
   void receive(int peer, int tag, std::size_t bytes);
   void wait_all();
@@ -57,6 +71,8 @@ class Prober {
 
   transport::Transport& transport_;
   Clock clock_;
+  Pause pause_;
+  std::vector<std::int64_t> members_;  // of the next exchange
   std::size_t posted_ = 0;
   std::vector<std::byte> out_;  // all that goes out
   std::vector<std::byte> in_;   // all that comes in
@@ -71,6 +87,12 @@ class Conductor {
   double ping(int a, int b, std::size_t bytes, int trips);
   // All flows at once; a rank may send one and receive one. Answers in the order of the flows.
   std::vector<Answer> streams(const std::vector<Flow>& flows, std::size_t bytes, int count);
+  // One message from `from` to `to`, whose receiver looks for it so long after a small message that came a
+  // millisecond before it.
+  Delayed delayed(int from, int to, std::size_t bytes, double pause_s);
+  // All ranks of the group send `bytes` to each other, so many rounds after a first one that brings them together: seconds
+  // of one round on the slowest.
+  double exchange(const std::vector<int>& ranks, std::size_t bytes, int rounds);
   // Tells all other ranks that the text of the result, this long, follows; or that there will be none.
   void finish(std::size_t bytes);
   void abort();
@@ -85,6 +107,7 @@ class Conductor {
 // Collective: rank 0 conducts, the others follow its orders; the text that it ends with, on every rank. What it throws
 // ends in a TransportError on the others.
 std::string conducted(transport::Transport& transport, transport::Native& native, const Clock& clock,
-                      const std::function<std::string(Conductor&)>& on_rank_0);
+                      const std::function<std::string(Conductor&)>& on_rank_0,
+                      const Pause& pause = sleeping_pause());
 
 }  // namespace eco::measure

@@ -13,6 +13,7 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -43,6 +44,11 @@ struct VirtualOptions {
   double noise = 0;  // every message takes up to this fraction longer; seeded
   unsigned seed = 1;
   std::vector<Spoilt> spoilt = {};
+  // Larger messages wait for their receive and then twice the latency, and are complete when they are there.
+  std::size_t eager_limit = std::numeric_limits<std::size_t>::max();
+  // Receiving costs its time when the receiver waits, not when the message arrives: as bytes lie in a socket until
+  // somebody reads them.
+  bool reads_in_wait = false;
   int dies = -1;            // this rank stops ...
   double dies_after_s = 0;  // ... at its first call after this time
 };
@@ -77,7 +83,13 @@ class VirtualNetwork {
 
   double now() const { return now_; }
 
+  // For a rank's own use, inside run().
+  Pause pause(int rank) {
+    return [this, rank](double seconds) { spend(rank, seconds); };
+  }
+
  private:
+  struct Message;
   struct Rank {
     bool ready = false;
     bool finished = false;
@@ -87,6 +99,8 @@ class VirtualNetwork {
     double processor_free = 0;
     std::deque<std::function<void()>> outgoing;  // messages that wait for the one being sent
     bool sending = false;
+    bool waiting = false;                         // in wait_some: reads what has arrived
+    std::deque<std::shared_ptr<Message>> unread;  // with reads_in_wait
     std::exception_ptr error;
     std::condition_variable turn;
   };
@@ -98,6 +112,9 @@ class VirtualNetwork {
     std::size_t packets = 0;
     std::size_t on_their_way = 0;
     double factor = 1;
+    bool is_held = false;  // until there is a receive for it
+    bool is_rendezvous = false;
+    transport::Ticket ticket = 0;
   };
   using Shared = std::shared_ptr<Message>;
 
@@ -243,6 +260,40 @@ class VirtualNetwork {
 
   void arrive(const Shared& message) {
     Rank& rank = ranks_[static_cast<std::size_t>(message->to)];
+    if (message->is_rendezvous) {
+      Rank& sender = ranks_[static_cast<std::size_t>(message->from)];
+      sender.done.push_back(message->ticket);
+      sender.ready = true;
+    }
+    if (options_.reads_in_wait && !rank.waiting) {
+      rank.unread.push_back(message);
+    } else {
+      read(message);
+    }
+  }
+
+  void begin_waiting(Rank& rank) {
+    rank.waiting = true;
+    while (!rank.unread.empty()) {
+      const Shared message = rank.unread.front();
+      rank.unread.pop_front();
+      read(message);
+    }
+  }
+
+  // Messages whose receives are posted get their consent.
+  void release(Channel& channel) {
+    for (std::size_t i = 0; i < std::min(channel.sent.size(), channel.receives.size()); ++i) {
+      const Shared message = channel.sent[i];
+      if (!message->is_held) continue;
+      message->is_held = false;
+      const double latency_s = network_.route(host(message->from), host(message->to)).latency_s;
+      at(now_ + 2 * latency_s, [this, message] { launch(message); });
+    }
+  }
+
+  void read(const Shared& message) {
+    Rank& rank = ranks_[static_cast<std::size_t>(message->to)];
     const double natural = now_ - message->started;
     const double when = std::max(now_, rank.processor_free) + network_.receive_overhead_s;
     rank.processor_free = when;
@@ -311,9 +362,16 @@ class VirtualNetwork::Transport final : public transport::Transport {
     world_.maybe_die(rank_);
     world_.spend(rank_, world_.network_.send_overhead_s);
     auto message = std::make_shared<Message>(Message{rank_, peer, tag, {bytes.begin(), bytes.end()}});
-    world_.channels_[{rank_, peer, tag}].sent.push_back(message);
-    world_.launch(message);
+    Channel& channel = world_.channels_[{rank_, peer, tag}];
+    channel.sent.push_back(message);
     ++me().posted;
+    if (bytes.size() > world_.options_.eager_limit) {
+      message->is_held = message->is_rendezvous = true;
+      message->ticket = ticket;
+      world_.release(channel);
+      return transport::Status::ok;
+    }
+    world_.launch(message);
     me().done.push_back(ticket);  // eager: the bytes are held by the message
     return transport::Status::ok;
   }
@@ -324,6 +382,7 @@ class VirtualNetwork::Transport final : public transport::Transport {
     Channel& channel = world_.channels_[{peer, rank_, tag}];
     channel.receives.push_back({bytes, ticket});
     ++me().posted;
+    world_.release(channel);
     world_.match(rank_, channel);
     return transport::Status::ok;
   }
@@ -332,10 +391,12 @@ class VirtualNetwork::Transport final : public transport::Transport {
     world_.maybe_die(rank_);
     n_done = 0;
     if (me().posted == 0) return transport::Status::ok;
+    world_.begin_waiting(me());
     while (me().done.empty()) {
       world_.sleep(rank_);
       if (me().lost) return transport::Status::lost_peer;
     }
+    me().waiting = false;
     return test_some(done, n_done);
   }
 
