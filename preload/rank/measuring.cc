@@ -28,7 +28,7 @@ std::string now_iso8601() {
 }  // namespace
 
 int characterize(int argc, char** argv) {
-  const Arguments arguments(argc, argv, {"--out", "--budget"}, {"--progress"});
+  const Arguments arguments(argc, argv, {"--out", "--budget"}, {"--progress", "--plogp"});
   const std::string out = arguments.text("--out");
   const runtime::Options options = options_of_environment();
   Stage stage;
@@ -38,6 +38,7 @@ int characterize(int argc, char** argv) {
   how.transport = runtime::transport_name(*stage.native);
   how.measured_at = now_iso8601();
   how.budget_s = arguments.number("--budget", 0, 0, 86400);
+  how.plogp = arguments.has("--plogp");
   if (arguments.has("--progress")) how.progress = Progress();
   const net::Network network = measure::characterize(*stage.transport, *stage.native, how);
   if (stage.transport->rank() != 0) return 0;

@@ -81,6 +81,48 @@ class ConcurrentTest:
 
 
 @dataclass(frozen=True)
+class Curve:
+    """Seconds as a function of bytes: seconds[i] belongs to bytes[i]."""
+
+    bytes: tuple[int, ...]
+    seconds: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class SlowDown:
+    """A stream beside others of its class: together / alone."""
+
+    pairs: int
+    factor: float
+
+
+@dataclass(frozen=True)
+class PLogPSamples:
+    """Times of one parameter at one size, before they were reduced."""
+
+    what: str
+    bytes: int
+    seconds: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class PLogP:
+    """L, os(m), or(m) and g(m) of a class of pairs in one direction, as measured between two of its hosts."""
+
+    pairs: str  # host, subnet, between
+    from_host: int
+    to_host: int
+    latency_s: float
+    send_overhead: Curve  # os
+    receive_overhead: Curve  # or
+    gap: Curve  # g
+    eager_limit: int | None  # bytes; None: no message that was measured waited for its receiver
+    slow_down: tuple[SlowDown, ...]
+    gamma: float | None  # of all-to-all
+    samples: tuple[PLogPSamples, ...]
+
+
+@dataclass(frozen=True)
 class Network:
     """The network between some hosts, over one transport."""
 
@@ -95,6 +137,7 @@ class Network:
     overheads: dict[str, float]
     pairs: tuple[Pair, ...]
     concurrent: tuple[ConcurrentTest, ...]
+    plogp: tuple[PLogP, ...]  # empty unless measured with --plogp
     fingerprint: str
 
     def uplink_of(self, subnet: int) -> Uplink | None:
@@ -121,6 +164,29 @@ class Network:
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def _curve(data: dict[str, Any]) -> Curve:
+    return Curve(tuple(data["bytes"]), tuple(data["seconds"]))
+
+
+def _plogp(data: dict[str, Any]) -> PLogP:
+    return PLogP(
+        pairs=data["class"],
+        from_host=data["from"],
+        to_host=data["to"],
+        latency_s=data["latency_s"],
+        send_overhead=_curve(data["os"]),
+        receive_overhead=_curve(data["or"]),
+        gap=_curve(data["g"]),
+        eager_limit=data.get("eager_limit"),
+        slow_down=tuple(SlowDown(**slow) for slow in data["slow_down"]),
+        gamma=data.get("gamma"),
+        samples=tuple(
+            PLogPSamples(sample["what"], sample["bytes"], tuple(sample["seconds"]))
+            for sample in data["samples"]
+        ),
+    )
 
 
 def parse(text: str, where: str) -> Network:
@@ -154,6 +220,7 @@ def parse(text: str, where: str) -> Network:
             )
             for test in data["concurrent"]
         ),
+        plogp=tuple(_plogp(measured) for measured in data.get("plogp", ())),
         fingerprint=_core.network_fingerprint(checked),
     )
 

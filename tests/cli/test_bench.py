@@ -246,6 +246,11 @@ def test_characterize_writes_and_describes(fakes: Any) -> None:
     assert told["words"][-3:] == ["--progress", "--budget", "2"]  # type: ignore[index]
 
 
+def test_characterize_asks_for_plogp(fakes: Any) -> None:
+    characterize_words(["mpirun", "-n", "3"], None, None, 2.0, 60, quiet(), plogp=True)
+    assert fakes.told()[0]["words"][-4:] == ["--progress", "--budget", "2", "--plogp"]
+
+
 @pytest.mark.parametrize("what", ["dies", "truncates", "hangs"])
 def test_a_failed_characterization_changes_nothing(
     fakes: Any, monkeypatch: pytest.MonkeyPatch, what: str

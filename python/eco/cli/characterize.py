@@ -1,6 +1,7 @@
 """`eco characterize`: measure the network between the hosts of a launcher.
 
     eco characterize -o network.json -- mpirun -n 8
+    eco characterize --plogp -o network.json -- mpirun -n 8     # the curves L, os, or, g of every class too
 
 One rank per host measures, over the point-to-point messages that programs will use; the result is remembered,
 and written where -o says.
@@ -29,6 +30,7 @@ def characterize_place(
     budget_s: float | None,
     timeout_s: float | None,
     watch: Callable[[str], None] | None,
+    plogp: bool = False,
 ) -> dict[str, Any]:
     """Runs eco-rank characterize; the network as read back. A failed run leaves an older output as it was."""
     if output is not None and not output.absolute().parent.is_dir():
@@ -40,6 +42,8 @@ def characterize_place(
         words = [place.rank_program(), "characterize", "--out", str(fresh), "--progress"]
         if budget_s is not None:
             words += ["--budget", f"{budget_s:g}"]
+        if plogp:
+            words.append("--plogp")
         ended = place.start(place.stock(words), timeout_s, watch)
         jobs.check(ended, "characterization", "nothing was remembered, and no file was written or changed")
         if not fresh.exists():
@@ -57,7 +61,9 @@ def describe(network: dict[str, Any]) -> str:
     """One line; `eco show` shows the rest."""
     hosts, subnets = network["hosts"], network["subnets"]
     sizes = "+".join(str(len(subnet["hosts"])) for subnet in subnets)
-    return f"{len(hosts)} hosts in {len(subnets)} subnet{'s' if len(subnets) > 1 else ''} ({sizes})"
+    text = f"{len(hosts)} hosts in {len(subnets)} subnet{'s' if len(subnets) > 1 else ''} ({sizes})"
+    measured = len(network.get("plogp", ()))
+    return f"{text}, pLogP in {measured} direction{'s' if measured > 1 else ''}" if measured else text
 
 
 def characterize_words(
@@ -67,6 +73,7 @@ def characterize_words(
     budget_s: float | None,
     timeout_s: float | None,
     console: Console,
+    plogp: bool = False,
 ) -> dict[str, Any]:
     """What the command does, without a shell."""
     line = launch.parse_prefix(words)
@@ -77,7 +84,7 @@ def characterize_words(
         )
     place = jobs.LauncherPlace(line, library)
     with rank_progress(console) as progress:
-        return characterize_place(place, output, budget_s, timeout_s, progress("measuring"))
+        return characterize_place(place, output, budget_s, timeout_s, progress("measuring"), plogp)
 
 
 def characterize(
@@ -86,7 +93,13 @@ def characterize(
     ],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="write the network here too")] = None,
     library: Annotated[str | None, typer.Option(help="with srun: openmpi, mpich or mpi-abi")] = None,
-    budget: Annotated[float | None, typer.Option(help="seconds for measuring (as long as it takes)")] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(help="seconds for measuring (as long as it takes); with --plogp as many again"),
+    ] = None,
+    plogp: Annotated[
+        bool, typer.Option("--plogp", help="measure L, os, or and g of every class of pairs too (minutes)")
+    ] = False,
     timeout: Annotated[float | None, typer.Option(help="end the job after this many seconds")] = None,
 ) -> None:
     """Measure the network between a launcher's hosts, find its subnets, and remember both.
@@ -96,7 +109,8 @@ def characterize(
     if budget is not None and budget <= 0:
         raise InvalidArgument(f"--budget {budget:g}: expected seconds above 0")
     console = make_console()
-    network = characterize_words(command, output, library, budget, timeout, console)
+    network = characterize_words(command, output, library, budget, timeout, console, plogp)
     where = f"written to {output} and remembered" if output else "remembered"
-    shown = f"; see it with: eco show {output}" if output else ""
+    curves = " --plogp" if plogp else ""
+    shown = f"; see it with: eco show{curves} {output}" if output else ""
     console.print(f"{describe(network)}, {where}{shown}", highlight=False)

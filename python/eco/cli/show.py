@@ -3,6 +3,8 @@
 eco show network.json
 eco show --remembered                       # what is remembered on this machine
 eco show network.json --html network.html   # the matrix at every size, in a browser
+eco show network.json --plogp               # L, os(m), or(m), g(m) of every class of pairs
+eco show network.json --plogp --picture plogp.html    # the same as curves (or .svg)
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from eco import network as networks
 from eco import paths
 from eco.errors import EcoError, InvalidArgument
 from eco.network import Network
-from eco.report import network_view
+from eco.report import network_view, plogp_view
 
 
 def remembered() -> tuple[list[Path], list[str]]:
@@ -49,6 +51,18 @@ def show_networks(loaded: list[Network], as_json: bool, html: Path | None, conso
             console.print(network_view.picture(network))
 
 
+def show_plogp(network: Network, picture: Path | None, console: Console) -> None:
+    """What --plogp does; throws where the network has none."""
+    if not network.plogp:
+        raise InvalidArgument(
+            "this network was measured without pLogP; measure with: eco characterize --plogp -- mpirun -n N"
+        )
+    console.print(plogp_view.tables(network))
+    if picture is not None:
+        plogp_view.write_picture(network, picture)
+        console.print(f"written: {picture}")
+
+
 def show(
     file: Annotated[Path | None, typer.Argument(help="a network file, as eco characterize writes it")] = None,
     remembered_: Annotated[
@@ -56,12 +70,25 @@ def show(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="for a program to read")] = False,
     html: Annotated[Path | None, typer.Option(help="write an interactive page", metavar="FILE")] = None,
+    plogp: Annotated[
+        bool, typer.Option("--plogp", help="the pLogP curves of every class of pairs, of a network file")
+    ] = False,
+    picture: Annotated[
+        Path | None, typer.Option(help="with --plogp: draw them, as .html or .svg", metavar="FILE")
+    ] = None,
 ) -> None:
     """Show a network: its subnets, what they share, and the time between every pair of hosts."""
     if (file is None) != remembered_:
         raise InvalidArgument("give either a network file or --remembered")
+    if picture is not None and not plogp:
+        raise InvalidArgument("--picture draws pLogP curves; give --plogp with it")
+    if plogp and (file is None or as_json or html is not None):
+        raise InvalidArgument("--plogp goes with a network file, and neither with --json nor with --html")
     # Wide enough for a matrix also where the output is a file.
     console = Console(width=None if Console().is_terminal else 140)
+    if file is not None and plogp:
+        show_plogp(networks.load(file), picture, console)
+        return
     if file is not None:
         show_networks([networks.load(file)], as_json, html, console)
         return
