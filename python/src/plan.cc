@@ -1,9 +1,11 @@
 // Candidates, explanations and plan tables. Results that are lists of records are JSON text, which Python reads anyway.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <nlohmann/json.hpp>
 
+#include "eco/plan/closed_forecast.h"
 #include "eco/plan/plan_table.h"
 #include "eco/plan/planner.h"
 #include "eco/plan/search.h"
@@ -127,6 +129,14 @@ std::string predict_recipe(const std::string& network, const std::vector<int>& h
   return describe(candidate, candidate).dump();
 }
 
+std::optional<double> closed_prediction(const std::string& network, const std::vector<int>& host_of_rank,
+                                        const std::string& recipe, const std::string& collective,
+                                        std::size_t bytes, int root) {
+  const Question question(network, host_of_rank, collective, bytes, root);
+  const auto closed = plan::closed_forecast(algo::parse_recipe(recipe), question.problem, question.view);
+  return closed ? std::optional<double>(closed->seconds) : std::nullopt;
+}
+
 std::string estimate(const std::string& network, const std::vector<int>& host_of_rank,
                      const std::vector<std::size_t>& sizes, const std::vector<std::string>& collectives) {
   const Question question(network, host_of_rank, "barrier", 0, 0);
@@ -163,9 +173,17 @@ void bind_plan(nb::module_& m) {
   m.def("predict", &predict, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("recipe"),
         nb::arg("collective"), nb::arg("bytes"), nb::arg("root"), nb::call_guard<nb::gil_scoped_release>(),
         "Predicted seconds of one recipe. Local.");
+<<<<<<< HEAD
   m.def("predict_recipe", &predict_recipe, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("recipe"),
         nb::arg("collective"), nb::arg("bytes"), nb::arg("root"), nb::call_guard<nb::gil_scoped_release>(),
         "One recipe in the form of the candidates, as JSON. Local.");
+=======
+  m.def(
+      "closed_prediction", &closed_prediction, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("recipe"),
+      nb::arg("collective"), nb::arg("bytes"), nb::arg("root"),
+      "Seconds of one recipe by the closed form of its algorithm; None if there is none, or the network was "
+      "measured without pLogP. Local.");
+>>>>>>> model
   m.def("estimate_plan", &estimate, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("sizes"),
         nb::arg("collectives") = std::vector<std::string>(), nb::call_guard<nb::gil_scoped_release>(),
         "The text of a plan table made from predictions alone, of these collectives or all: for "

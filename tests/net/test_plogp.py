@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
+from eco import _core
 from eco import network as networks
 from eco.cli import characterize, show
 from eco.errors import CorruptFile, InvalidArgument
@@ -109,6 +110,17 @@ def test_show_plogp(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bare.write_text(json.dumps(text))
     with pytest.raises(InvalidArgument, match="eco characterize --plogp"):
         show.show(file=bare, plogp=True)
+
+
+def test_closed_forms_are_for_python_too() -> None:
+    text = STORED.read_text()
+    flat = _core.closed_prediction(text, [0, 1], "broadcast/flat", "broadcast", 4096, 0)
+    assert flat == pytest.approx(4096 / 25e6 + 50e-6)
+    rendezvous = _core.closed_prediction(text, [0, 1], "broadcast/flat", "broadcast", 65536, 0)
+    assert rendezvous == pytest.approx(65536 / 25e6 + 2 * 10e-6 + 3 * 50e-6), "beyond the eager limit"
+    assert _core.closed_prediction(text, [0, 1], "broadcast/subnets", "broadcast", 4096, 0) is None
+    bare = _core.synthetic_network("hosts=2")
+    assert _core.closed_prediction(bare, [0, 1], "broadcast/flat", "broadcast", 4096, 0) is None
 
 
 def test_characterize_says_that_it_has_them() -> None:
