@@ -9,12 +9,6 @@ namespace {
 
 using coll::Collective;
 
-Objection needs_blocks(const CommonProblem& problem, const GroupView&) {
-  const std::size_t least = static_cast<std::size_t>(problem.n_ranks) * problem.element_bytes;
-  if (problem.bytes >= least) return std::nullopt;
-  return "fewer elements than ranks";
-}
-
 Objection needs_little_of_all(const CommonProblem& problem, const GroupView&) {
   return is_short(problem.bytes * static_cast<std::size_t>(problem.n_ranks));
 }
@@ -33,21 +27,18 @@ Objection needs_runs_of_subnets(const CommonProblem&, const GroupView& view) {
 }
 
 void add_sequences(std::vector<Algorithm>& all) {
-  all.push_back(composed({Collective::broadcast,
-                          "scatter+allgather",
-                          Cut::in_blocks,
-                          broadcast_as_scatter_allgather,
-                          {{"scatter/binomial", "allgather/chain"}, {"scatter/flat", "allgather/circulant"}},
-                          {1},
-                          needs_blocks}));
+  all.push_back(
+      composed({Collective::broadcast,
+                "scatter+allgather",
+                Cut::in_blocks,
+                broadcast_as_scatter_allgather,
+                {{"scatter/binomial", "allgather/chain"}, {"scatter/flat", "allgather/circulant"}}}));
   all.push_back(composed({Collective::allreduce,
                           "reduce_scatter+allgather",
                           Cut::in_blocks,
                           allreduce_as_reduce_scatter_allgather,
                           {{"reduce_scatter/recursive_halving", "allgather/recursive_doubling"},
-                           {"reduce_scatter/circulant", "allgather/circulant"}},
-                          {1},
-                          needs_blocks}));
+                           {"reduce_scatter/circulant", "allgather/circulant"}}}));
   all.push_back(composed({Collective::allreduce,
                           "reduce+broadcast",
                           Cut::whole,
@@ -65,9 +56,7 @@ void add_sequences(std::vector<Algorithm>& all) {
        "reduce_scatter+gather",
        Cut::in_blocks,
        reduce_as_reduce_scatter_gather,
-       {{"reduce_scatter/recursive_halving", "gather/binomial"}, {"reduce_scatter/chain", "gather/flat"}},
-       {1},
-       needs_blocks}));
+       {{"reduce_scatter/recursive_halving", "gather/binomial"}, {"reduce_scatter/chain", "gather/flat"}}}));
   all.push_back(composed({Collective::reduce,
                           "gather+combine",
                           Cut::whole,
