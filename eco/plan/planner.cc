@@ -256,6 +256,15 @@ std::vector<const Candidate*> shortlist(const std::vector<Candidate>& ranked, st
       break;
     }
   }
+  // Others of another algorithm first: what a prediction is wrong about, it is wrong about for all sizes of segments.
+  const auto is_new = [&](const Candidate* candidate) {
+    return std::none_of(chosen.begin(), chosen.end(), [&](const Candidate* other) {
+      return other->recipe.algorithm == candidate->recipe.algorithm;
+    });
+  };
+  for (const Candidate* candidate : std::vector<const Candidate*>(pool)) {
+    if (is_new(candidate)) take(candidate);
+  }
   while (!pool.empty() && chosen.size() < how_many) take(pool.front());
   return chosen;
 }

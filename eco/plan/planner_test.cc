@@ -419,10 +419,9 @@ broadcast 0
   16383: broadcast/subnets segment=0 head=0 window=0 between=flat inside=binomial order=0,1,2
   16384: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=chain order=0,1,2
   1048575: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=chain order=0,1,2
-  1048576: broadcast/subnets segment=15872 head=0 window=0 between=chain inside=chain order=0,1,2
+  1048576: broadcast/levels segment=15872 head=0 window=0 between=chain inside=chain leaders=2 parts=broadcast/chain,broadcast/binomial
 allreduce 0
-  8: allreduce/leaders segment=0 head=0 window=0 between=chain inside=binomial
-  16383: allreduce/leaders segment=0 head=0 window=0 between=chain inside=binomial
+  8: allreduce/allgather+combine segment=0 head=0 window=0 between=chain inside=chain parts=allgather/flat
   16384: allreduce/subnets segment=1392 head=0 window=0 between=flat inside=flat
   1048576: allreduce/subnets segment=5728 head=0 window=2 between=flat inside=flat
 barrier 0
@@ -438,7 +437,7 @@ broadcast 2
   16383: broadcast/flat segment=0 head=0 window=0 between=flat inside=flat
   16384: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=flat order=2,0,1
   1048575: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=flat order=2,0,1
-  1048576: broadcast/subnets segment=15872 head=0 window=0 between=chain inside=flat order=2,0,1
+  1048576: broadcast/levels segment=15872 head=0 window=0 between=chain inside=chain leaders=2 parts=broadcast/chain,broadcast/binomial
 )");
 }
 
@@ -460,14 +459,13 @@ TEST(Planner, ChoosesForOneSwitch) {
 broadcast 0
   8: broadcast/subnets segment=0 head=0 window=0 between=chain inside=flat
   16383: broadcast/subnets segment=0 head=0 window=0 between=chain inside=flat
-  16384: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=chain
-  1048575: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=chain
-  1048576: broadcast/subnets segment=2832 head=0 window=0 between=chain inside=chain
+  16384: broadcast/kary segment=1392 head=0 window=0 between=kary inside=kary degree=2
+  1048576: broadcast/two_tree segment=5728 head=0 window=0 between=chain inside=chain
 allreduce 0
-  8: allreduce/doubling segment=0 head=0 window=0 between=chain inside=chain
-  16383: allreduce/doubling segment=0 head=0 window=0 between=chain inside=chain
-  16384: allreduce/ring segment=1392 head=0 window=0 between=chain inside=chain
-  1048575: allreduce/ring segment=1392 head=0 window=0 between=chain inside=chain
+  8: allreduce/allgather+combine segment=0 head=0 window=0 between=chain inside=chain parts=allgather/flat
+  16383: allreduce/allgather+combine segment=0 head=0 window=0 between=chain inside=chain parts=allgather/flat
+  16384: allreduce/reduce_scatter+allgather segment=0 head=0 window=0 between=chain inside=chain parts=reduce_scatter/recursive_halving,allgather/recursive_doubling
+  1048575: allreduce/reduce_scatter+allgather segment=0 head=0 window=0 between=chain inside=chain parts=reduce_scatter/recursive_halving,allgather/recursive_doubling
   1048576: allreduce/ring segment=15872 head=0 window=0 between=chain inside=chain
 )");
 }

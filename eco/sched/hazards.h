@@ -2,7 +2,8 @@
 //
 // A hash of cells, each as wide as a typical region; a cell lists the accesses that touch it, and the exact byte
 // ranges are compared, so that neighbours in one cell do not wait for each other. Accesses of finished operations are
-// dropped when met. Cost per region: the accesses alive in the few cells that it spans.
+// dropped when met. Cost per region: the accesses alive in the few cells that it spans; cells that turn out too wide (a
+// whole block was copied before its segments came) are made narrower.
 //
 // The lists' links lie in one pool that is used again: a window is walked at every operation, and what it touches has
 // to stay in the processor's cache for hundreds of ranks at a time.
@@ -14,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <tuple>
 #include <vector>
 
 #include "eco/sched/schedule.h"
@@ -41,18 +43,18 @@ class Hazards {
     if (shift_ < 0)
       shift_ = std::countr_zero(std::bit_ceil(std::max(access.end - access.begin, kSmallestCell)));
     scan(wide_, access, alive, depend_on);
-    const std::size_t first = access.begin >> shift_;
-    const std::size_t last = (access.end - 1) >> shift_;
-    if (last - first >= kCells / 4) {  // wider than the table is worth: it meets everything
+    if (is_wide(access)) {  // than the table is worth: it meets everything
       for (std::uint32_t& head : heads_) scan(head, access, alive, depend_on);
       insert(wide_, access);
       return;
     }
-    for (std::size_t c = first; c <= last; ++c) {
-      std::uint32_t& head = heads_[slot_of(access.buffer, c)];
-      scan(head, access, alive, depend_on);
+    std::size_t most_met = 0;
+    for_each_cell(access, [&](std::uint32_t& head) {
+      most_met = std::max(most_met, scan(head, access, alive, depend_on));
       insert(head, access);
-    }
+    });
+    if (most_met > kCrowd && (access.end - access.begin) <= (std::size_t{1} << shift_) / 4)
+      narrow_to(access.end - access.begin, alive);
   }
 
   void clear() {
@@ -67,6 +69,8 @@ class Hazards {
   static constexpr int kCellBits = 9;
   static constexpr std::size_t kCells = std::size_t{1} << kCellBits;  // as many as a window has operations
   static constexpr std::size_t kSmallestCell = 64;
+  // Accesses alive in one cell from which on narrower cells are worth sorting them anew.
+  static constexpr std::size_t kCrowd = 16;
 
   struct Link {
     Access access;
@@ -77,6 +81,47 @@ class Hazards {
   static std::size_t slot_of(Buffer buffer, std::size_t cell) {
     constexpr std::uint64_t kGoldenRatio = 0x9E3779B97F4A7C15U;
     return ((cell * 3 + static_cast<std::size_t>(buffer)) * kGoldenRatio) >> (64 - kCellBits);
+  }
+
+  bool is_wide(const Access& access) const {
+    return ((access.end - 1) >> shift_) - (access.begin >> shift_) >= kCells / 4;
+  }
+
+  template <class Use>
+  void for_each_cell(const Access& access, Use&& use) {
+    const std::size_t last = (access.end - 1) >> shift_;
+    for (std::size_t c = access.begin >> shift_; c <= last; ++c) use(heads_[slot_of(access.buffer, c)]);
+  }
+
+  // At most some ten times a schedule: cells become four times narrower at least.
+  template <class Alive>
+  void narrow_to(std::size_t bytes, Alive&& alive) {
+    kept_.clear();
+    const auto take_all = [&](std::uint32_t head) {
+      for (; head != kNone; head = links_[head].next) {
+        const Access& access = links_[head].access;
+        if (alive(access.slot, access.sequence)) kept_.push_back(access);
+      }
+    };
+    take_all(wide_);
+    for (const std::uint32_t head : heads_) take_all(head);
+    // One that spanned several cells stands in each of them.
+    const auto key = [](const Access& a) {
+      return std::tuple(a.sequence, a.write, a.begin, a.end, a.buffer);
+    };
+    std::sort(kept_.begin(), kept_.end(), [&](const Access& a, const Access& b) { return key(a) < key(b); });
+    kept_.erase(std::unique(kept_.begin(), kept_.end(),
+                            [&](const Access& a, const Access& b) { return key(a) == key(b); }),
+                kept_.end());
+    clear();
+    shift_ = std::countr_zero(std::bit_ceil(std::max(bytes, kSmallestCell)));
+    for (const Access& access : kept_) {
+      if (is_wide(access)) {
+        insert(wide_, access);
+      } else {
+        for_each_cell(access, [&](std::uint32_t& head) { insert(head, access); });
+      }
+    }
   }
 
   void insert(std::uint32_t& head, const Access& access) {
@@ -91,8 +136,10 @@ class Hazards {
     head = link;
   }
 
+  // The number of accesses alive there.
   template <class Alive, class DependOn>
-  void scan(std::uint32_t& head, const Access& access, Alive&& alive, DependOn&& depend_on) {
+  std::size_t scan(std::uint32_t& head, const Access& access, Alive&& alive, DependOn&& depend_on) {
+    std::size_t n_alive = 0;
     for (std::uint32_t* at = &head; *at != kNone;) {
       Link& link = links_[*at];
       const Access& other = link.access;
@@ -108,14 +155,17 @@ class Hazards {
       const bool itself = other.sequence == access.sequence;
       if (overlap && !itself && (other.write || access.write)) depend_on(other.slot);
       at = &link.next;
+      ++n_alive;
     }
+    return n_alive;
   }
 
   std::array<std::uint32_t, kCells> heads_;  // a cell's first link
   std::uint32_t wide_ = kNone;
   std::uint32_t free_ = kNone;
   std::vector<Link> links_;
-  int shift_ = -1;  // log2 of the cell's width, from the first region seen
+  std::vector<Access> kept_;  // narrow_to()'s, for its memory
+  int shift_ = -1;            // log2 of the cell's width, from the first region seen
 };
 
 }  // namespace eco::sched

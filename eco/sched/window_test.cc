@@ -183,6 +183,36 @@ TEST(Window, AWideRegionMeetsEveryNarrowOne) {
   EXPECT_TRUE(window.take_ready(OpKind::send));
 }
 
+TEST(Window, ManySegmentsOfABlockThatWasTouchedWhole) {
+  constexpr std::size_t kSegments = 300;
+  Schedule s(0, 2);
+  s.once([](std::size_t, Emitter& e) { e.copy({Buffer::input, 0, 1 << 20}, out(0, 1 << 20)); });
+  s.repeat(kSegments, [](std::size_t j, Emitter& e) { e.recv(1, out(j * 2000, 2000)); });
+  s.once([](std::size_t, Emitter& e) {
+    e.send(1, out(1999, 2));     // touches two segments
+    e.send(1, out(900000, 10));  // none, but the copy wrote there
+  });
+  Window window(s, 512, false);
+  EXPECT_FALSE(window.take_ready(OpKind::recv)) << "the copy writes all of it";
+  EXPECT_FALSE(window.take_ready(OpKind::send));
+  window.complete(*window.take_ready(OpKind::copy));
+  for (std::size_t j = 0; j < kSegments; ++j) {
+    EXPECT_FALSE(j < 2 && window.take_ready(OpKind::send)) << "segment " << j << " is on its way";
+    const auto id = window.take_ready(OpKind::recv);
+    ASSERT_TRUE(id) << "segments do not wait for each other";
+    ASSERT_EQ(window.op(*id).target.offset, j * 2000);
+    window.posted(*id);
+    window.complete(*id);
+  }
+  for (int i = 0; i < 2; ++i) {
+    const auto id = window.take_ready(OpKind::send);
+    ASSERT_TRUE(id);
+    window.posted(*id);
+    window.complete(*id);
+  }
+  EXPECT_TRUE(window.done());
+}
+
 TEST(Text, PrintsAndCounts) {
   Schedule s(1, 3);
   s.repeat(2, [](std::size_t j, Emitter& e) {
