@@ -173,17 +173,14 @@ void bind_plan(nb::module_& m) {
   m.def("predict", &predict, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("recipe"),
         nb::arg("collective"), nb::arg("bytes"), nb::arg("root"), nb::call_guard<nb::gil_scoped_release>(),
         "Predicted seconds of one recipe. Local.");
-<<<<<<< HEAD
   m.def("predict_recipe", &predict_recipe, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("recipe"),
         nb::arg("collective"), nb::arg("bytes"), nb::arg("root"), nb::call_guard<nb::gil_scoped_release>(),
         "One recipe in the form of the candidates, as JSON. Local.");
-=======
   m.def(
       "closed_prediction", &closed_prediction, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("recipe"),
       nb::arg("collective"), nb::arg("bytes"), nb::arg("root"),
       "Seconds of one recipe by the closed form of its algorithm; None if there is none, or the network was "
       "measured without pLogP. Local.");
->>>>>>> model
   m.def("estimate_plan", &estimate, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("sizes"),
         nb::arg("collectives") = std::vector<std::string>(), nb::call_guard<nb::gil_scoped_release>(),
         "The text of a plan table made from predictions alone, of these collectives or all: for "
