@@ -44,7 +44,7 @@ std::vector<int> numbers(std::string_view text, std::string_view key, std::strin
 // The lists of Params, by the key that names them in a recipe's text.
 struct ListKey {
   std::string_view key;
-  std::vector<int> Params::*list;
+  std::vector<int> Params::* list;
   int least;
 };
 constexpr std::array<ListKey, 5> kLists = {{{"order", &Params::order, 0},
