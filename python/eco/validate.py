@@ -28,7 +28,7 @@ from eco.report.records import read_json, write_json
 
 NATIVE = "native"
 #: The models that are scored, by the field of a record that holds their prediction.
-MODELS = ("simulate",)
+MODELS = ("simulate", "closed")
 SCHEMA = "eco.validate"
 VERSION = 1
 
@@ -64,6 +64,7 @@ class Record:
     bytes: int
     recipe: str
     simulate_s: float | None
+    closed_s: float | None  # None also where an algorithm has no closed form
     measured_s: tuple[float, ...]
 
     @property
@@ -168,7 +169,8 @@ class Outcome:
 def choose_trials(
     network: str, hosts: Sequence[int], options: ValidateOptions, step: Callable[[str, float], None]
 ) -> list[dict[str, Any]]:
-    """For each cell the best recipe of every algorithm, with its prediction: `{"collective", "bytes", "recipes"}`."""
+    """For each cell the best recipe of every algorithm, with its prediction: `{"collective", "bytes", "recipes"}`, the
+    last a recipe and what each model predicts of it."""
     cells = [(op, size) for op in options.ops for size in ([0] if op == "barrier" else options.sizes)]
     trials = []
     for number, (op, size) in enumerate(cells):
@@ -178,7 +180,13 @@ def choose_trials(
             seconds = candidate["predicted_s"]
             if seconds is not None and seconds <= options.most_predicted_s:
                 best.setdefault(candidate["recipe"].partition(" ")[0], candidate)
-        recipes = {candidate["recipe"]: float(candidate["predicted_s"]) for candidate in best.values()}
+        recipes = {
+            candidate["recipe"]: {
+                "simulate": float(candidate["predicted_s"]),
+                "closed": _core.closed_prediction(network, list(hosts), candidate["recipe"], op, size, 0),
+            }
+            for candidate in best.values()
+        }
         trials.append({"collective": op, "bytes": size, "root": 0, "recipes": recipes})
     return trials
 
@@ -222,7 +230,10 @@ def records_of(
                     raise EcoError(f"native {trial['collective']} of {trial['bytes']} bytes has no times")
                 continue
             measured = tuple(stats.median(one) for one in samples)
-            records.append(Record(*where, recipe, trial["recipes"].get(recipe), measured))
+            predicted = trial["recipes"].get(recipe, {})
+            records.append(
+                Record(*where, recipe, predicted.get("simulate"), predicted.get("closed"), measured)
+            )
     return records
 
 
@@ -234,7 +245,8 @@ def validate_place(
     with jobs.scratch("network") as folder, rank_progress(console) as progress:
         file = network_file or folder / "network.json"
         if network_file is None:
-            characterize_place(place, file, None, options.timeout_s, progress("measuring the network"))
+            watch = progress("measuring the network")
+            characterize_place(place, file, None, options.timeout_s, watch, plogp=True)
         text = file.read_text(encoding="utf-8")
         hosts = hosts_in_network(text, hosts_of_ranks, file)
         watch = progress("predicting")

@@ -24,7 +24,7 @@ from eco.validate import (
 
 
 def record(recipe: str, predicted: float | None, *measured: float, size: int = 1024) -> Record:
-    return Record("net", "openmpi", "block", "broadcast", size, recipe, predicted, measured)
+    return Record("net", "openmpi", "block", "broadcast", size, recipe, predicted, None, measured)
 
 
 def test_errors_are_shares_of_what_was_measured() -> None:
@@ -70,15 +70,17 @@ def launched(native: list[float], *recipes: list[float]) -> list[dict[str, Any]]
 
 
 def test_what_a_launch_gave_no_time_for_is_left_out() -> None:
-    trials = [
-        {"collective": "broadcast", "bytes": 8, "recipes": {"broadcast/chain": 1.0, "broadcast/flat": 2.0}}
-    ]
+    recipes = {
+        "broadcast/chain": {"simulate": 1.0, "closed": 0.5},
+        "broadcast/flat": {"simulate": 2.0, "closed": None},
+    }
+    trials = [{"collective": "broadcast", "bytes": 8, "recipes": recipes}]
     found = records_of(
         Scripted(), trials, [launched([3.0], [1.0, 5.0, 2.0], [4.0]), launched([3.0], [2.5], [])]
     )
-    assert [(each.recipe, each.simulate_s, each.measured_s) for each in found] == [
-        (NATIVE, None, (3.0, 3.0)),
-        ("broadcast/chain", 1.0, (2.0, 2.5)),
+    assert [(each.recipe, each.simulate_s, each.closed_s, each.measured_s) for each in found] == [
+        (NATIVE, None, None, (3.0, 3.0)),
+        ("broadcast/chain", 1.0, 0.5, (2.0, 2.5)),
     ]
     with pytest.raises(EcoError, match="native broadcast of 8 bytes"):
         records_of(Scripted(), trials, [launched([], [1.0], [1.0])])
