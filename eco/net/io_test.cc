@@ -100,6 +100,12 @@ TEST_F(FileTest, PlogpIsKeptAndChangesNoFingerprint) {
   EXPECT_FALSE(again.plogp[1].eager_limit);
   EXPECT_FALSE(again.plogp[1].gamma);
   EXPECT_EQ(again.fingerprint(), kNetwork.fingerprint());
+
+  EXPECT_EQ(again.eager_bytes(), 65000u);
+  EXPECT_EQ(kNetwork.eager_bytes(), 0u) << "not measured";
+  Network all_wait = network;
+  all_wait.plogp[1].eager_limit = 0;
+  EXPECT_EQ(all_wait.eager_bytes(), 1u);
   EXPECT_EQ(to_json(kNetwork).find("plogp"), std::string::npos) << "files without it stay as they were";
 
   const Network slim = network.without_samples();

@@ -123,6 +123,16 @@ void Network::finish() {
   }
 }
 
+std::size_t Network::eager_bytes() const {
+  std::size_t least = 0;
+  for (const ClassPLogP& measured : plogp) {
+    if (measured.pairs == PairClass::host || !measured.eager_limit) continue;
+    const std::size_t limit = std::max<std::size_t>(*measured.eager_limit, 1);
+    least = least == 0 ? limit : std::min(least, limit);
+  }
+  return least;
+}
+
 Network Network::without_samples() const {
   Network slim = *this;
   slim.pairs.clear();

@@ -169,6 +169,9 @@ struct Network {
   void finish();  // throws InvalidArgument if the parts contradict each other
   // Bytes of the largest message that pairs were measured with, 0 if none were.
   std::size_t largest_size() const { return sizes.empty() ? 0 : sizes.back(); }
+  // The largest message between hosts that leaves without its receiver's consent (of a library that lets none, 1); 0
+  // where all that were measured do, or pLogP was not measured.
+  std::size_t eager_bytes() const;
   // The same network, with the same fingerprint, without the evidence it was derived from (pairs, concurrent, samples of
   // pLogP), which grows with the square of the hosts: what ranks need of it.
   Network without_samples() const;

@@ -54,6 +54,7 @@ CommonProblem with_bytes(CommonProblem problem, std::size_t bytes) {
 Forecast run(const std::vector<Schedule>& schedules, const net::GroupView& view, double stop_after_s) {
   sim::PredictOptions options;
   options.window_capacity = exec::kWindowCapacity;
+  options.eager_bytes = view.network->eager_bytes();
   options.stop_after_s = stop_after_s;
   const sim::Prediction prediction = sim::predict(view, schedules, options);
   Forecast result;

@@ -70,6 +70,7 @@ std::string timeline(const std::string& network, const std::vector<int>& host_of
   const Question question(network, host_of_rank, collective, bytes, root);
   sim::PredictOptions options;
   options.keep_intervals = true;
+  options.eager_bytes = question.view.network->eager_bytes();
   const sim::Prediction prediction = sim::predict(question.view, build(question, recipe), options);
   if (prediction.n_messages > kMostDrawn) {
     throw InvalidArgument("a schedule of " + std::to_string(prediction.n_messages) +
