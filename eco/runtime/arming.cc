@@ -165,15 +165,14 @@ class Arming {
   }
 
   net::GroupView find_view(const std::vector<net::HostId>& hosts) {
-    const bool by_hand = !options_.network_file.empty();
     const std::string transport = transport_name(native_);
     std::string source;
     const auto [found, found_text] = steps_.look("", [&]() -> std::pair<Found, std::string> {
-      if (by_hand) {
+      if (!options_.network_file.empty()) {
         const net::Network network = net::load_network(options_.network_file);
         hosts_of_ranks(network, hosts, true);
         source = options_.network_file;
-        return {Found::text, net::to_json(network.without_samples())};
+        return {Found::by_hand, net::to_json(network.without_samples())};
       }
       const net::FoundNetwork remembered = store_.find_network(hosts, transport);
       if (remembered.network) {
@@ -198,7 +197,7 @@ class Arming {
     }
     net::GroupView view;
     steps_.together("", [&] {
-      const std::vector<int> host_of_rank = hosts_of_ranks(network, hosts, by_hand);
+      const std::vector<int> host_of_rank = hosts_of_ranks(network, hosts, found == Found::by_hand);
       view = net::make_view(std::make_shared<const net::Network>(std::move(network)), host_of_rank);
     });
     provenance_ = steps_.agreement().share("network of " + std::to_string(view.network->n_hosts()) +

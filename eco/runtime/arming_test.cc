@@ -303,6 +303,50 @@ TEST(Arming, RefusesRowsByHandThatWouldBeProvedForMinutes) {
   expect_refused("segment=0", 2 * kGiB, "no MPI message is longer than 2147483647");
 }
 
+// The files that a user names may be in the environment of some ranks only: rank 0's count.
+TEST(Arming, APlanByHandIsEverybodysIfItIsRank0s) {
+  const Directory directory;
+  Options options = with_network(directory);
+  options.measure = MeasurePolicy::never;
+  options.plan_file = directory.write(
+      "plan.json", plan_text("broadcast/binomial inside=binomial between=binomial", 0, {0, 1, 2, 3}));
+  Group group = small_group();
+  group.change = [](int rank, Options& mine, Identity&) {
+    if (rank == 2) mine.plan_file.clear();
+  };
+  arm_group(group, options, [](transport::Transport&, ArmResult& armed) {
+    ASSERT_TRUE(armed.communicator) << armed.reason;
+    EXPECT_NE(armed.communicator->serves(broadcast_of(64, 0)), nullptr);
+    EXPECT_TRUE(armed.communicator->knows(Collective::gather)) << "nothing is to be learned";
+  });
+}
+
+TEST(Arming, APlanByHandIsNobodysIfItIsNotRank0s) {
+  const Directory directory;
+  Options options = with_network(directory);
+  const std::string file = directory.write(
+      "plan.json", plan_text("broadcast/binomial inside=binomial between=binomial", 0, {0, 1, 2, 3}));
+  Group group = small_group();
+  group.change = [&](int rank, Options& mine, Identity&) {
+    if (rank != 0) mine.plan_file = file;
+  };
+  arm_group(group, options, [](transport::Transport&, ArmResult& armed) {
+    ASSERT_TRUE(armed.communicator) << armed.reason;
+    EXPECT_FALSE(armed.communicator->knows(Collective::gather)) << "it may be learned";
+  });
+}
+
+TEST(Arming, ANetworkByHandIsEverybodysIfItIsRank0s) {
+  const Directory directory;
+  const Options options = with_network(directory);
+  Group group = small_group();
+  group.change = [](int rank, Options& mine, Identity& identity) {
+    identity.host.boot_id = "rebooted";  // found by name, as hosts of a file by hand are
+    if (rank != 0) mine.network_file.clear();
+  };
+  expect_all(arm_group(group, options), "armed");
+}
+
 // Hears of a text far larger than any memory on one rank.
 class Exaggerating final : public transport::Native {
  public:

@@ -83,7 +83,7 @@ class Planning {
     if (found == Found::nothing) throw StaysNative{text};
     const std::string table = found == Found::measure ? made(plan.source, measuring_s) : text;
     steps_.together("", [&] { plan.table = plan::PlanTable::from_json(table); });
-    plan.by_hand = !options_.plan_file.empty();
+    plan.by_hand = found == Found::by_hand;
     return plan;
   }
 
@@ -94,7 +94,7 @@ class Planning {
       plan::PlanTable table = plan::PlanTable::from_json(base::read_text(options_.plan_file));
       prove_plan(table, view_, "plan file " + options_.plan_file);
       source = "plan from " + options_.plan_file;
-      return {Found::text, table.to_json()};
+      return {Found::by_hand, table.to_json()};
     }
     const bool may_measure = options_.measure != MeasurePolicy::never;
     std::string reason;
@@ -173,12 +173,28 @@ class Planning {
       throw;
     }
     source = "plan made in this job in " + seconds_text(took_s);
-    if (steps_.rank() == 0) text = remembered(text, source);
+    steps_.together("remembering the plan: ", [&] {
+      if (steps_.rank() == 0) text = remembered(text, source);
+    });
     return steps_.agreement().share(std::move(text));
   }
 
   // Rank 0. Ends the trials whatever happens; a lost transport has ended them on all ranks already.
   std::string conduct(Trials& trials, double start_s) {
+    try {
+      const std::string text = conducted(trials, start_s);
+      trials.end();
+      return text;
+    } catch (const TransportError&) {
+      throw;
+    } catch (...) {
+      trials.end();
+      throw;
+    }
+  }
+
+  // Rank 0.
+  std::string conducted(Trials& trials, double start_s) {
     TrialLimits limits = offline_ ? kOffline : kInJob;
     limits.until_s = offline_ ? std::numeric_limits<double>::infinity() : start_s + request_.most_s;
     plan::PlannerOptions how;
@@ -197,16 +213,7 @@ class Planning {
       how.forecast.most_operations = kOperationsPredictedInJob;
       how.time_is_up = [this, limits] { return clock_() >= limits.until_s; };
     }
-    plan::PlanTable table;
-    try {
-      table = plan::make_plan(view_, missing_, how, measure_by_trials(trials, clock_, limits));
-    } catch (const TransportError&) {
-      throw;
-    } catch (...) {
-      trials.end();
-      throw;
-    }
-    trials.end();
+    plan::PlanTable table = plan::make_plan(view_, missing_, how, measure_by_trials(trials, clock_, limits));
     table.library = native_.library();
     return table.to_json();
   }
