@@ -75,7 +75,8 @@ class Planning {
         offline_(options.budget_s == 0),
         clock_(measure::monotonic_clock()),
         store_(options.cache_dir),
-        key_{view.network->fingerprint(), view.host_of_rank, native.library(), version} {}
+        key_{view.network->fingerprint(), view.host_of_rank, native.library(),
+             version + " plans " + std::to_string(plan::kPlanEpoch)} {}
 
   FoundPlan find(double& measuring_s) {
     FoundPlan plan;
@@ -112,19 +113,34 @@ class Planning {
     return {Found::measure, {}};
   }
 
-  // What is remembered for this group now. Its recipes were proved by this version of ECO (the key says which) before
-  // they were written. A file that can't be read is forgotten and made again.
+  // What is remembered for this group now. A file that can't be read, that is another group's under this one's name, or
+  // whose recipes can't be proved, is forgotten and made again.
   bool recall(plan::PlanTable& table, std::string& reason) const {
     const net::FoundText file = store_.find_plan(key_);
     reason = file.reason.empty() ? "no plan is remembered" : file.reason;
     if (!file.text) return false;
     try {
       table = plan::PlanTable::from_json(*file.text);
+      check(table, file.path);
       return true;
-    } catch (const CorruptFile& error) {
+    } catch (const Error& error) {
+      table = {};
       reason = error.what();
       return false;
     }
+  }
+
+  // The file's name is a digest of the key, and anybody may have changed or copied the file.
+  void check(plan::PlanTable& table, const std::string& path) const {
+    if (table.network != key_.fingerprint || table.library != key_.library ||
+        table.host_of_rank != key_.host_of_rank) {
+      throw CorruptFile("remembered plan " + path + " is of another network, library or placement");
+    }
+    // Proving takes up to a second while all ranks wait: once for each content of the file.
+    if (table.proof == proof_of(table)) return;
+    prove_plan(table, view_, "remembered plan " + path);
+    table.proof = proof_of(table);
+    const auto ignored = store_.remember_plan(key_, table.to_json());
   }
 
   // What is measured anew is not taken from the earlier plan; asked for no sizes in particular, all is.
@@ -229,6 +245,7 @@ class Planning {
     all.library = mine.library;
     all.host_of_rank = mine.host_of_rank;
     all.take(mine);
+    all.proof = proof_of(all);  // the planner proves what it writes down
     std::string merged = all.to_json();
     if (const auto failure = store_.remember_plan(key_, merged)) source += ", not remembered: " + *failure;
     return merged;
