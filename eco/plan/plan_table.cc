@@ -183,6 +183,7 @@ std::string PlanTable::to_json() const {
   file["network"] = network;
   file["library"] = library;
   file["host_of_rank"] = host_of_rank;
+  if (!proof.empty()) file["proof"] = proof;
   file["entries"] = ordered_json::array();
   for (const Entry& entry : entries) {
     ordered_json object;
@@ -203,6 +204,7 @@ PlanTable PlanTable::from_json(std::string_view text) {
   for (const json& host : array_of(file, "host_of_rank", "file")) {
     table.host_of_rank.push_back(static_cast<int>(whole(host, "file.host_of_rank", kMostRanks)));
   }
+  if (file.contains("proof")) table.proof = text_of(file, "proof", "file");
   for (const json& object : array_of(file, "entries", "file")) {
     const std::string where = "entries[" + std::to_string(table.entries.size()) + "]";
     Entry entry = entry_from(object, where);

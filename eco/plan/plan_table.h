@@ -15,6 +15,11 @@
 
 namespace eco::plan {
 
+// Builds that have it in common run the same schedule for a recipe's text. Raised with every change to what a recipe
+// means or to what the verifier proves; plans that were remembered before are then made again, and ranks of different
+// builds do not serve together.
+inline constexpr int kPlanEpoch = 1;
+
 struct Row {
   std::size_t up_to_bytes = 0;         // this row serves sizes above the previous row's and up to this one
   std::optional<algo::Recipe> recipe;  // nothing: the native collective
@@ -41,6 +46,7 @@ struct PlanTable {
   std::string library;            // Native::library(), whose costs were measured
   std::vector<int> host_of_rank;  // of the network
   std::vector<Entry> entries;
+  std::string proof;  // of a table that is remembered: runtime::proof_of(), else empty
 
   const Entry* find_entry(coll::Collective collective, int root_subnet) const;
   const Row* find_row(coll::Collective collective, int root_subnet, std::size_t bytes) const;

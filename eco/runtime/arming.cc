@@ -45,8 +45,6 @@ constexpr std::size_t kReliableBytes = 16384;
 // calls first need not be the one that it spends its time in.
 constexpr double kCollectivesShare = 0.5;
 
-constexpr const char* kAsGood = "the library's own collectives are as good wherever measured";
-
 // One rank's identity in fixed room. Longer texts (nobody's host is called so) are kept as their digest.
 struct IdentityRecord {
   std::array<char, 128> name{};
@@ -120,7 +118,7 @@ class Arming {
       leave_out_disabled(plan.table, options_);
       provenance_ = steps_.agreement().share(provenance_ + "; " + plan.source);
       if (plan.table.is_all_native()) result.reason = kAsGood;
-      result.communicator = reserved(view, std::move(plan));
+      result.communicator = reserved(view, plan);
       result.communicator->provenance_ = provenance_;
     } catch (const StaysNative& native) {
       result.reason = native.reason;
@@ -133,7 +131,8 @@ class Arming {
  private:
   void check() {
     if (steps_.n_ranks() < 2) throw StaysNative{"one rank has nobody to talk to"};
-    if (!steps_.agreement().equal(std::stoull(base::digest(identity_.version), nullptr, 16))) {
+    const std::string version = identity_.version + " plans " + std::to_string(plan::kPlanEpoch);
+    if (!steps_.agreement().equal(std::stoull(base::digest(version), nullptr, 16))) {
       throw StaysNative{"ranks run different versions of ECO; install the same everywhere", true};
     }
     const std::string asked = std::to_string(options_.agreed_digest()) + (request_.plan_anew ? "anew" : "") +
@@ -165,21 +164,20 @@ class Arming {
   }
 
   net::GroupView find_view(const std::vector<net::HostId>& hosts) {
-    const bool by_hand = !options_.network_file.empty();
     const std::string transport = transport_name(native_);
     std::string source;
     const auto [found, found_text] = steps_.look("", [&]() -> std::pair<Found, std::string> {
-      if (by_hand) {
+      if (!options_.network_file.empty()) {
         const net::Network network = net::load_network(options_.network_file);
         hosts_of_ranks(network, hosts, true);
         source = options_.network_file;
-        return {Found::text, net::to_json(network.without_samples())};
+        return {Found::by_hand, net::to_json(network.without_samples())};
       }
       const net::FoundNetwork remembered = store_.find_network(hosts, transport);
       if (remembered.network) {
         source = "remembered";
         remembered_ = *remembered.network;
-        const bool looks = looks_after() && options_.measure == MeasurePolicy::automatic;
+        const bool looks = looks_after(hosts) && options_.measure == MeasurePolicy::automatic;
         return {looks ? Found::doubtful : Found::text, net::to_json(remembered_.without_samples())};
       }
       if (options_.measure == MeasurePolicy::never) {
@@ -198,7 +196,7 @@ class Arming {
     }
     net::GroupView view;
     steps_.together("", [&] {
-      const std::vector<int> host_of_rank = hosts_of_ranks(network, hosts, by_hand);
+      const std::vector<int> host_of_rank = hosts_of_ranks(network, hosts, found == Found::by_hand);
       view = net::make_view(std::make_shared<const net::Network>(std::move(network)), host_of_rank);
     });
     provenance_ = steps_.agreement().share("network of " + std::to_string(view.network->n_hosts()) +
@@ -207,13 +205,20 @@ class Arming {
   }
 
   // Rank 0's business, as all that is remembered.
-  bool looks_after() const { return options_.sentinels && !request_.trust_network; }
+  bool looks_after(const std::vector<net::HostId>& hosts) const {
+    return options_.sentinels && !(request_.job != nullptr && request_.job->has_looked_after(hosts));
+  }
+
+  // Local. Other communicators of these hosts, whichever rank is first in them, need not look again.
+  void have_looked_after(const std::vector<net::HostId>& hosts) const {
+    if (request_.job != nullptr) request_.job->looked_after(hosts);
+  }
 
   // Hosts of the remembered network that are not where they were; every rank learns the same ones, or none.
   std::vector<int> moved_hosts(const std::vector<net::HostId>& hosts) {
     measure::SentinelOptions how;
     steps_.together("", [&] {
-      if (steps_.rank() != 0 || !looks_after()) return;  // nobody is asked then
+      if (steps_.rank() != 0 || !looks_after(hosts)) return;  // nobody is asked then
       how.host_of_rank = hosts_of_ranks(remembered_, hosts, false);
       how.seed = static_cast<unsigned>(std::chrono::steady_clock::now().time_since_epoch().count());
     });
@@ -228,6 +233,7 @@ class Arming {
     measuring_s_ += clock_() - start_s;
     steps_.together("looking after the remembered network: ", [&] {
       if (reason) throw Error(*reason);
+      have_looked_after(hosts);
     });
     return moved;
   }
@@ -300,6 +306,7 @@ class Arming {
     measuring_s_ += clock_() - start_s;
     steps_.together("measuring the network: ", [&] {
       if (reason) throw Error(*reason);
+      if (network.note.empty()) have_looked_after(hosts);  // else some pairs were only remembered
     });
     return network;
   }
@@ -315,14 +322,8 @@ class Arming {
     return find_plan(steps_, transport_, native_, view, options_, identity_.version, request, measuring_s_);
   }
 
-  std::unique_ptr<Communicator> reserved(const net::GroupView& view, FoundPlan plan) {
-    std::unique_ptr<Communicator> communicator;
-    int channels = 1;
-    steps_.together("", [&] {
-      communicator.reset(new Communicator(transport_, view, std::move(plan.table)));
-      communicator->reserve(communicator->table_.entries, channels);
-    });
-    communicator->channels_ = static_cast<int>(steps_.agreement().largest(channels));
+  std::unique_ptr<Communicator> reserved(const net::GroupView& view, FoundPlan& plan) {
+    auto communicator = Communicator::reserved(steps_, transport_, view, std::move(plan.table));
     for (const Collective collective : coll::all_collectives()) {
       // What is disabled, or not in a plan by hand, is not to be learned.
       communicator->known_[static_cast<std::size_t>(collective)] =
@@ -357,6 +358,36 @@ ArmResult Communicator::arm(transport::Transport& transport, transport::Native& 
     // one had no memory for a shared text.
     return {nullptr, std::string("arming failed: ") + error.what(), 0, true};
   }
+}
+
+std::unique_ptr<Communicator> Communicator::reserved(Steps& steps, transport::Transport& transport,
+                                                     const net::GroupView& view, plan::PlanTable table) {
+  std::unique_ptr<Communicator> communicator;
+  int channels = 1;
+  steps.together("", [&] {
+    communicator.reset(new Communicator(transport, view, std::move(table)));
+    communicator->reserve(communicator->table_.entries, channels);
+  });
+  communicator->channels_ = static_cast<int>(steps.agreement().largest(channels));
+  return communicator;
+}
+
+ArmResult Communicator::arm_known(transport::Transport& transport, transport::Native& native,
+                                  const KnownGroup& known) {
+  ArmResult result;
+  try {
+    Steps steps(native, transport.rank(), transport.n_ranks());
+    result.communicator = reserved(steps, transport, known.view, known.table);
+    result.communicator->known_ = known.planned;
+    result.communicator->provenance_ = known.provenance;
+    if (result.communicator->serves_nothing()) result.reason = kAsGood;
+  } catch (const StaysNative& stays) {
+    result.reason = stays.reason;
+    result.failed = stays.failed;
+  } catch (const std::exception& error) {
+    result = {nullptr, std::string("arming failed: ") + error.what(), 0, true};
+  }
+  return result;
 }
 
 Learned Communicator::learn(transport::Native& native, const Options& options, const Identity& identity,

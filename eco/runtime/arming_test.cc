@@ -101,10 +101,10 @@ net::Network remembered_network(const net::Store& store, const std::string& desc
 }
 
 // Comes to the network and no further; the networks that are remembered then, by their number of hosts.
-std::vector<net::Network> after_arming(const Options& options, bool trust_network = false) {
+std::vector<net::Network> after_arming(const Options& options, KnownInJob* job = nullptr) {
   Group group = small_group();
   group.request = {};
-  group.request.trust_network = trust_network;
+  group.request.job = job;
   group.request.network_only = true;
   expect_all(arm_group(group, options), "only the network was asked for");
   std::vector<net::Network> networks;
@@ -142,7 +142,8 @@ TEST(Arming, LooksAfterPairsThatOtherJobsMeasured) {
   remembered_network(store, three, {0, 1, 2});
   remembered_network(store, three, {1, 2, 3});
   remembered_network(store, "hosts=2 rate_mbit=0.8", {0, 3});
-  const std::vector<net::Network> networks = after_arming(options);
+  KnownInJob job;  // what was only remembered was not looked after
+  const std::vector<net::Network> networks = after_arming(options, &job);
   ASSERT_EQ(networks.size(), 4u);
   EXPECT_EQ(networks[3].n_hosts(), 4);
   EXPECT_EQ(networks[3].note, "") << "nothing that was known of them holds";
@@ -159,7 +160,9 @@ TEST(Arming, MeasuresAnewWhereHostsAreNotWhereTheyWere) {
   const auto is_as_before = [&](const std::vector<net::Network>& networks) {
     return networks.size() == 1 && networks[0].fingerprint() == before.fingerprint();
   };
-  EXPECT_TRUE(is_as_before(after_arming(options, true))) << "by request";
+  KnownInJob job;
+  job.looked_after(before.hosts);
+  EXPECT_TRUE(is_as_before(after_arming(options, &job))) << "this job has looked";
   options.sentinels = false;
   EXPECT_TRUE(is_as_before(after_arming(options))) << "by option";
   options.sentinels = true;
@@ -171,7 +174,10 @@ TEST(Arming, MeasuresAnewWhereHostsAreNotWhereTheyWere) {
   EXPECT_TRUE(is_as_before(after_arming(options))) << "a network by hand is not questioned";
   options.network_file.clear();
 
-  const std::vector<net::Network> after = after_arming(options);
+  KnownInJob of_a_pair;
+  of_a_pair.looked_after({before.hosts[0], before.hosts[1]});
+  const std::vector<net::Network> after = after_arming(options, &of_a_pair);
+  EXPECT_TRUE(of_a_pair.has_looked_after(before.hosts)) << "now";
   ASSERT_EQ(after.size(), 1u) << "in place of the old one";
   EXPECT_EQ(after[0].note, "") << "nothing that was known of them holds";
   for (const net::PairTimes& pair : after[0].pairs) EXPECT_LT(pair.seconds[1], before.pairs[0].seconds[1]);
@@ -301,6 +307,50 @@ TEST(Arming, RefusesRowsByHandThatWouldBeProvedForMinutes) {
   expect_refused("segment=1", kGiB, "1073741824 segments a rank are more than 65536");
   expect_refused("segment=16384", kGiB + 1, "65537 segments");
   expect_refused("segment=0", 2 * kGiB, "no MPI message is longer than 2147483647");
+}
+
+// The files that a user names may be in the environment of some ranks only: rank 0's count.
+TEST(Arming, APlanByHandIsEverybodysIfItIsRank0s) {
+  const Directory directory;
+  Options options = with_network(directory);
+  options.measure = MeasurePolicy::never;
+  options.plan_file = directory.write(
+      "plan.json", plan_text("broadcast/binomial inside=binomial between=binomial", 0, {0, 1, 2, 3}));
+  Group group = small_group();
+  group.change = [](int rank, Options& mine, Identity&) {
+    if (rank == 2) mine.plan_file.clear();
+  };
+  arm_group(group, options, [](transport::Transport&, ArmResult& armed) {
+    ASSERT_TRUE(armed.communicator) << armed.reason;
+    EXPECT_NE(armed.communicator->serves(broadcast_of(64, 0)), nullptr);
+    EXPECT_TRUE(armed.communicator->knows(Collective::gather)) << "nothing is to be learned";
+  });
+}
+
+TEST(Arming, APlanByHandIsNobodysIfItIsNotRank0s) {
+  const Directory directory;
+  Options options = with_network(directory);
+  const std::string file = directory.write(
+      "plan.json", plan_text("broadcast/binomial inside=binomial between=binomial", 0, {0, 1, 2, 3}));
+  Group group = small_group();
+  group.change = [&](int rank, Options& mine, Identity&) {
+    if (rank != 0) mine.plan_file = file;
+  };
+  arm_group(group, options, [](transport::Transport&, ArmResult& armed) {
+    ASSERT_TRUE(armed.communicator) << armed.reason;
+    EXPECT_FALSE(armed.communicator->knows(Collective::gather)) << "it may be learned";
+  });
+}
+
+TEST(Arming, ANetworkByHandIsEverybodysIfItIsRank0s) {
+  const Directory directory;
+  const Options options = with_network(directory);
+  Group group = small_group();
+  group.change = [](int rank, Options& mine, Identity& identity) {
+    identity.host.boot_id = "rebooted";  // found by name, as hosts of a file by hand are
+    if (rank != 0) mine.network_file.clear();
+  };
+  expect_all(arm_group(group, options), "armed");
 }
 
 // Hears of a text far larger than any memory on one rank.

@@ -104,6 +104,15 @@ void Communicator::reserve(const std::vector<plan::Entry>& entries, int& channel
   }
 }
 
+std::shared_ptr<const KnownGroup> Communicator::known_group() const {
+  auto known = std::make_shared<KnownGroup>(KnownGroup{view_, table_, known_, provenance_});
+  std::string text = view_.network->measured_at + ";" + view_.network->fingerprint() + ";" + table_.to_json();
+  for (const int host : view_.host_of_rank) text += " " + std::to_string(host);
+  for (const bool planned : known_) text += planned ? '1' : '0';
+  known->digest = std::max<std::uint64_t>(1, std::stoull(base::digest(text), nullptr, 16));
+  return known;
+}
+
 Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recipe,
                          const exec::Buffers& buffers) {
   if (poisoned_) return Status::failed;

@@ -19,6 +19,7 @@
 #include "eco/exec/executor.h"
 #include "eco/net/group_view.h"
 #include "eco/plan/plan_table.h"
+#include "eco/runtime/known_in_job.h"
 #include "eco/runtime/options.h"
 #include "eco/transport/native.h"
 #include "eco/transport/transport.h"
@@ -31,11 +32,13 @@ struct Identity {
   std::string version;  // ECO's; all ranks must agree
 };
 
-// The same on all ranks. All but `collectives` is for the tools.
+// The same on all ranks. All but `collectives` and `job` is for the tools.
 struct ArmRequest {
-  bool plan_anew = false;      // make a plan even if one is remembered
-  bool trust_network = false;  // a remembered network is used without a look; rank 0's value counts
-  bool network_only = false;   // come to a network, remember it, and stay native
+  bool plan_anew = false;     // make a plan even if one is remembered
+  bool network_only = false;  // come to a network, remember it, and stay native
+  // What this process knows of its job: a remembered network is used without a look where rank 0 has looked after all
+  // of its hosts already. Null: nothing. Differs between ranks.
+  KnownInJob* job = nullptr;
   // What is planned now; empty: all. A job names what it is about to call, and learns the others when it calls them.
   std::vector<coll::Collective> collectives;
   std::vector<std::size_t> sizes;  // at which a plan is made; empty: plan::default_sizes()
@@ -44,6 +47,7 @@ struct ArmRequest {
 };
 
 struct ArmResult;
+class Steps;
 
 struct Learned {
   std::string reason;            // why the collective stays native; empty if some of it is served
@@ -58,6 +62,10 @@ class Communicator {
   // and native must outlive the result.
   static ArmResult arm(transport::Transport& transport, transport::Native& native, const Options& options,
                        const Identity& identity, const ArmRequest& request = {});
+  // Collective over the transport's group, whose ranks have agreed that all know the same of it (readiness.h): takes the
+  // network and the plan from there. Nobody reads, measures or sends anything. Never throws, as arm().
+  static ArmResult arm_known(transport::Transport& transport, transport::Native& native,
+                             const KnownGroup& known);
 
   // Local: is this collective planned, whatever came out? The same on all ranks.
   bool knows(coll::Collective collective) const { return known_[static_cast<std::size_t>(collective)]; }
@@ -80,6 +88,8 @@ class Communicator {
   const net::GroupView& view() const { return view_; }
   const plan::PlanTable& table() const { return table_; }
   const exec::FlightRecorder& recorder() const { return running_->executor.recorder(); }
+  // Local: what other communicators of the same ranks may take over. Throws std::bad_alloc.
+  std::shared_ptr<const KnownGroup> known_group() const;
   // "network of 8 hosts measured 2026-11-21T02:00:00Z, remembered": for the line at exit.
   const std::string& provenance() const { return provenance_; }
 
@@ -107,6 +117,9 @@ class Communicator {
   // enough of memory or tags. `channels` grows to what the recipes need.
   void reserve(const std::vector<plan::Entry>& entries, int& channels);
   void reserve(const coll::CommonProblem& problem, const algo::Recipe& recipe, int& channels);
+  // Collective: one of this table on all ranks, its resources reserved. Throws StaysNative on all alike.
+  static std::unique_ptr<Communicator> reserved(Steps& steps, transport::Transport& transport,
+                                                const net::GroupView& view, plan::PlanTable table);
 
   transport::Transport& transport_;
   net::GroupView view_;
@@ -128,6 +141,9 @@ struct ArmResult {
   // (Communicator::serves_nothing()).
   bool failed = false;
 };
+
+// Why communicators are left as they are: the plan found nothing to gain.
+inline constexpr const char* kAsGood = "the library's own collectives are as good wherever measured";
 
 // What networks measured through this library are remembered under: "Open MPI 5.0.11 point-to-point".
 std::string transport_name(const transport::Native& native);

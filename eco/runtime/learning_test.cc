@@ -3,9 +3,12 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "eco/base/json_file.h"
+#include "eco/runtime/plan_by_hand.h"
 #include "eco/runtime/testing.h"
 
 namespace eco::runtime {
@@ -151,6 +154,61 @@ TEST(Learning, TakesNothingAwayFromWhatOthersAdded) {
   EXPECT_EQ(table.find_row(Collective::scatter, 0, 64)->reason, "kept");
   EXPECT_TRUE(table.knows(Collective::allgather));
   EXPECT_TRUE(table.knows(Collective::broadcast));
+}
+
+// The file of the remembered plan, changed.
+void change_remembered(const Directory& directory, const std::function<void(plan::PlanTable&)>& change) {
+  plan::PlanTable table = remembered(directory);
+  change(table);
+  ASSERT_EQ(base::write_text_atomically(plan_path(directory), table.to_json()), std::nullopt);
+}
+
+// Seconds that the next job measures.
+double measured_then(const Options& options) {
+  std::atomic<double> seconds = 0;
+  arm_group(broadcast_first(), options, [&](transport::Transport&, ArmResult& armed) {
+    EXPECT_TRUE(armed.communicator) << armed.reason;
+    seconds = armed.seconds_measuring;
+  });
+  return seconds;
+}
+
+TEST(RememberedPlan, OfAnotherGroupIsMadeAgain) {
+  const Directory directory;
+  const Options options = with_network(directory);
+  const std::function<void(plan::PlanTable&)> changes[] = {
+      [](plan::PlanTable& table) { table.network = "another"; },
+      [](plan::PlanTable& table) { table.library = "another"; },
+      [](plan::PlanTable& table) { std::swap(table.host_of_rank[1], table.host_of_rank[2]); }};
+  arm_group(broadcast_first(), options);
+  const plan::PlanTable made = remembered(directory);
+  for (const auto& change : changes) {
+    change_remembered(directory, change);
+    EXPECT_GT(measured_then(options), 0);
+    EXPECT_EQ(remembered(directory).network, made.network);
+    EXPECT_EQ(remembered(directory).library, made.library);
+    EXPECT_EQ(remembered(directory).host_of_rank, made.host_of_rank);
+  }
+  EXPECT_EQ(measured_then(options), 0);
+}
+
+TEST(RememberedPlan, IsProvedAgainWhereItWasChanged) {
+  const Directory directory;
+  const Options options = with_network(directory);
+  arm_group(broadcast_first(), options);
+  EXPECT_EQ(remembered(directory).proof, proof_of(remembered(directory)));
+  change_remembered(directory, [](plan::PlanTable& table) { table.proof = "an older build's"; });
+  EXPECT_EQ(measured_then(options), 0) << "its recipes are right";
+  EXPECT_EQ(remembered(directory).proof, proof_of(remembered(directory)))
+      << "the next job need not prove them";
+  change_remembered(directory, [](plan::PlanTable& table) {
+    table.entries[0].rows[0].recipe =
+        algo::parse_recipe("broadcast/subnets segment=1 between=chain inside=flat order=0,1");
+    table.entries[0].rows[0].up_to_bytes = std::size_t{1} << 30;
+    table.entries[0].rows.resize(1);
+  });
+  EXPECT_GT(measured_then(options), 0) << "a row that could not be proved in hours";
+  EXPECT_NE(remembered(directory).entries[0].rows[0].up_to_bytes, std::size_t{1} << 30);
 }
 
 TEST(Learning, WithoutABudgetACollectiveIsKnownAndNative) {

@@ -60,6 +60,13 @@ bool parse_switch(const std::string& text, bool& on) {
   return true;
 }
 
+constexpr int kMostCalls = 1000000000;
+
+bool set_arm_after(const std::string& text, Options& options) {
+  options.arm_after.reset();
+  return text == "auto" || parse_number(text, 0, kMostCalls, options.arm_after.emplace());
+}
+
 bool set_disable(const std::string& text, Options& options) {
   std::vector<std::string> names;
   for (std::size_t start = 0; start <= text.size();) {
@@ -80,7 +87,6 @@ bool set_disable(const std::string& text, Options& options) {
 constexpr double kMostSeconds = 86400;
 // Beyond this many the libraries' own context ids run out, whatever ECO does.
 constexpr int kMostCommunicators = 65536;
-constexpr int kMostCalls = 1000000000;
 constexpr const char* kSiteDirectory = "/var/lib/eco";
 
 const std::vector<Entry>& entries() {
@@ -111,8 +117,11 @@ const std::vector<Entry>& entries() {
        [](const std::string& text, Options& o) {
          return parse_number(text, 0, kMostCommunicators, o.max_communicators);
        }},
-      {{"ECO_ARM_AFTER", "0..1000000000", "calls of a communicator that stay native before it is armed (3)"},
-       [](const std::string& text, Options& o) { return parse_number(text, 0, kMostCalls, o.arm_after); }},
+      {{"ECO_ARM_AFTER", "auto|0..1000000000",
+        "calls of a communicator that stay native before it is armed; auto: until they took far longer than "
+        "arming "
+        "does (MPI_COMM_WORLD: none)"},
+       set_arm_after},
       {{"ECO_DISABLE", "NAME,...", "collectives that stay native: broadcast, allreduce, reduce_scatter, ..."},
        set_disable},
       {{"ECO_REPORT", "FILE", "what was served and passed, as JSON, at exit"},
@@ -143,7 +152,7 @@ bool Options::is_disabled(std::string_view collective) const {
 std::uint64_t Options::agreed_digest() const {
   std::string text = std::to_string(static_cast<int>(mode)) + ';' +
                      std::to_string(static_cast<int>(measure)) + ';' + std::to_string(budget_s) + ';' +
-                     std::to_string(max_communicators) + ';' + std::to_string(arm_after) + ';';
+                     std::to_string(max_communicators) + ';' + std::to_string(arm_after.value_or(-1)) + ';';
   for (const std::string& name : disable) text += name + ',';
   return std::stoull(base::digest(text), nullptr, 16);
 }

@@ -27,7 +27,9 @@ struct Options {
   MeasurePolicy measure = MeasurePolicy::automatic;  // ECO_MEASURE=never|auto
   double budget_s = 5;  // ECO_BUDGET: for measuring in a job, all communicators together; 0: no limit
   int max_communicators = 4096;  // ECO_MAX_COMMUNICATORS: armed at a time
-  int arm_after = 3;  // ECO_ARM_AFTER: blocking collectives of a communicator that pass before it is armed
+  // ECO_ARM_AFTER: blocking collectives of a communicator that pass before it is armed; nothing: as soon as they have
+  // taken long enough (readiness.h)
+  std::optional<int> arm_after;
   std::vector<std::string> disable;  // ECO_DISABLE=allreduce,...
   std::string report_file;           // ECO_REPORT
   bool quiet = false;                // ECO_QUIET: no line at exit

@@ -22,7 +22,7 @@ TEST(Options, AreOnByDefault) {
   const Options options = parse({});
   EXPECT_EQ(options.mode, Mode::on);
   EXPECT_EQ(options.budget_s, 5);
-  EXPECT_EQ(options.arm_after, 3);
+  EXPECT_EQ(options.arm_after, std::nullopt);
   EXPECT_TRUE(options.disable.empty());
   EXPECT_TRUE(options.sentinels);
   EXPECT_EQ(options.site_dir, "/var/lib/eco");
@@ -64,20 +64,20 @@ TEST(Options, ReadEveryVariable) {
   EXPECT_EQ(options.stall_s, 0);
 }
 
+TEST(Options, ArmWhenItPaysUnlessToldWhen) {
+  EXPECT_EQ(parse({{"ECO_ARM_AFTER", "auto"}}).arm_after, std::nullopt);
+  EXPECT_EQ(parse({{"ECO_ARM_AFTER", "auto"}}).agreed_digest(), parse({}).agreed_digest());
+  EXPECT_NE(parse({{"ECO_ARM_AFTER", "0"}}).agreed_digest(), parse({}).agreed_digest());
+}
+
 TEST(Options, AnEmptyVariableIsNotSet) { EXPECT_EQ(parse({{"ECO", ""}, {"ECO_BUDGET", ""}}).mode, Mode::on); }
 
 TEST(Options, RefuseWhatTheyDoNotKnow) {
-  const std::pair<std::string, std::string> cases[] = {{"ECO", "yes"},
-                                                       {"ECO_BUDGET", "-1"},
-                                                       {"ECO_BUDGET", "nan"},
-                                                       {"ECO_BUDGET", "5s"},
-                                                       {"ECO_ARM_AFTER", "1.5"},
-                                                       {"ECO_DISABLE", "bcast"},
-                                                       {"ECO_DISABLE", ","},
-                                                       {"ECO_QUIET", "true"},
-                                                       {"ECO_SENTINELS", "off"},
-                                                       {"ECO_STALL", "1e9"},
-                                                       {"ECO_MAX_COMMUNICATORS", "99999999999"}};
+  const std::pair<std::string, std::string> cases[] = {
+      {"ECO", "yes"},           {"ECO_BUDGET", "-1"},     {"ECO_BUDGET", "nan"},
+      {"ECO_BUDGET", "5s"},     {"ECO_ARM_AFTER", "1.5"}, {"ECO_ARM_AFTER", "-1"},
+      {"ECO_DISABLE", "bcast"}, {"ECO_DISABLE", ","},     {"ECO_QUIET", "true"},
+      {"ECO_SENTINELS", "off"}, {"ECO_STALL", "1e9"},     {"ECO_MAX_COMMUNICATORS", "99999999999"}};
   for (const auto& [variable, value] : cases) {
     try {
       parse({{variable, value}});

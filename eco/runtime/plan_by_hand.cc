@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "eco/base/errors.h"
+#include "eco/base/json_file.h"
 #include "eco/plan/forecast.h"
 
 namespace eco::runtime {
@@ -60,6 +61,11 @@ void prove_plan(plan::PlanTable& table, const net::GroupView& view, const std::s
       }
     }
   }
+}
+
+std::string proof_of(plan::PlanTable table) {
+  table.proof.clear();
+  return base::digest("plans " + std::to_string(plan::kPlanEpoch) + ";" + table.to_json());
 }
 
 }  // namespace eco::runtime

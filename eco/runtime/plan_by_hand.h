@@ -1,6 +1,7 @@
-// A plan that someone wrote or moved here: what it wants to run is proved before it runs.
+// A plan that someone wrote, changed or moved here: what it wants to run is proved before it runs.
 //
 //   prove_plan(table, view, "plan file plan.json");
+//   table.proof = proof_of(table);                  // remembered, so that the next job need not prove it again
 #pragma once
 
 #include <string>
@@ -15,5 +16,9 @@ namespace eco::runtime {
 // reduction's recipe that is proved to combine in rank order serves operations that do not commute too, where the file
 // names no other (Row::in_order).
 void prove_plan(plan::PlanTable& table, const net::GroupView& view, const std::string& where);
+
+// Pure. What PlanTable::proof holds of a table that builds of this epoch have proved: another text as soon as anything
+// in the table is changed. It keeps accidents out, not people, who can change this library too.
+std::string proof_of(plan::PlanTable table);
 
 }  // namespace eco::runtime

@@ -77,7 +77,8 @@ class Planning {
         offline_(options.budget_s == 0),
         clock_(measure::monotonic_clock()),
         store_(options.cache_dir),
-        key_{view.network->fingerprint(), view.host_of_rank, native.library(), version} {}
+        key_{view.network->fingerprint(), view.host_of_rank, native.library(),
+             version + " plans " + std::to_string(plan::kPlanEpoch)} {}
 
   FoundPlan find(double& measuring_s) {
     FoundPlan plan;
@@ -85,7 +86,7 @@ class Planning {
     if (found == Found::nothing) throw StaysNative{text};
     const std::string table = found == Found::measure ? made(plan.source, measuring_s) : text;
     steps_.together("", [&] { plan.table = plan::PlanTable::from_json(table); });
-    plan.by_hand = !options_.plan_file.empty();
+    plan.by_hand = found == Found::by_hand;
     return plan;
   }
 
@@ -96,7 +97,7 @@ class Planning {
       plan::PlanTable table = plan::PlanTable::from_json(base::read_text(options_.plan_file));
       prove_plan(table, view_, "plan file " + options_.plan_file);
       source = "plan from " + options_.plan_file;
-      return {Found::text, table.to_json()};
+      return {Found::by_hand, table.to_json()};
     }
     const bool may_measure = options_.measure != MeasurePolicy::never;
     std::string reason;
@@ -114,19 +115,34 @@ class Planning {
     return {Found::measure, {}};
   }
 
-  // What is remembered for this group now. Its recipes were proved by this version of ECO (the key says which) before
-  // they were written. A file that can't be read is forgotten and made again.
+  // What is remembered for this group now. A file that can't be read, that is another group's under this one's name, or
+  // whose recipes can't be proved, is forgotten and made again.
   bool recall(plan::PlanTable& table, std::string& reason) const {
     const net::FoundText file = store_.find_plan(key_);
     reason = file.reason.empty() ? "no plan is remembered" : file.reason;
     if (!file.text) return false;
     try {
       table = plan::PlanTable::from_json(*file.text);
+      check(table, file.path);
       return true;
-    } catch (const CorruptFile& error) {
+    } catch (const Error& error) {
+      table = {};
       reason = error.what();
       return false;
     }
+  }
+
+  // The file's name is a digest of the key, and anybody may have changed or copied the file.
+  void check(plan::PlanTable& table, const std::string& path) const {
+    if (table.network != key_.fingerprint || table.library != key_.library ||
+        table.host_of_rank != key_.host_of_rank) {
+      throw CorruptFile("remembered plan " + path + " is of another network, library or placement");
+    }
+    // Proving takes up to a second while all ranks wait: once for each content of the file.
+    if (table.proof == proof_of(table)) return;
+    prove_plan(table, view_, "remembered plan " + path);
+    table.proof = proof_of(table);
+    const auto ignored = store_.remember_plan(key_, table.to_json());
   }
 
   // What is measured anew is not taken from the earlier plan; asked for no sizes in particular, all is.
@@ -175,12 +191,28 @@ class Planning {
       throw;
     }
     source = "plan made in this job in " + seconds_text(took_s);
-    if (steps_.rank() == 0) text = remembered(text, source);
+    steps_.together("remembering the plan: ", [&] {
+      if (steps_.rank() == 0) text = remembered(text, source);
+    });
     return steps_.agreement().share(std::move(text));
   }
 
   // Rank 0. Ends the trials whatever happens; a lost transport has ended them on all ranks already.
   std::string conduct(Trials& trials, double start_s) {
+    try {
+      const std::string text = conducted(trials, start_s);
+      trials.end();
+      return text;
+    } catch (const TransportError&) {
+      throw;
+    } catch (...) {
+      trials.end();
+      throw;
+    }
+  }
+
+  // Rank 0.
+  std::string conducted(Trials& trials, double start_s) {
     TrialLimits limits = offline_ ? kOffline : kInJob;
     limits.until_s = offline_ ? std::numeric_limits<double>::infinity() : start_s + request_.most_s;
     plan::PlannerOptions how;
@@ -202,16 +234,7 @@ class Planning {
       how.forecast.most_operations = kOperationsPredictedInJob;
       how.time_is_up = [this, limits] { return clock_() >= limits.until_s; };
     }
-    plan::PlanTable table;
-    try {
-      table = plan::make_plan(view_, missing_, how, measure_by_trials(trials, clock_, limits));
-    } catch (const TransportError&) {
-      throw;
-    } catch (...) {
-      trials.end();
-      throw;
-    }
-    trials.end();
+    plan::PlanTable table = plan::make_plan(view_, missing_, how, measure_by_trials(trials, clock_, limits));
     table.library = native_.library();
     return table.to_json();
   }
@@ -227,6 +250,7 @@ class Planning {
     all.library = mine.library;
     all.host_of_rank = mine.host_of_rank;
     all.take(mine);
+    all.proof = proof_of(all);  // the planner proves what it writes down
     std::string merged = all.to_json();
     if (const auto failure = store_.remember_plan(key_, merged)) source += ", not remembered: " + *failure;
     return merged;

@@ -32,7 +32,7 @@ struct PlanRequest {
 struct FoundPlan {
   plan::PlanTable table;  // the same on all ranks
   std::string source;     // on rank 0: "plan remembered"
-  bool by_hand = false;   // the user's file: there is nothing to be added to it
+  bool by_hand = false;   // the user's file, on all ranks if on rank 0: there is nothing to be added to it
 };
 
 // Collective; throws StaysNative on all ranks alike. Adds the time that trials took to `measuring_s` even then.

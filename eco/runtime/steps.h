@@ -22,8 +22,9 @@ struct StaysNative {
 };
 
 // What rank 0 found, as one text for all: a letter, then what belongs to it. Doubtful is a text that all have to look
-// after together before it is used.
-enum class Found : char { nothing = 'N', text = 'T', measure = 'M', doubtful = 'D' };
+// after together before it is used; by_hand is the text of a file that the user names, which may be in rank 0's
+// environment alone.
+enum class Found : char { nothing = 'N', text = 'T', by_hand = 'H', measure = 'M', doubtful = 'D' };
 
 // All functions are collective.
 class Steps {

@@ -207,7 +207,7 @@ Attempt try_to_serve(Session& session, Group& group, const Call& call, const Sid
     problem.commutative = reduction->commutative;
   }
   if (group.poisoned()) return {.served = true, .code = refuse(call.comm), .bytes = bytes};
-  group.prepare(call.collective);
+  group.prepare(call.collective, bytes);
   const algo::Recipe* recipe = group.recipe(problem);
   if (recipe == nullptr) return passed;
 

@@ -77,12 +77,16 @@ inline std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1000000000u + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+// `group`: where its time counts for arming.
 template <class Native>
-int pass(Session& session, coll::Collective collective, std::size_t bytes, const Native& native) {
+int pass(Session& session, coll::Collective collective, std::size_t bytes, const Native& native,
+         Group* group = nullptr) {
   note_native();
   const std::uint64_t began = now_ns();
   const int code = native();
-  session.counters().passed(collective, bytes, now_ns() - began);
+  const std::uint64_t took_ns = now_ns() - began;
+  session.counters().passed(collective, bytes, took_ns);
+  if (group != nullptr) group->note_passed(took_ns);
   return code;
 }
 
@@ -98,7 +102,7 @@ int run(const Call& call, const Native& native, const Describe& describe) {
   }
   const Sides sides = describe(Member{.rank = group->rank(), .n_ranks = group->n_ranks()});
   const Attempt attempt = try_to_serve(session, *group, call, sides);
-  return attempt.served ? attempt.code : pass(session, call.collective, attempt.bytes, native);
+  return attempt.served ? attempt.code : pass(session, call.collective, attempt.bytes, native, group);
 }
 
 // The library's own functions, by the type of the count.

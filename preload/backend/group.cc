@@ -1,13 +1,11 @@
 #include "preload/backend/group.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstdint>
+#include <exception>
 #include <numeric>
 #include <utility>
 
-#include "eco/base/errors.h"
+#include "eco/runtime/agreement.h"
 #include "eco/transport/mpi/mpi_native.h"
 #include "preload/backend/errors_return.h"
 #include "preload/backend/session.h"
@@ -15,7 +13,7 @@
 namespace eco::preload {
 namespace {
 
-constexpr double kMicrosecondsPerSecond = 1e6;
+constexpr double kNanosecondsPerSecond = 1e9;
 // A vector is kept from call to call up to here; one rare large packed message shall not hold its memory for ever.
 constexpr std::size_t kMostPackedKept = std::size_t{16} << 20;
 
@@ -54,55 +52,93 @@ Group::Group(Session& session, MPI_Comm comm) : session_(session), comm_(comm) {
   } else {
     // Programs make many communicators and use most of them a few times, which does not pay for a plan; the one of
     // the whole job does.
-    calls_until_arming_ = comm == MPI_COMM_WORLD ? 0 : session.options().arm_after;
+    arm_after_ = comm == MPI_COMM_WORLD ? 0 : session.options().arm_after;
   }
 }
 
-void Group::prepare(coll::Collective collective) {
+void Group::prepare(coll::Collective collective, std::size_t bytes) {
   if (state_ == State::waiting) {
-    if (calls_until_arming_-- == 0) arm(collective);
-    return;
+    if (!left_native_[static_cast<std::size_t>(collective)] && is_due(bytes)) arm(collective);
   }
   if (state_ == State::armed && !runtime_->knows(collective)) learn(collective);
 }
 
+bool Group::is_due(std::size_t bytes) {
+  if (!arm_after_) return pace_.is_due(bytes);
+  if (passed_ == *arm_after_) return true;
+  ++passed_;
+  return false;
+}
+
+// What a communicator's ranks agree on, from here through all of runtime::Communicator::arm() and learn(), they agree on
+// by collectives of the library on the program's own communicator, so that ECO needs none of its own. That is sound:
+// all ranks are inside one blocking collective of it and make the same calls in there, MPI allows no other thread a
+// collective on it meanwhile, and the library keeps collectives apart from point-to-point messages. No attribute of it
+// is copied. Its error handler is set aside meanwhile, because an error of ours is no error of the program's call; an
+// error in point-to-point calls that other threads make on it at that moment comes back as a code instead.
 void Group::arm(coll::Collective first) {
   // Asked here and not for every communicator: it costs as much as the communicator has ranks, and most never arm.
-  std::optional<std::vector<int>> world_ranks = ranks_in_world(comm_, n_ranks_);
+  const std::optional<std::vector<int>> world_ranks = ranks_in_world(comm_, n_ranks_);
   if (!world_ranks) return stay_native("it reaches beyond this job's MPI_COMM_WORLD");
   try {
     const ErrorsReturn errors_return(comm_);
+    transport::mpi::MpiNative native(comm_);
+    runtime::KnownInJob& job = session_.known();
+    const std::shared_ptr<const runtime::KnownGroup> known = job.find(*world_ranks);
     has_slot_ = session_.take_slot();
-    bool has_room = has_slot_;
-    const runtime::Options options = agree_on_budget(has_room);
-    if (!has_room) {
+    const runtime::Readiness ready = runtime::agree_on_readiness(
+        native, {.has_room = has_slot_,
+                 .budget_left_s = session_.budget_left_s(),
+                 .passed_s = static_cast<double>(passed_ns_) / kNanosecondsPerSecond,
+                 .arming_s = job.arming_s(false),
+                 .known_arming_s = job.arming_s(true),
+                 .known_digest = known ? known->digest : 0});
+    if (!ready.has_room) {
       return stay_native("as many communicators as ECO_MAX_COMMUNICATORS allows are armed already");
+    }
+    const bool leaves_native = ready.is_known && known->leaves_native(first);
+    if (leaves_native || !(arm_after_ || ready.pays)) {
+      left_native_[static_cast<std::size_t>(first)] = leaves_native;
+      if (leaves_native) why_native_ = runtime::kAsGood;
+      return give_slot_back();
     }
     tags_ = session_.tag_ranges().agree(comm_);
     if (!tags_) return stay_native("the MPI library has no more tags");
-    arm_on(*std::move(world_ranks), options, first);
-  } catch (const Error& error) {
+    arm_on(*world_ranks, ready.budget_left_s, first, ready.is_known ? known.get() : nullptr);
+  } catch (const std::exception& error) {
     // The library's own collectives failed on this communicator, and the program's will tell it so.
     stay_native(error.what());
   }
 }
 
-void Group::arm_on(std::vector<int> world_ranks, const runtime::Options& options, coll::Collective first) {
-  const TagRanges& ranges = session_.tag_ranges();
-  transport_ = std::make_unique<transport::mpi::MpiTransport>(
-      session_.private_comm(), transport::mpi::Share{.first_tag = ranges.first_tag(*tags_),
-                                                     .n_tags = ranges.tags_per_range(),
-                                                     .rank = rank_,
-                                                     .ranks = std::move(world_ranks)});
+void Group::arm_on(const std::vector<int>& world_ranks, double budget_left_s, coll::Collective first,
+                   const runtime::KnownGroup* known) {
   transport::mpi::MpiNative native(comm_);
-  runtime::ArmRequest request;
-  // A barrier arms nothing and learns nothing (DESIGN, rule 3): its plan is made here or never.
-  request.collectives = {first, coll::Collective::barrier};
-  request.trust_network = session_.has_armed();  // this job has looked already
   const double began_s = PMPI_Wtime();
-  runtime::ArmResult result =
-      runtime::Communicator::arm(*transport_, native, options, session_.identity(), request);
-  session_.note_arming(PMPI_Wtime() - began_s, result.seconds_measuring);
+  runtime::Options options;
+  const auto reason = runtime::Agreement(native, rank_, n_ranks_).failed([&] {
+    options = options_within(budget_left_s);
+    const TagRanges& ranges = session_.tag_ranges();
+    transport_ = std::make_unique<transport::mpi::MpiTransport>(
+        session_.private_comm(), transport::mpi::Share{.first_tag = ranges.first_tag(*tags_),
+                                                       .n_tags = ranges.tags_per_range(),
+                                                       .rank = rank_,
+                                                       .ranks = world_ranks});
+  });
+  if (reason) return stay_native(*reason);
+  runtime::ArmResult result;
+  if (known != nullptr) {
+    result = runtime::Communicator::arm_known(*transport_, native, *known);
+  } else {
+    runtime::ArmRequest request;
+    // A barrier arms nothing and learns nothing (DESIGN, rule 3): its plan is made here or never.
+    request.collectives = {first, coll::Collective::barrier};
+    request.job = &session_.known();
+    result = runtime::Communicator::arm(*transport_, native, options, session_.identity(), request);
+  }
+  const double took_s = PMPI_Wtime() - began_s;
+  session_.note_arming(took_s, result.seconds_measuring);
+  session_.known().note_arming(known != nullptr, took_s - result.seconds_measuring);
   if (!result.communicator) {
     // Ended half-way, so messages under these tags may still be on their way: nobody gets them again.
     if (result.failed) tags_.reset();
@@ -113,44 +149,49 @@ void Group::arm_on(std::vector<int> world_ranks, const runtime::Options& options
   state_ = State::armed;
   why_native_ = std::move(result.reason);
   session_.watch(*this);
+  if (known == nullptr) remember(world_ranks);
 }
 
 void Group::learn(coll::Collective collective) {
   try {
     const ErrorsReturn errors_return(comm_);
-    bool has_room = true;
-    const runtime::Options options = agree_on_budget(has_room);
     transport::mpi::MpiNative native(comm_);
+    const runtime::Readiness ready =
+        runtime::agree_on_readiness(native, {.budget_left_s = session_.budget_left_s()});
     const double began_s = PMPI_Wtime();
+    runtime::Options options;
+    runtime::Agreement agreement(native, rank_, n_ranks_);
+    if (agreement.failed([&] { options = options_within(ready.budget_left_s); })) return;
     runtime::Learned learned = runtime_->learn(native, options, session_.identity(), collective);
     session_.note_arming(PMPI_Wtime() - began_s, learned.seconds_measuring);
     if (serves_nothing()) why_native_ = std::move(learned.reason);
-  } catch (const Error&) {
+    if (const auto world_ranks = ranks_in_world(comm_, n_ranks_)) remember(*world_ranks);
+  } catch (const std::exception&) {
     // As in arm(). What was planned before stays.
   }
 }
 
-// What a communicator's ranks agree on, from here through all of runtime::Communicator::arm() and learn(), they agree on
-// by collectives of the library on the program's own communicator, so that ECO needs none of its own. That is sound:
-// all ranks are inside one blocking collective of it and make the same calls in there, MPI allows no other thread a
-// collective on it meanwhile, and the library keeps collectives apart from point-to-point messages. No attribute of it
-// is copied. Its error handler is set aside meanwhile, because an error of ours is no error of the program's call; an
-// error in point-to-point calls that other threads make on it at that moment comes back as a code instead.
-runtime::Options Group::agree_on_budget(bool& has_room) {
-  std::array<std::int64_t, 2> votes = {has_room ? 1 : 0,
-                                       std::llround(session_.budget_left_s() * kMicrosecondsPerSecond)};
-  if (PMPI_Allreduce(MPI_IN_PLACE, votes.data(), 2, MPI_INT64_T, MPI_MIN, comm_) != MPI_SUCCESS) {
-    throw TransportError("MPI_Allreduce failed while a communicator's ranks agreed on their budget");
-  }
-  has_room = votes[0] == 1;
+runtime::Options Group::options_within(double budget_left_s) const {
   runtime::Options options = session_.options();
-  if (options.budget_s > 0) {
-    if (votes[1] <= 0)
-      options.measure = runtime::MeasurePolicy::never;
-    else
-      options.budget_s = static_cast<double>(votes[1]) / kMicrosecondsPerSecond;
-  }
+  if (options.budget_s == 0) return options;
+  if (budget_left_s <= 0)
+    options.measure = runtime::MeasurePolicy::never;
+  else
+    options.budget_s = budget_left_s;
   return options;
+}
+
+void Group::remember(const std::vector<int>& world_ranks) {
+  try {
+    session_.known().remember(world_ranks, runtime_->known_group());
+  } catch (const std::exception&) {
+    // No memory for it on this rank: then this rank knows nothing, and its groups arm from nothing.
+  }
+}
+
+void Group::give_slot_back() {
+  if (has_slot_) session_.give_slot_back();
+  has_slot_ = false;
 }
 
 void Group::stay_native(std::string why) {
@@ -187,8 +228,7 @@ void Group::release() {
   // After an error messages under these tags may still be on their way.
   if (tags_ && !poisoned_) session_.tag_ranges().give_back(*tags_);
   tags_.reset();
-  if (has_slot_) session_.give_slot_back();
-  has_slot_ = false;
+  give_slot_back();
   if (state_ == State::armed) state_ = State::native;
 }
 

@@ -6,13 +6,16 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "eco/runtime/communicator.h"
+#include "eco/runtime/readiness.h"
 #include "eco/transport/mpi/mpi_transport.h"
 
 namespace eco::preload {
@@ -44,7 +47,9 @@ class Group {
   // Collective in the call that arms, and in the first call of every other collective after it; else local. Only from
   // blocking calls that no binding of the library can bypass, with facts that all ranks share, so that all ranks do
   // the same in the same call.
-  void prepare(coll::Collective collective);
+  void prepare(coll::Collective collective, std::size_t bytes);
+  // Local. A call of the program was the library's and took so long.
+  void note_passed(std::uint64_t nanoseconds) { passed_ns_ += nanoseconds; }
 
   // Local: what serves this problem; nullptr for the library.
   const algo::Recipe* recipe(const coll::CommonProblem& problem) const {
@@ -74,24 +79,36 @@ class Group {
  private:
   enum class State { waiting, armed, native };
 
-  // Collective, like what they are called by; see the comment at agree_on_budget().
+  // Local, and the same on all ranks: may this call arm?
+  bool is_due(std::size_t bytes);
+  // Collective, like what they are called by; see the comment at arm().
   void arm(coll::Collective first);
   void learn(coll::Collective collective);
-  void arm_on(std::vector<int> world_ranks, const runtime::Options& options, coll::Collective first);
-  // The job's options, with what the rank that has least is left of its budget. `has_room`, in and out: on all ranks.
-  runtime::Options agree_on_budget(bool& has_room);
+  // `known`: by all ranks, or null on all.
+  void arm_on(const std::vector<int>& world_ranks, double budget_left_s, coll::Collective first,
+              const runtime::KnownGroup* known);
+  // Local: the job's options, with what the rank that has least is left of its budget.
+  runtime::Options options_within(double budget_left_s) const;
+  // Local: for other communicators of these ranks.
+  void remember(const std::vector<int>& world_ranks);
+  void give_slot_back();
   void stay_native(std::string why);
 
   Session& session_;
   MPI_Comm comm_;
   int n_ranks_ = 1;
   int rank_ = 0;
-  int calls_until_arming_ = 0;
+  std::optional<int> arm_after_;  // calls, whatever they take
+  int passed_ = 0;
+  runtime::Pace pace_;
+  std::uint64_t passed_ns_ = 0;
+  // What a known plan of the same ranks leaves to the library: calls of it arm nothing.
+  std::array<bool, coll::kCollectives> left_native_{};
   State state_ = State::waiting;
   bool is_inter_ = false;
   bool has_slot_ = false;
   bool poisoned_ = false;
-  std::string why_native_ = "too few calls to be armed";
+  std::string why_native_ = "too few or too short calls to be armed";
   std::optional<int> tags_;
   std::unique_ptr<transport::mpi::MpiTransport> transport_;
   std::unique_ptr<runtime::Communicator> runtime_;

@@ -63,7 +63,8 @@ void Session::read_options() {
 }
 
 bool Session::agree(bool objection) {
-  const std::int64_t mine = digest(std::string(ECO_VERSION) + ";" + std::to_string(options_.agreed_digest()));
+  const std::int64_t mine = digest(std::string(ECO_VERSION) + ";" + std::to_string(plan::kPlanEpoch) + ";" +
+                                   std::to_string(options_.agreed_digest()));
   std::array<std::int64_t, 3> least = {mine, -mine, objection ? 0 : 1};
   PMPI_Allreduce(MPI_IN_PLACE, least.data(), 3, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
   if (least[2] == 0) {
@@ -164,11 +165,6 @@ void Session::note_arming(double seconds, double seconds_measuring) {
   arming_us_.fetch_add(static_cast<std::int64_t>(seconds * 1e6));
   measuring_us_.fetch_add(static_cast<std::int64_t>(seconds_measuring * 1e6));
   budget_left_us_.fetch_sub(static_cast<std::int64_t>(seconds_measuring * 1e6));
-}
-
-bool Session::has_armed() {
-  const std::lock_guard lock(mutex_);
-  return armed_ > 0;
 }
 
 void Session::watch(const Group& group) {

@@ -56,7 +56,8 @@ class Session {
   void give_slot_back() { slots_.fetch_add(1); }
   double budget_left_s() const { return static_cast<double>(budget_left_us_.load()) * 1e-6; }
   void note_arming(double seconds, double seconds_measuring);
-  bool has_armed();  // a communicator, ever
+  // What arming brought to light: for the communicators that come.
+  runtime::KnownInJob& known() { return known_; }
   void watch(const Group& group);
   void forget(const Group& group);
 
@@ -89,6 +90,7 @@ class Session {
   std::string why_native_;
   runtime::Options options_;
   runtime::Identity identity_;
+  runtime::KnownInJob known_;
   Counters counters_;
   MPI_Comm private_comm_ = MPI_COMM_NULL;
   TagRanges tag_ranges_;

@@ -8,7 +8,7 @@ import pytest
 
 from eco import paths
 
-from .conftest import Library, Rows
+from .conftest import Library, Rows, plan_text
 
 pytestmark = pytest.mark.mpi
 
@@ -61,6 +61,15 @@ def test_many_communicators(library: Library, tmp_path: Path, alive: int, made: 
     assert isinstance(native, dict)
     assert set(native) == {"one rank only"}, ended.stderr
     assert ended.report["communicators_armed"] == alive + made - native["one rank only"]
+
+
+def test_copies_are_armed_when_it_pays(library: Library, tmp_path: Path) -> None:
+    settings = {"ECO_REPORT": str(tmp_path / "report.json"), "ECO_ARM_AFTER": "auto"}
+    words = [library.compile("copies", flags=["-ldl"]), "200"]
+    ended = library.run_served(2, words, settings, timeout_s=300, rows=PLAIN)
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert ended.report["communicators_armed"] == 2, "the whole job's, and the copy that was used for long"
+    assert ended.report["communicators_native"] == {"too few or too short calls to be armed": 200}
 
 
 def test_no_more_than_allowed_are_armed(library: Library, tmp_path: Path) -> None:
@@ -223,6 +232,21 @@ def test_ranks_with_different_options_run_natively(library: Library) -> None:
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert "ranks differ" in ended.stderr
     assert ended.served()[0] == 0
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_files_by_hand_on_one_rank_only(library: Library, tmp_path: Path, first: bool) -> None:
+    """Rank 0's count for all; others' for nobody."""
+    eco_exec, program = str(paths.native_file("eco-exec")), library.compile("reductions")
+    plan = tmp_path / "plan.json"
+    plan.write_text(plan_text(2, {"barrier": [(0, None)], "allreduce": PLAIN["allreduce"]}))
+    by_hand = [eco_exec, "--set", f"ECO_PLAN={plan}", "--set", f"ECO_NETWORK={library.network}", program]
+    bare = [eco_exec, program]
+    one, other = (by_hand, bare) if first else (bare, by_hand)
+    settings = {"ECO_ARM_AFTER": "0", "ECO_MEASURE": "never"}
+    ended = library.run(1, [*one, ":", "-n", "1", *other], settings, timeout_s=60)
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert (ended.served()[0] > 0) == first, ended.stderr
 
 
 @pytest.mark.parametrize(("variable", "value", "says"), [

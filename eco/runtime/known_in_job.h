@@ -1,0 +1,61 @@
+// What a process has come to know in its job by arming, so that the next communicator need not ask again: which hosts
+// were looked after, what ranks agreed on, and what arming takes.
+//
+//   request.job = &job;                                     // Communicator::arm() looks at its hosts and adds them
+//   job.remember(ranks, communicator.known_group());        // then, or after learn()
+//   if (auto known = job.find(ranks)) ...                   // Communicator::arm_known(), once all ranks have the same
+//
+// Local, any thread. What one process knows another of the same ranks may lack, where threads arm at the same time: a
+// group uses it only after its ranks have compared KnownGroup::digest (readiness.h).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "eco/coll/problem.h"
+#include "eco/net/group_view.h"
+#include "eco/plan/plan_table.h"
+
+namespace eco::runtime {
+
+// What the ranks of a group agreed on. Never changed once it is made.
+struct KnownGroup {
+  net::GroupView view;
+  plan::PlanTable table;
+  std::array<bool, coll::kCollectives> planned{};  // whatever came out
+  std::string provenance;
+  std::uint64_t digest = 0;  // of what decides; never 0
+
+  // Calls of it have a plan, and that and the barrier's are the library's own collectives everywhere.
+  bool leaves_native(coll::Collective collective) const;
+};
+
+class KnownInJob {
+ public:
+  // True if one look was at all of these hosts.
+  bool has_looked_after(const std::vector<net::HostId>& hosts) const;
+  void looked_after(std::vector<net::HostId> hosts);
+
+  // `ranks` are the job's: the same list names the same processes. Null if nothing is known.
+  std::shared_ptr<const KnownGroup> find(const std::vector<int>& ranks) const;
+  void remember(const std::vector<int>& ranks, std::shared_ptr<const KnownGroup> group);
+
+  // Seconds that arming takes on this process besides measuring, from nothing or as a known group; as the last one did.
+  double arming_s(bool known) const;
+  void note_arming(bool known, double seconds);
+
+ private:
+  mutable std::mutex mutex_;
+  std::deque<std::vector<net::HostId>> looked_after_;  // sorted each
+  std::deque<std::pair<std::vector<int>, std::shared_ptr<const KnownGroup>>> groups_;
+  std::array<double, 2> arming_s_{};  // from nothing, as known; 0: not seen yet
+};
+
+}  // namespace eco::runtime

@@ -1,0 +1,53 @@
+// Whether a communicator is armed now: one agreement, of what each of its ranks knows.
+//
+//   const Readiness ready = agree_on_readiness(native, {.has_room = true, .budget_left_s = 4.2, .passed_s = 0.3, ...});
+//   if (ready.pays) arm();                          // the same on all ranks
+//
+// A program that makes many communicators and calls a few collectives on each must not pay for plans: a communicator is
+// armed when its calls have taken many times what arming takes, so that one that ends right then has lost little. Each
+// rank has clocks of its own, so what they say is compared once it is agreed; and when to ask is told from what all
+// ranks count alike (Pace).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "eco/transport/native.h"
+
+namespace eco::runtime {
+
+// Of one rank.
+struct Standing {
+  bool has_room = true;            // among the communicators that may be armed
+  double budget_left_s = 0;        // for measuring
+  double passed_s = 0;             // that the communicator's calls took so far, none of them served
+  double arming_s = 0;             // that arming takes from nothing
+  double known_arming_s = 0;       // and of what is known
+  std::uint64_t known_digest = 0;  // KnownGroup::digest; 0: nothing is known
+};
+
+// Of the group.
+struct Readiness {
+  bool has_room = false;
+  double budget_left_s = 0;  // of the rank that has least
+  bool is_known = false;     // all ranks know the same
+  bool pays = false;
+};
+
+// Collective. Throws TransportError where the library fails.
+Readiness agree_on_readiness(transport::Native& native, const Standing& mine);
+
+// At which calls a communicator's ranks ask each other, told from the calls and their bytes, which all ranks count alike:
+// asking is one short allreduce, and never more than a percent or two of what has passed.
+class Pace {
+ public:
+  // Local. A call of so many bytes passes; true if its ranks ask before it.
+  bool is_due(std::size_t bytes);
+
+ private:
+  std::int64_t passed_ = 0;
+  std::int64_t next_ = kFirst;
+  static constexpr std::int64_t kFirst = 64;
+};
+
+}  // namespace eco::runtime
