@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -71,7 +72,7 @@ void write_file(Session& session, const Session::Summary& summary, const World& 
                          {"collectives", to_json(mine)}};
   // Over all ranks: an average rank's seconds are these divided by `ranks`.
   if (sums) json["totals"] = to_json(*sums);
-  if (const auto error = base::write_text_atomically(session.options().report_file, json.dump(2) + "\n")) {
+  if (const auto error = base::write_text_atomically(session.options().report_file, base::to_text(json, 2))) {
     std::fprintf(stderr, "eco: no report: %s\n", error->c_str());
   }
 }
@@ -114,9 +115,14 @@ void report(Session& session, bool collective) {
   std::optional<Tallies> sums;
   if (collective) sums = sum_over_ranks(mine);
   if (here.rank != 0) return;
-  const Session::Summary summary = session.summary();
-  if (!session.options().report_file.empty()) write_file(session, summary, here, mine, sums);
-  if (!session.options().quiet) print_line(session, summary, mine);
+  // Called from MPI_Finalize: a program that came to its end is not ended by what ECO says of it.
+  try {
+    const Session::Summary summary = session.summary();
+    if (!session.options().report_file.empty()) write_file(session, summary, here, mine, sums);
+    if (!session.options().quiet) print_line(session, summary, mine);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "eco: no report: %s\n", error.what());
+  }
 }
 
 }  // namespace eco::preload

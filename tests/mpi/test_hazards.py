@@ -1,5 +1,6 @@
 """The programs that break a layer like this one if it is careless (DESIGN, "Rules that are correctness")."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -237,6 +238,16 @@ def test_bad_settings_leave_the_program_native(
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert ended.served()[0] == 0
     assert says in ended.stderr, ended.stderr
+
+
+def test_a_path_that_is_no_utf8_is_reported(library: Library, tmp_path: Path) -> None:
+    """The reason quotes it; the report is JSON, which can't."""
+    settings = {"ECO_NETWORK": os.fsdecode(b"/nonexistent/n\xff.json"), "ECO_REPORT": str(tmp_path / "report.json")}
+    ended = library.run_served(2, [library.compile("reductions")], settings)
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    native = ended.report["communicators_native"]
+    assert isinstance(native, dict)
+    assert any("n\ufffd.json" in why for why in native), native
 
 
 def test_sigusr1_says_what_goes_on(library: Library) -> None:
