@@ -14,7 +14,8 @@
 
 namespace eco::base {
 
-// Local. The whole file; throws CorruptFile if it is missing or can't be read.
+// Local. The whole file; throws CorruptFile if it is missing, no regular file (a pipe would be waited for, a device may
+// have no end), longer than any of ECO's, or can't be read.
 std::string read_text(const std::string& path);
 
 // Local. Creates missing directories, then writes atomically. Returns why it could not, and then nothing has

@@ -1,11 +1,12 @@
 #include "eco/base/json_file.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "eco/base/errors.h"
@@ -40,6 +41,23 @@ TEST_F(JsonFile, IsReadAsItWasWritten) {
   const std::string text = "{\"schema\": \"x\"}\n";
   ASSERT_EQ(write_text_atomically(path("deep/file.json"), text), std::nullopt);
   EXPECT_EQ(read_text(path("deep/file.json")), text);
+}
+
+// Without the refusal the first two never end.
+TEST_F(JsonFile, IsNoPipeNoDeviceAndNoFolder) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(refusal(path("pipe")), path("pipe") + " is no regular file");
+  EXPECT_EQ(refusal("/dev/zero"), "/dev/zero is no regular file");
+  EXPECT_EQ(refusal(folder_.string()), folder_.string() + " is no regular file");
+  ASSERT_EQ(::symlink("/dev/zero", path("link").c_str()), 0);
+  EXPECT_EQ(refusal(path("link")), path("link") + " is no regular file");
+  EXPECT_NE(refusal(path("absent")).find("No such file"), std::string::npos);
+}
+
+TEST_F(JsonFile, HasALengthThatMemoryHas) {
+  std::ofstream(path("long")) << "{";
+  std::filesystem::resize_file(path("long"), std::uintmax_t{1} << 40);  // all hole
+  EXPECT_NE(refusal(path("long")).find("is longer than 1073741824 bytes"), std::string::npos);
 }
 
 TEST_F(JsonFile, ReplacesBytesThatAreNoUtf8) {

@@ -229,7 +229,7 @@ def test_ranks_with_different_options_run_natively(library: Library) -> None:
 @pytest.mark.parametrize(("variable", "value", "says"), [
     ("ECO_BUDGET", "soon", "ECO_BUDGET='soon'"),
     ("ECO_NETWORK", "/nonexistent/network.json", "/nonexistent/network.json"),
-    ("ECO_PLAN", "/dev/null", "plan is empty"),
+    ("ECO_PLAN", "/dev/null", "/dev/null is no regular file"),
 ])  # fmt: skip
 def test_bad_settings_leave_the_program_native(
     library: Library, variable: str, value: str, says: str
@@ -238,6 +238,16 @@ def test_bad_settings_leave_the_program_native(
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert ended.served()[0] == 0
     assert says in ended.stderr, ended.stderr
+
+
+@pytest.mark.parametrize("variable", ["ECO_NETWORK", "ECO_PLAN"])
+def test_a_pipe_is_not_waited_for(library: Library, tmp_path: Path, variable: str) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    ended = library.run_served(2, [library.compile("reductions")], {variable: str(pipe)}, timeout_s=60)
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert ended.served()[0] == 0
+    assert f"{pipe} is no regular file" in ended.stderr, ended.stderr
 
 
 def test_a_path_that_is_no_utf8_is_reported(library: Library, tmp_path: Path) -> None:
