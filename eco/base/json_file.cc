@@ -25,7 +25,8 @@ constexpr std::size_t kMostTextBytes = std::size_t{1} << 30;
 class OpenFile {
  public:
   // Without waiting: opening a pipe would wait for somebody to write into it, with all ranks of a job behind.
-  explicit OpenFile(const std::string& path) : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  explicit OpenFile(const std::string& path)
+      : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     if (file_ < 0) throw CorruptFile("cannot open " + path + ": " + std::strerror(errno));
   }
   ~OpenFile() { ::close(file_); }
