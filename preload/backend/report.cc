@@ -1,6 +1,8 @@
 #include "preload/backend/report.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -54,6 +56,20 @@ nlohmann::json to_json(const Tallies& tallies) {
 
 const char* name_of(runtime::Mode mode) { return mode == runtime::Mode::observe ? "observe" : "on"; }
 
+// By the plan's measurements, less what arming took: below zero where the job's calls did not make up for it.
+double net_gain_s(Session& session, const Session::Summary& summary) {
+  return session.counters().gain_s() - summary.arming_s;
+}
+
+// Of a job with nothing served.
+std::string why_nothing(Session& session, const Session::Summary& summary, std::uint64_t calls) {
+  if (!session.arms()) return session.why_native();
+  if (calls > 0 && summary.able > 0) return "the plan leaves these calls to the library";
+  if (calls == 0 || summary.native.empty()) return "nothing was called that can be served";
+  const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
+  return std::max_element(summary.native.begin(), summary.native.end(), fewer)->first;
+}
+
 void write_file(Session& session, const Session::Summary& summary, const World& world, const Tallies& mine,
                 const std::optional<Tallies>& sums) {
   nlohmann::json json = {{"schema", "eco.report"},
@@ -66,7 +82,7 @@ void write_file(Session& session, const Session::Summary& summary, const World& 
                          {"arming_s", summary.arming_s},
                          {"measuring_s", summary.measuring_s},
                          {"network", summary.provenance},
-                         {"estimated_gain_s", session.counters().gain_s()},
+                         {"estimated_gain_s", net_gain_s(session, summary)},
                          {"communicators_armed", summary.armed},
                          {"communicators_native", summary.native},
                          {"collectives", to_json(mine)}};
@@ -92,16 +108,13 @@ void print_line(Session& session, const Session::Summary& summary, const Tallies
   if (!parts.empty()) parts += ")";
   std::string end;
   if (!summary.provenance.empty()) end = "; " + summary.provenance;
-  if (served > 0) {
-    char gain[64];
-    std::snprintf(gain, sizeof gain, "; about %.3g s gained of %.3g s", session.counters().gain_s(),
-                  summary.wall_s);
+  if (served == 0) end += "; " + why_nothing(session, summary, all);
+  if (served > 0 || summary.arming_s > 0) {
+    const double gain_s = net_gain_s(session, summary);
+    char gain[128];
+    std::snprintf(gain, sizeof gain, "; about %.3g s %s of %.3g s, armed in %.3g s", std::abs(gain_s),
+                  gain_s < 0 ? "lost" : "gained", summary.wall_s, summary.arming_s);
     end += gain;
-  }
-  if (served == 0) {
-    const std::string why =
-        summary.native.empty() ? "nothing was called that can be served" : summary.native.begin()->first;
-    end += "; " + (session.arms() ? why : session.why_native());
   }
   std::fprintf(stderr, "eco: served %llu of %llu calls%s%s\n", static_cast<unsigned long long>(served),
                static_cast<unsigned long long>(all), parts.c_str(), end.c_str());

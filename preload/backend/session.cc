@@ -188,12 +188,16 @@ Session::Summary Session::summary() {
   const std::lock_guard lock(mutex_);
   Summary summary{.provenance = provenance_,
                   .armed = armed_,
+                  .able = able_,
                   .native = native_,
                   .wall_s = PMPI_Wtime() - started_s_,
                   .arming_s = static_cast<double>(arming_us_.load()) * 1e-6,
                   .measuring_s = static_cast<double>(measuring_us_.load()) * 1e-6};
   for (const Group* group : groups_) {
-    if (group->serves_nothing()) ++summary.native[group->why_native()];
+    if (group->serves_nothing())
+      ++summary.native[group->why_native()];
+    else
+      ++summary.able;
   }
   return summary;
 }
@@ -204,7 +208,10 @@ int Session::on_comm_free(MPI_Comm, int, void* value, void* extra) {
   {
     const std::lock_guard lock(session->mutex_);
     std::erase(session->groups_, group);
-    if (group->serves_nothing()) ++session->native_[group->why_native()];
+    if (group->serves_nothing())
+      ++session->native_[group->why_native()];
+    else
+      ++session->able_;
   }
   session->generation_.fetch_add(1, std::memory_order_release);
   delete group;

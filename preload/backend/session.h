@@ -64,6 +64,7 @@ class Session {
   struct Summary {
     std::string provenance;                       // of the last armed communicator
     std::uint64_t armed = 0;                      // communicators ever armed
+    std::uint64_t able = 0;                       // of these, those whose plan serves something
     std::map<std::string, std::uint64_t> native;  // why communicators stayed native, and how many
     double wall_s = 0;
     double arming_s = 0;
@@ -104,6 +105,7 @@ class Session {
   std::mutex mutex_;            // guards what follows; never held while communicating
   std::vector<Group*> groups_;  // alive, in the order in which they were made
   std::uint64_t armed_ = 0;
+  std::uint64_t able_ = 0;  // freed before the end, as native_
   std::string provenance_;
   std::map<std::string, std::uint64_t> native_;  // of communicators freed before the end
   Watcher watcher_;
