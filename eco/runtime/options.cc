@@ -121,6 +121,10 @@ const std::vector<Entry>& entries() {
        [](const std::string& text, Options& o) { return parse_switch(text, o.quiet); }},
       {{"ECO_STALL", "SECONDS", "say who is awaited after this long without progress (60); 0: never"},
        [](const std::string& text, Options& o) { return parse_number(text, 0.0, kMostSeconds, o.stall_s); }},
+      {{"ECO_STALL_SIGNAL", "0|1",
+        "1: SIGUSR1 makes a rank say who is awaited, if nobody else has a use for it; 0: it is left alone "
+        "(0)"},
+       [](const std::string& text, Options& o) { return parse_switch(text, o.stall_signal); }},
   };
   return table;
 }

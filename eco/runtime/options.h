@@ -32,6 +32,7 @@ struct Options {
   std::string report_file;           // ECO_REPORT
   bool quiet = false;                // ECO_QUIET: no line at exit
   double stall_s = 60;               // ECO_STALL: say who is awaited after this long; 0: never
+  bool stall_signal = false;         // ECO_STALL_SIGNAL: SIGUSR1 asks who is awaited now
 
   bool is_disabled(std::string_view collective) const;
   // Of what must be equal on all ranks. Files are not in it (one rank reads them), nor what only diagnoses.

@@ -179,7 +179,8 @@ void Session::watch(const Group& group) {
     ++armed_;
     provenance_ = group.armed()->provenance();
   }
-  watcher_.watch(group.armed()->recorder(), who, options_.stall_s);
+  watcher_.watch(group.armed()->recorder(), who,
+                 {.stall_s = options_.stall_s, .signal = options_.stall_signal});
 }
 
 void Session::forget(const Group& group) { watcher_.forget(group.armed()->recorder()); }

@@ -129,10 +129,11 @@ def test_a_broken_communicator_ends_in_errors_not_in_a_hang(library: Library) ->
     right(library, 2, "mismatch", timeout_s=60)
 
 
-def test_the_programs_sigusr1_stays_its_own(library: Library) -> None:
+@pytest.mark.parametrize("asks", ["0", "1"])
+def test_the_programs_sigusr1_stays_its_own(library: Library, asks: str) -> None:
     program = library.compile("own_signal")
     stock = library.run(2, [program])
-    eco = library.run_served(2, [program])
+    eco = library.run_served(2, [program], {"ECO_STALL_SIGNAL": asks})
     assert (eco.returncode, eco.stdout) == (stock.returncode, stock.stdout), eco.stderr
     assert eco.served()[0] > 0
     if library.name == "openmpi":  # MPICH has a use for this signal itself
@@ -260,9 +261,29 @@ def test_a_path_that_is_no_utf8_is_reported(library: Library, tmp_path: Path) ->
     assert any("n\ufffd.json" in why for why in native), native
 
 
+@pytest.mark.parametrize("asks", ["0", "1"])
+def test_sigusr1_ends_a_forked_process_as_ever(library: Library, asks: str) -> None:
+    program = library.compile("forked_signal")
+    stock = library.run(2, [program])
+    eco = library.run_served(2, [program], {"ECO_STALL_SIGNAL": asks})
+    assert (eco.returncode, eco.stdout) == (stock.returncode, stock.stdout), eco.stderr
+    assert eco.served()[0] > 0
+    if library.name == "openmpi":  # MPICH has a use for this signal itself
+        assert eco.stdout == "child: signal 10\nright\n", eco.stderr
+
+
+def test_sigusr1_unasked_is_left_alone(library: Library) -> None:
+    """Batch systems end ranks by it."""
+    program = library.compile("signal_action")
+    stock = library.run(2, [program])
+    eco = library.run_served(2, [program])
+    assert (eco.returncode, eco.stdout) == (stock.returncode, stock.stdout), eco.stderr
+    assert eco.served()[0] > 0
+
+
 def test_sigusr1_says_what_goes_on(library: Library) -> None:
     script = f"{library.compile('late')} 4 & sleep 2; kill -USR1 $!; wait $!"
-    ended = library.run_served(2, ["sh", "-c", script])
+    ended = library.run_served(2, ["sh", "-c", script], {"ECO_STALL_SIGNAL": "1"})
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     if library.name == "openmpi":  # MPICH has a use for this signal itself
         assert "awaiting" in ended.stderr, ended.stderr
