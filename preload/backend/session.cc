@@ -119,37 +119,37 @@ void Session::release_groups() {
   for (Group* group : groups) PMPI_Comm_delete_attr(group->comm(), keyval_);
 }
 
-Group* Session::find_group(MPI_Comm comm) const {
+Session::Found Session::find_group(MPI_Comm comm) const {
   // MPICH takes some 400 ns to find an attribute, more than all the rest of a call that passes. What a thread found
   // last holds as long as no group was made or freed since; a handle can only be used again after that.
-  struct Found {
+  struct Last {
     std::uint64_t generation = 0;
     MPI_Comm comm = MPI_COMM_NULL;
     Group* group = nullptr;
   };
-  thread_local Found last;
-  if (comm == MPI_COMM_NULL) return nullptr;
+  thread_local Last last;
+  if (comm == MPI_COMM_NULL) return {};
   const std::uint64_t generation = generation_.load(std::memory_order_acquire);
-  if (last.comm == comm && last.generation == generation) return last.group;
+  if (last.comm == comm && last.generation == generation) return {last.group};
   void* value = nullptr;
   int found = 0;
-  if (PMPI_Comm_get_attr(comm, keyval_, &value, &found) != MPI_SUCCESS) return nullptr;
+  if (const int error = PMPI_Comm_get_attr(comm, keyval_, &value, &found)) return {nullptr, error};
   last = {generation, comm, found != 0 ? static_cast<Group*>(value) : nullptr};
-  return last.group;
+  return {last.group};
 }
 
-Group* Session::group(MPI_Comm comm) {
-  if (Group* known = find_group(comm)) return known;
-  if (comm == MPI_COMM_NULL) return nullptr;
+Session::Found Session::group(MPI_Comm comm) {
+  const Found known = find_group(comm);
+  if (known.group != nullptr || known.error != MPI_SUCCESS || comm == MPI_COMM_NULL) return known;
   auto* made = new Group(*this, comm);
   if (PMPI_Comm_set_attr(comm, keyval_, made) != MPI_SUCCESS) {
     delete made;
-    return nullptr;
+    return {};
   }
   generation_.fetch_add(1, std::memory_order_release);
   const std::lock_guard lock(mutex_);
   groups_.push_back(made);
-  return made;
+  return {made};
 }
 
 bool Session::take_slot() {

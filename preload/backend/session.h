@@ -42,10 +42,16 @@ class Session {
   MPI_Comm private_comm() const { return private_comm_; }
   TagRanges& tag_ranges() { return tag_ranges_; }
 
-  // Local. The group of this communicator, made if this is its first call; nullptr for MPI_COMM_NULL or on errors.
-  Group* group(MPI_Comm comm);
+  struct Found {
+    Group* group = nullptr;
+    // The library refused the communicator and has told its error handler: that is the program's call's error, which
+    // must not be raised a second time.
+    int error = MPI_SUCCESS;
+  };
+  // Local. The group of this communicator, made if this is its first call; none for MPI_COMM_NULL or without memory.
+  Found group(MPI_Comm comm);
   // Local. The group if there is one.
-  Group* find_group(MPI_Comm comm) const;
+  Found find_group(MPI_Comm comm) const;
 
   const runtime::Options& options() const { return options_; }
   const runtime::Identity& identity() const { return identity_; }

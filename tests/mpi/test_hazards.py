@@ -196,6 +196,15 @@ def test_error_classes_are_the_librarys(library: Library) -> None:
     assert eco.stdout == stock.stdout, eco.stderr
 
 
+def test_error_handlers_are_called_as_often_as_without_eco(library: Library) -> None:
+    program = library.compile("error_handlers")
+    stock = library.run(2, [program])
+    eco = library.run_served(2, [program])
+    assert stock.returncode == 0, stock.stderr
+    assert (eco.returncode, eco.stdout) == (stock.returncode, stock.stdout), eco.stderr
+    assert eco.served()[0] > 0
+
+
 def test_rank_without_its_library_ends_the_job(library: Library, tmp_path: Path) -> None:
     """As on a node where ECO is not installed: eco-exec is there, what it needs is not."""
     lone = shutil.copy(paths.native_file("eco-exec"), tmp_path)
