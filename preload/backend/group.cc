@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
+#include <exception>
 #include <numeric>
 #include <utility>
 
@@ -67,10 +69,10 @@ void Group::prepare(coll::Collective collective) {
 }
 
 void Group::arm(coll::Collective first) {
-  // Asked here and not for every communicator: it costs as much as the communicator has ranks, and most never arm.
-  std::optional<std::vector<int>> world_ranks = ranks_in_world(comm_, n_ranks_);
-  if (!world_ranks) return stay_native("it reaches beyond this job's MPI_COMM_WORLD");
   try {
+    // Asked here and not for every communicator: it costs as much as the communicator has ranks, and most never arm.
+    std::optional<std::vector<int>> world_ranks = ranks_in_world(comm_, n_ranks_);
+    if (!world_ranks) return stay_native("it reaches beyond this job's MPI_COMM_WORLD");
     const ErrorsReturn errors_return(comm_);
     has_slot_ = session_.take_slot();
     bool has_room = has_slot_;
@@ -84,6 +86,8 @@ void Group::arm(coll::Collective first) {
   } catch (const Error& error) {
     // The library's own collectives failed on this communicator, and the program's will tell it so.
     stay_native(error.what());
+  } catch (const std::exception& error) {
+    lose("arm", error.what());
   }
 }
 
@@ -127,6 +131,8 @@ void Group::learn(coll::Collective collective) {
     if (serves_nothing()) why_native_ = std::move(learned.reason);
   } catch (const Error&) {
     // As in arm(). What was planned before stays.
+  } catch (const std::exception& error) {
+    lose("learn", error.what());
   }
 }
 
@@ -151,6 +157,14 @@ runtime::Options Group::agree_on_budget(bool& has_room) {
       options.budget_s = static_cast<double>(votes[1]) / kMicrosecondsPerSecond;
   }
   return options;
+}
+
+// Of a rank that has no memory, say, between two agreements: the others know nothing of it and wait there, so this call
+// errs as one does that failed half-way.
+void Group::lose(const char* doing, const char* reason) {
+  std::fprintf(stderr, "eco: cannot %s a communicator of %d ranks (%s); the communicator is lost\n", doing,
+               n_ranks_, reason);
+  poison();
 }
 
 void Group::stay_native(std::string why) {

@@ -81,6 +81,7 @@ class Group {
   // The job's options, with what the rank that has least is left of its budget. `has_room`, in and out: on all ranks.
   runtime::Options agree_on_budget(bool& has_room);
   void stay_native(std::string why);
+  void lose(const char* doing, const char* reason);
 
   Session& session_;
   MPI_Comm comm_;

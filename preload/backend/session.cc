@@ -3,9 +3,9 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <optional>
 
-#include "eco/base/errors.h"
 #include "eco/runtime/this_host.h"
 #include "preload/backend/errors_return.h"
 #include "preload/backend/report.h"
@@ -40,7 +40,7 @@ void Session::start() {
   bool objection = false;
   try {
     read_options();
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     objection = true;
     std::fprintf(stderr, "eco: rank %d: %s; the program runs without ECO\n", world_rank(), error.what());
   }

@@ -129,6 +129,32 @@ def test_a_broken_communicator_ends_in_errors_not_in_a_hang(library: Library) ->
     right(library, 2, "mismatch", timeout_s=60)
 
 
+#: malloc, which from now on has nothing for one size asked for by ECO's backend.
+NO_MEMORY = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+size_t eco_test_none_of;
+void* __libc_malloc(size_t);
+void* malloc(size_t bytes) {
+  Dl_info caller;
+  if (bytes != 0 && bytes == eco_test_none_of && dladdr(__builtin_return_address(0), &caller) != 0 &&
+      strstr(caller.dli_fname, "/libeco-") != NULL) return NULL;
+  return __libc_malloc(bytes);
+}
+"""
+
+
+def test_one_rank_without_memory_for_arming_errs(library: Library, tmp_path: Path) -> None:
+    """Between two agreements nobody knows: it neither ends by an exception nor goes on alone."""
+    stingy = shared_library(tmp_path, "libstingy.so", NO_MEMORY)
+    ended = library.run_served(3, [library.compile("no_memory")], {"LD_PRELOAD": str(stingy)}, timeout_s=60)
+    assert ended.returncode != 0
+    assert "cannot arm a communicator of 3 ranks" in ended.stderr, ended.stderr
+    assert "class is MPI_ERR_OTHER: 1" in ended.stderr, ended.stderr
+
+
 @pytest.mark.parametrize("asks", ["0", "1"])
 def test_the_programs_sigusr1_stays_its_own(library: Library, asks: str) -> None:
     program = library.compile("own_signal")
