@@ -46,6 +46,10 @@ struct OptionDoc {
 };
 const std::vector<OptionDoc>& option_docs();
 
+// Of the environment's names those that look like options and are none: typing errors, which would be ignored silently.
+// In the order given.
+std::vector<std::string> unknown_variables(const std::vector<std::string>& names);
+
 // Throws InvalidArgument naming the variable, its value and what is allowed.
 Options parse_options(const std::function<std::optional<std::string>(std::string_view variable)>& lookup);
 

@@ -104,6 +104,13 @@ TEST(Options, TheDigestCoversWhatAllRanksMustShare) {
             parse({{"ECO_DISABLE", "broadcast,barrier"}}).agreed_digest());
 }
 
+TEST(Options, NamesThatAreNoneAreFound) {
+  std::vector<std::string> names = {"PATH",           "ECOLOGY", "ECO_NETWROK", "ECO_LAB_IDLE_US",
+                                    "ECO_NATIVE_DIR", "ECO_"};
+  for (const OptionDoc& doc : option_docs()) names.emplace_back(doc.variable);
+  EXPECT_EQ(unknown_variables(names), (std::vector<std::string>{"ECO_NETWROK", "ECO_"}));
+}
+
 TEST(Options, AreDocumentedOnce) {
   EXPECT_EQ(option_docs().size(), 16u);
   for (const OptionDoc& doc : option_docs()) {

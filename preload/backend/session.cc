@@ -1,10 +1,13 @@
 #include "preload/backend/session.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <optional>
+#include <string_view>
 
 #include "eco/runtime/this_host.h"
 #include "preload/backend/errors_return.h"
@@ -24,6 +27,15 @@ int world_rank() {
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   return rank;
+}
+
+std::vector<std::string> environment_names() {
+  std::vector<std::string> names;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    names.emplace_back(text.substr(0, text.find('=')));
+  }
+  return names;
 }
 
 }  // namespace
@@ -57,6 +69,13 @@ void Session::read_options() {
     const char* value = std::getenv(std::string(variable).c_str());
     return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
   });
+  if (!options_.quiet && options_.mode != runtime::Mode::off && world_rank() == 0) {
+    for (const std::string& name : runtime::unknown_variables(environment_names())) {
+      std::fprintf(stderr,
+                   "eco: %s is no option of ECO's and is ignored; `eco doctor` lists those there are\n",
+                   name.c_str());
+    }
+  }
   identity_ = {.host = runtime::this_host(options_), .version = ECO_VERSION};
   slots_.store(options_.max_communicators);
   budget_left_us_.store(static_cast<std::int64_t>(options_.budget_s * 1e6));

@@ -316,6 +316,15 @@ def test_sigusr1_unasked_is_left_alone(library: Library) -> None:
     assert eco.served()[0] > 0
 
 
+def test_a_variable_that_is_no_option_is_named_once(library: Library) -> None:
+    ended = library.run_served(2, [library.compile("reductions")], {"ECO_BUGDET": "1", "ECO_LAB_X": "1"})
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert ended.stderr.count("ECO_BUGDET is no option") == 1, ended.stderr
+    assert "ECO_LAB_X" not in ended.stderr
+    quiet = library.run_served(2, [library.compile("reductions")], {"ECO_BUGDET": "1", "ECO_QUIET": "1"})
+    assert "ECO_BUGDET" not in quiet.stderr
+
+
 def test_sigusr1_says_what_goes_on(library: Library) -> None:
     script = f"{library.compile('late')} 4 & sleep 2; kill -USR1 $!; wait $!"
     ended = library.run_served(2, ["sh", "-c", script], {"ECO_STALL_SIGNAL": "1"})
