@@ -9,7 +9,7 @@ int barrier(MPI_Comm comm) {
   const auto native = [&] { return PMPI_Barrier(comm); };
   if (!session.running()) return native();
   const Session::Found found = session.find_group(comm);
-  if (found.error != MPI_SUCCESS) return found.error;
+  if (found.refused) return found.code;
   const Attempt attempt = found.group != nullptr ? try_to_serve_barrier(session, *found.group) : Attempt{};
   return attempt.served ? attempt.code : pass(session, coll::Collective::barrier, 0, native);
 }

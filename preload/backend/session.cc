@@ -149,17 +149,18 @@ Session::Found Session::find_group(MPI_Comm comm) const {
   thread_local Last last;
   if (comm == MPI_COMM_NULL) return {};
   const std::uint64_t generation = generation_.load(std::memory_order_acquire);
-  if (last.comm == comm && last.generation == generation) return {last.group};
+  if (last.comm == comm && last.generation == generation) return {.group = last.group};
   void* value = nullptr;
-  int found = 0;
-  if (const int error = PMPI_Comm_get_attr(comm, keyval_, &value, &found)) return {nullptr, error};
+  int found = -1;  // stays so if the library never came to look
+  const int code = PMPI_Comm_get_attr(comm, keyval_, &value, &found);
+  if (code != MPI_SUCCESS || found < 0) return {.refused = true, .code = code};
   last = {generation, comm, found != 0 ? static_cast<Group*>(value) : nullptr};
-  return {last.group};
+  return {.group = last.group};
 }
 
 Session::Found Session::group(MPI_Comm comm) {
   const Found known = find_group(comm);
-  if (known.group != nullptr || known.error != MPI_SUCCESS || comm == MPI_COMM_NULL) return known;
+  if (known.group != nullptr || known.refused || comm == MPI_COMM_NULL) return known;
   auto* made = new Group(*this, comm);
   if (PMPI_Comm_set_attr(comm, keyval_, made) != MPI_SUCCESS) {
     delete made;
@@ -168,7 +169,7 @@ Session::Found Session::group(MPI_Comm comm) {
   generation_.fetch_add(1, std::memory_order_release);
   const std::lock_guard lock(mutex_);
   groups_.push_back(made);
-  return {made};
+  return {.group = made};
 }
 
 bool Session::take_slot() {

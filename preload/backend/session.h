@@ -45,8 +45,9 @@ class Session {
   struct Found {
     Group* group = nullptr;
     // The library refused the communicator and has told its error handler: that is the program's call's error, which
-    // must not be raised a second time.
-    int error = MPI_SUCCESS;
+    // must not be raised a second time. MPICH's code is MPI_SUCCESS then if the handler came back.
+    bool refused = false;
+    int code = MPI_SUCCESS;
   };
   // Local. The group of this communicator, made if this is its first call; none for MPI_COMM_NULL or without memory.
   Found group(MPI_Comm comm);
