@@ -17,27 +17,31 @@
 
 namespace eco::base {
 
-std::string read_text(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) throw CorruptFile("cannot open " + path + ": " + std::strerror(errno));
-  std::string text;
-  std::array<char, 65536> piece;
-  for (;;) {
-    const ssize_t got = ::read(file, piece.data(), piece.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      const int error = errno;
-      ::close(file);
-      throw CorruptFile("cannot read " + path + ": " + std::strerror(error));
-    }
-    if (got == 0) break;
-    text.append(piece.data(), static_cast<std::size_t>(got));
-  }
-  ::close(file);
-  return text;
-}
-
 namespace {
+
+// Nothing that ECO writes comes near; what is longer was named by mistake, and all ranks would wait while it is read.
+constexpr std::size_t kMostTextBytes = std::size_t{1} << 30;
+
+class OpenFile {
+ public:
+  // Without waiting: opening a pipe would wait for somebody to write into it, with all ranks of a job behind.
+  explicit OpenFile(const std::string& path)
+      : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    if (file_ < 0) throw CorruptFile("cannot open " + path + ": " + std::strerror(errno));
+  }
+  ~OpenFile() { ::close(file_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  int operator*() const { return file_; }
+
+ private:
+  int file_;
+};
+
+void check_length(const std::string& path, std::size_t bytes) {
+  if (bytes <= kMostTextBytes) return;
+  throw CorruptFile(path + " is longer than " + std::to_string(kMostTextBytes) + " bytes: no file of ECO's");
+}
 
 // Writes, flushes and closes; the reason if any of it failed.
 std::optional<std::string> write_all(int file, std::string_view text) {
@@ -57,6 +61,24 @@ std::optional<std::string> write_all(int file, std::string_view text) {
 }
 
 }  // namespace
+
+std::string read_text(const std::string& path) {
+  const OpenFile file(path);
+  struct stat status = {};
+  if (::fstat(*file, &status) != 0) throw CorruptFile("cannot read " + path + ": " + std::strerror(errno));
+  if (!S_ISREG(status.st_mode)) throw CorruptFile(path + " is no regular file");
+  check_length(path, static_cast<std::size_t>(status.st_size));
+  std::string text;
+  std::array<char, 65536> piece;
+  for (;;) {
+    const ssize_t got = ::read(*file, piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw CorruptFile("cannot read " + path + ": " + std::strerror(errno));
+    if (got == 0) return text;
+    text.append(piece.data(), static_cast<std::size_t>(got));
+    check_length(path, text.size());  // it may grow meanwhile
+  }
+}
 
 std::optional<std::string> write_text_atomically(const std::string& path, std::string_view text) {
   const std::filesystem::path directory = std::filesystem::path(path).parent_path();

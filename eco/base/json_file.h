@@ -14,7 +14,8 @@
 
 namespace eco::base {
 
-// Local. The whole file; throws CorruptFile if it is missing or can't be read.
+// Local. The whole file; throws CorruptFile if it is missing, no regular file (a pipe would be waited for, a device may
+// have no end), longer than any of ECO's, or can't be read.
 std::string read_text(const std::string& path);
 
 // Local. Creates missing directories, then writes atomically. Returns why it could not, and then nothing has
@@ -27,6 +28,13 @@ std::string read_text(const std::string& path);
 // another version.
 nlohmann::json parse_document(std::string_view text, const std::string& where, std::string_view schema,
                               int version);
+
+// A document's text, ending in a newline. What comes from outside (host names, paths, reasons that quote them) may be no
+// UTF-8: such bytes are replaced, not refused.
+template <class Json>
+std::string to_text(const Json& document, int indent = 1) {
+  return document.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 // 64-bit FNV-1a as 16 hexadecimal digits: names for cache files, not a protection against anybody.
 std::string digest(std::string_view text);

@@ -178,8 +178,7 @@ std::string to_json(const Network& network) {
     document["plogp"] = json::array();
     for (const ClassPLogP& measured : network.plogp) document["plogp"].push_back(plogp_to_json(measured));
   }
-  // Text from outside (host names, notes) may be no UTF-8: such bytes are replaced rather than refused.
-  return document.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+  return base::to_text(document);
 }
 
 Network parse_network(std::string_view text, const std::string& where) {

@@ -193,7 +193,7 @@ std::string PlanTable::to_json() const {
     for (const Row& row : entry.rows) object["rows"].push_back(to_json_object(row));
     file["entries"].push_back(std::move(object));
   }
-  return file.dump(1) + "\n";
+  return base::to_text(file);
 }
 
 PlanTable PlanTable::from_json(std::string_view text) {

@@ -28,6 +28,12 @@ PlanTable example() {
   return table;
 }
 
+TEST(PlanTable, ReasonsMayQuoteAnyBytes) {
+  PlanTable table = example();
+  table.entries[0].rows[0].reason = "no /tmp/n\xff.json";
+  EXPECT_EQ(PlanTable::from_json(table.to_json()).entries[0].rows[0].reason, "no /tmp/n\uFFFD.json");
+}
+
 TEST(PlanTable, LooksUpTheRowThatHoldsTheSize) {
   const PlanTable table = example();
   const auto lookup = [&](std::size_t bytes) { return table.lookup(coll::Collective::broadcast, 1, bytes); };

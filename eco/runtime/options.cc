@@ -1,6 +1,7 @@
 #include "eco/runtime/options.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -88,6 +89,8 @@ constexpr double kMostSeconds = 86400;
 // Beyond this many the libraries' own context ids run out, whatever ECO does.
 constexpr int kMostCommunicators = 65536;
 constexpr const char* kSiteDirectory = "/var/lib/eco";
+// What begins so is for commands, the lab and the tests; programs may meet it in their environment.
+constexpr std::array<std::string_view, 3> kOfTools = {"ECO_NATIVE_DIR", "ECO_LAB", "ECO_TEST_"};
 
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> table = {
@@ -130,6 +133,10 @@ const std::vector<Entry>& entries() {
        [](const std::string& text, Options& o) { return parse_switch(text, o.quiet); }},
       {{"ECO_STALL", "SECONDS", "say who is awaited after this long without progress (60); 0: never"},
        [](const std::string& text, Options& o) { return parse_number(text, 0.0, kMostSeconds, o.stall_s); }},
+      {{"ECO_STALL_SIGNAL", "0|1",
+        "1: SIGUSR1 makes a rank say who is awaited, if nobody else has a use for it; 0: it is left alone "
+        "(0)"},
+       [](const std::string& text, Options& o) { return parse_switch(text, o.stall_signal); }},
   };
   return table;
 }
@@ -164,6 +171,17 @@ const std::vector<OptionDoc>& option_docs() {
     return list;
   }();
   return docs;
+}
+
+std::vector<std::string> unknown_variables(const std::vector<std::string>& names) {
+  std::vector<std::string> unknown;
+  for (const std::string& name : names) {
+    const auto is_option = [&](const Entry& entry) { return entry.doc.variable == name; };
+    const auto is_tools = [&](std::string_view prefix) { return name.starts_with(prefix); };
+    if (!name.starts_with("ECO_") || std::any_of(entries().begin(), entries().end(), is_option)) continue;
+    if (std::none_of(kOfTools.begin(), kOfTools.end(), is_tools)) unknown.push_back(name);
+  }
+  return unknown;
 }
 
 Options parse_options(const std::function<std::optional<std::string>(std::string_view variable)>& lookup) {

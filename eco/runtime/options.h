@@ -34,6 +34,7 @@ struct Options {
   std::string report_file;           // ECO_REPORT
   bool quiet = false;                // ECO_QUIET: no line at exit
   double stall_s = 60;               // ECO_STALL: say who is awaited after this long; 0: never
+  bool stall_signal = false;         // ECO_STALL_SIGNAL: SIGUSR1 asks who is awaited now
 
   bool is_disabled(std::string_view collective) const;
   // Of what must be equal on all ranks. Files are not in it (one rank reads them), nor what only diagnoses.
@@ -46,6 +47,10 @@ struct OptionDoc {
   std::string_view meaning;
 };
 const std::vector<OptionDoc>& option_docs();
+
+// Of the environment's names those that look like options and are none: typing errors, which would be ignored silently.
+// In the order given.
+std::vector<std::string> unknown_variables(const std::vector<std::string>& names);
 
 // Throws InvalidArgument naming the variable, its value and what is allowed.
 Options parse_options(const std::function<std::optional<std::string>(std::string_view variable)>& lookup);

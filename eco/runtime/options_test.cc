@@ -25,6 +25,7 @@ TEST(Options, AreOnByDefault) {
   EXPECT_EQ(options.arm_after, std::nullopt);
   EXPECT_TRUE(options.disable.empty());
   EXPECT_TRUE(options.sentinels);
+  EXPECT_FALSE(options.stall_signal) << "batch systems end ranks by it";
   EXPECT_EQ(options.site_dir, "/var/lib/eco");
   EXPECT_EQ(Options().site_dir, "") << "who does not ask the environment shares nothing";
 }
@@ -44,7 +45,8 @@ TEST(Options, ReadEveryVariable) {
                                  {"ECO_DISABLE", "broadcast,allreduce,broadcast"},
                                  {"ECO_REPORT", "r.json"},
                                  {"ECO_QUIET", "1"},
-                                 {"ECO_STALL", "0"}});
+                                 {"ECO_STALL", "0"},
+                                 {"ECO_STALL_SIGNAL", "1"}});
   EXPECT_EQ(options.mode, Mode::observe);
   EXPECT_EQ(options.network_file, "n.json");
   EXPECT_EQ(options.plan_file, "p.json");
@@ -62,6 +64,7 @@ TEST(Options, ReadEveryVariable) {
   EXPECT_EQ(options.report_file, "r.json");
   EXPECT_TRUE(options.quiet);
   EXPECT_EQ(options.stall_s, 0);
+  EXPECT_TRUE(options.stall_signal);
 }
 
 TEST(Options, ArmWhenItPaysUnlessToldWhen) {
@@ -101,8 +104,15 @@ TEST(Options, TheDigestCoversWhatAllRanksMustShare) {
             parse({{"ECO_DISABLE", "broadcast,barrier"}}).agreed_digest());
 }
 
+TEST(Options, NamesThatAreNoneAreFound) {
+  std::vector<std::string> names = {"PATH",           "ECOLOGY", "ECO_NETWROK", "ECO_LAB_IDLE_US",
+                                    "ECO_NATIVE_DIR", "ECO_"};
+  for (const OptionDoc& doc : option_docs()) names.emplace_back(doc.variable);
+  EXPECT_EQ(unknown_variables(names), (std::vector<std::string>{"ECO_NETWROK", "ECO_"}));
+}
+
 TEST(Options, AreDocumentedOnce) {
-  EXPECT_EQ(option_docs().size(), 15u);
+  EXPECT_EQ(option_docs().size(), 16u);
   for (const OptionDoc& doc : option_docs()) {
     EXPECT_FALSE(doc.values.empty()) << doc.variable;
     EXPECT_FALSE(doc.meaning.empty()) << doc.variable;

@@ -2,7 +2,7 @@
 
 #include <climits>
 #include <cstdio>
-#include <new>
+#include <exception>
 #include <span>
 #include <utility>
 
@@ -159,10 +159,10 @@ Attempt serve(Session& session, Group& group, const coll::CommonProblem& problem
   bool ran = false;
   try {
     ran = run();
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception& error) {
     // On this rank alone: the others are in the call already.
-    std::fprintf(stderr, "eco: no memory to serve %zu bytes by %s; the communicator is lost\n", problem.bytes,
-                 last_algorithm);
+    std::fprintf(stderr, "eco: cannot serve %zu bytes by %s (%s); the communicator is lost\n", problem.bytes,
+                 last_algorithm, error.what());
   }
   if (!ran) {
     group.poison();
@@ -208,6 +208,7 @@ Attempt try_to_serve(Session& session, Group& group, const Call& call, const Sid
   }
   if (group.poisoned()) return {.served = true, .code = refuse(call.comm), .bytes = bytes};
   group.prepare(call.collective, bytes);
+  if (group.poisoned()) return {.served = true, .code = refuse(call.comm), .bytes = bytes};
   const algo::Recipe* recipe = group.recipe(problem);
   if (recipe == nullptr) return passed;
 

@@ -96,7 +96,9 @@ template <class Native, class Describe>
 int run(const Call& call, const Native& native, const Describe& describe) {
   Session& session = Session::instance();
   if (!session.running()) return native();
-  Group* group = session.group(call.comm);
+  const Session::Found found = session.group(call.comm);
+  if (found.refused) return found.code;
+  Group* const group = found.group;
   if (group == nullptr || group->is_inter() || call.root < 0 || call.root >= group->n_ranks()) {
     return pass(session, call.collective, 0, native);
   }

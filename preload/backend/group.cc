@@ -1,10 +1,12 @@
 #include "preload/backend/group.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <exception>
 #include <numeric>
 #include <utility>
 
+#include "eco/base/errors.h"
 #include "eco/runtime/agreement.h"
 #include "eco/transport/mpi/mpi_native.h"
 #include "preload/backend/errors_return.h"
@@ -77,10 +79,10 @@ bool Group::is_due(std::size_t bytes) {
 // is copied. Its error handler is set aside meanwhile, because an error of ours is no error of the program's call; an
 // error in point-to-point calls that other threads make on it at that moment comes back as a code instead.
 void Group::arm(coll::Collective first) {
-  // Asked here and not for every communicator: it costs as much as the communicator has ranks, and most never arm.
-  const std::optional<std::vector<int>> world_ranks = ranks_in_world(comm_, n_ranks_);
-  if (!world_ranks) return stay_native("it reaches beyond this job's MPI_COMM_WORLD");
   try {
+    // Asked here and not for every communicator: it costs as much as the communicator has ranks, and most never arm.
+    const std::optional<std::vector<int>> world_ranks = ranks_in_world(comm_, n_ranks_);
+    if (!world_ranks) return stay_native("it reaches beyond this job's MPI_COMM_WORLD");
     const ErrorsReturn errors_return(comm_);
     transport::mpi::MpiNative native(comm_);
     runtime::KnownInJob& job = session_.known();
@@ -105,9 +107,11 @@ void Group::arm(coll::Collective first) {
     tags_ = session_.tag_ranges().agree(comm_);
     if (!tags_) return stay_native("the MPI library has no more tags");
     arm_on(*world_ranks, ready.budget_left_s, first, ready.is_known ? known.get() : nullptr);
-  } catch (const std::exception& error) {
+  } catch (const Error& error) {
     // The library's own collectives failed on this communicator, and the program's will tell it so.
     stay_native(error.what());
+  } catch (const std::exception& error) {
+    lose("arm", error.what());
   }
 }
 
@@ -166,8 +170,10 @@ void Group::learn(coll::Collective collective) {
     session_.note_arming(PMPI_Wtime() - began_s, learned.seconds_measuring);
     if (serves_nothing()) why_native_ = std::move(learned.reason);
     if (const auto world_ranks = ranks_in_world(comm_, n_ranks_)) remember(*world_ranks);
-  } catch (const std::exception&) {
+  } catch (const Error&) {
     // As in arm(). What was planned before stays.
+  } catch (const std::exception& error) {
+    lose("learn", error.what());
   }
 }
 
@@ -192,6 +198,14 @@ void Group::remember(const std::vector<int>& world_ranks) {
 void Group::give_slot_back() {
   if (has_slot_) session_.give_slot_back();
   has_slot_ = false;
+}
+
+// Of a rank that has no memory, say, between two agreements: the others know nothing of it and wait there, so this call
+// errs as one does that failed half-way.
+void Group::lose(const char* doing, const char* reason) {
+  std::fprintf(stderr, "eco: cannot %s a communicator of %d ranks (%s); the communicator is lost\n", doing,
+               n_ranks_, reason);
+  poison();
 }
 
 void Group::stay_native(std::string why) {

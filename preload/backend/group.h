@@ -93,6 +93,7 @@ class Group {
   void remember(const std::vector<int>& world_ranks);
   void give_slot_back();
   void stay_native(std::string why);
+  void lose(const char* doing, const char* reason);
 
   Session& session_;
   MPI_Comm comm_;

@@ -8,8 +8,9 @@ int barrier(MPI_Comm comm) {
   Session& session = Session::instance();
   const auto native = [&] { return PMPI_Barrier(comm); };
   if (!session.running()) return native();
-  Group* group = session.find_group(comm);
-  const Attempt attempt = group != nullptr ? try_to_serve_barrier(session, *group) : Attempt{};
+  const Session::Found found = session.find_group(comm);
+  if (found.refused) return found.code;
+  const Attempt attempt = found.group != nullptr ? try_to_serve_barrier(session, *found.group) : Attempt{};
   return attempt.served ? attempt.code : pass(session, coll::Collective::barrier, 0, native);
 }
 

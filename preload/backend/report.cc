@@ -1,7 +1,10 @@
 #include "preload/backend/report.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -53,6 +56,20 @@ nlohmann::json to_json(const Tallies& tallies) {
 
 const char* name_of(runtime::Mode mode) { return mode == runtime::Mode::observe ? "observe" : "on"; }
 
+// By the plan's measurements, less what arming took: below zero where the job's calls did not make up for it.
+double net_gain_s(Session& session, const Session::Summary& summary) {
+  return session.counters().gain_s() - summary.arming_s;
+}
+
+// Of a job with nothing served.
+std::string why_nothing(Session& session, const Session::Summary& summary, std::uint64_t calls) {
+  if (!session.arms()) return session.why_native();
+  if (calls > 0 && summary.able > 0) return "the plan leaves these calls to the library";
+  if (calls == 0 || summary.native.empty()) return "nothing was called that can be served";
+  const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
+  return std::max_element(summary.native.begin(), summary.native.end(), fewer)->first;
+}
+
 void write_file(Session& session, const Session::Summary& summary, const World& world, const Tallies& mine,
                 const std::optional<Tallies>& sums) {
   nlohmann::json json = {{"schema", "eco.report"},
@@ -65,13 +82,13 @@ void write_file(Session& session, const Session::Summary& summary, const World& 
                          {"arming_s", summary.arming_s},
                          {"measuring_s", summary.measuring_s},
                          {"network", summary.provenance},
-                         {"estimated_gain_s", session.counters().gain_s()},
+                         {"estimated_gain_s", net_gain_s(session, summary)},
                          {"communicators_armed", summary.armed},
                          {"communicators_native", summary.native},
                          {"collectives", to_json(mine)}};
   // Over all ranks: an average rank's seconds are these divided by `ranks`.
   if (sums) json["totals"] = to_json(*sums);
-  if (const auto error = base::write_text_atomically(session.options().report_file, json.dump(2) + "\n")) {
+  if (const auto error = base::write_text_atomically(session.options().report_file, base::to_text(json, 2))) {
     std::fprintf(stderr, "eco: no report: %s\n", error->c_str());
   }
 }
@@ -91,16 +108,13 @@ void print_line(Session& session, const Session::Summary& summary, const Tallies
   if (!parts.empty()) parts += ")";
   std::string end;
   if (!summary.provenance.empty()) end = "; " + summary.provenance;
-  if (served > 0) {
-    char gain[64];
-    std::snprintf(gain, sizeof gain, "; about %.3g s gained of %.3g s", session.counters().gain_s(),
-                  summary.wall_s);
+  if (served == 0) end += "; " + why_nothing(session, summary, all);
+  if (served > 0 || summary.arming_s > 0) {
+    const double gain_s = net_gain_s(session, summary);
+    char gain[128];
+    std::snprintf(gain, sizeof gain, "; about %.3g s %s of %.3g s, armed in %.3g s", std::abs(gain_s),
+                  gain_s < 0 ? "lost" : "gained", summary.wall_s, summary.arming_s);
     end += gain;
-  }
-  if (served == 0) {
-    const std::string why =
-        summary.native.empty() ? "nothing was called that can be served" : summary.native.begin()->first;
-    end += "; " + (session.arms() ? why : session.why_native());
   }
   std::fprintf(stderr, "eco: served %llu of %llu calls%s%s\n", static_cast<unsigned long long>(served),
                static_cast<unsigned long long>(all), parts.c_str(), end.c_str());
@@ -114,9 +128,14 @@ void report(Session& session, bool collective) {
   std::optional<Tallies> sums;
   if (collective) sums = sum_over_ranks(mine);
   if (here.rank != 0) return;
-  const Session::Summary summary = session.summary();
-  if (!session.options().report_file.empty()) write_file(session, summary, here, mine, sums);
-  if (!session.options().quiet) print_line(session, summary, mine);
+  // Called from MPI_Finalize: a program that came to its end is not ended by what ECO says of it.
+  try {
+    const Session::Summary summary = session.summary();
+    if (!session.options().report_file.empty()) write_file(session, summary, here, mine, sums);
+    if (!session.options().quiet) print_line(session, summary, mine);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "eco: no report: %s\n", error.what());
+  }
 }
 
 }  // namespace eco::preload

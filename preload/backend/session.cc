@@ -1,11 +1,14 @@
 #include "preload/backend/session.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <optional>
+#include <string_view>
 
-#include "eco/base/errors.h"
 #include "eco/runtime/this_host.h"
 #include "preload/backend/errors_return.h"
 #include "preload/backend/report.h"
@@ -26,6 +29,15 @@ int world_rank() {
   return rank;
 }
 
+std::vector<std::string> environment_names() {
+  std::vector<std::string> names;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    names.emplace_back(text.substr(0, text.find('=')));
+  }
+  return names;
+}
+
 }  // namespace
 
 Session& Session::instance() {
@@ -40,7 +52,7 @@ void Session::start() {
   bool objection = false;
   try {
     read_options();
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     objection = true;
     std::fprintf(stderr, "eco: rank %d: %s; the program runs without ECO\n", world_rank(), error.what());
   }
@@ -57,6 +69,13 @@ void Session::read_options() {
     const char* value = std::getenv(std::string(variable).c_str());
     return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
   });
+  if (!options_.quiet && options_.mode != runtime::Mode::off && world_rank() == 0) {
+    for (const std::string& name : runtime::unknown_variables(environment_names())) {
+      std::fprintf(stderr,
+                   "eco: %s is no option of ECO's and is ignored; `eco doctor` lists those there are\n",
+                   name.c_str());
+    }
+  }
   identity_ = {.host = runtime::this_host(options_), .version = ECO_VERSION};
   slots_.store(options_.max_communicators);
   budget_left_us_.store(static_cast<std::int64_t>(options_.budget_s * 1e6));
@@ -120,37 +139,38 @@ void Session::release_groups() {
   for (Group* group : groups) PMPI_Comm_delete_attr(group->comm(), keyval_);
 }
 
-Group* Session::find_group(MPI_Comm comm) const {
+Session::Found Session::find_group(MPI_Comm comm) const {
   // MPICH takes some 400 ns to find an attribute, more than all the rest of a call that passes. What a thread found
   // last holds as long as no group was made or freed since; a handle can only be used again after that.
-  struct Found {
+  struct Last {
     std::uint64_t generation = 0;
     MPI_Comm comm = MPI_COMM_NULL;
     Group* group = nullptr;
   };
-  thread_local Found last;
-  if (comm == MPI_COMM_NULL) return nullptr;
+  thread_local Last last;
+  if (comm == MPI_COMM_NULL) return {};
   const std::uint64_t generation = generation_.load(std::memory_order_acquire);
-  if (last.comm == comm && last.generation == generation) return last.group;
+  if (last.comm == comm && last.generation == generation) return {.group = last.group};
   void* value = nullptr;
-  int found = 0;
-  if (PMPI_Comm_get_attr(comm, keyval_, &value, &found) != MPI_SUCCESS) return nullptr;
+  int found = -1;  // stays so if the library never came to look
+  const int code = PMPI_Comm_get_attr(comm, keyval_, &value, &found);
+  if (code != MPI_SUCCESS || found < 0) return {.refused = true, .code = code};
   last = {generation, comm, found != 0 ? static_cast<Group*>(value) : nullptr};
-  return last.group;
+  return {.group = last.group};
 }
 
-Group* Session::group(MPI_Comm comm) {
-  if (Group* known = find_group(comm)) return known;
-  if (comm == MPI_COMM_NULL) return nullptr;
+Session::Found Session::group(MPI_Comm comm) {
+  const Found known = find_group(comm);
+  if (known.group != nullptr || known.refused || comm == MPI_COMM_NULL) return known;
   auto* made = new Group(*this, comm);
   if (PMPI_Comm_set_attr(comm, keyval_, made) != MPI_SUCCESS) {
     delete made;
-    return nullptr;
+    return {};
   }
   generation_.fetch_add(1, std::memory_order_release);
   const std::lock_guard lock(mutex_);
   groups_.push_back(made);
-  return made;
+  return {.group = made};
 }
 
 bool Session::take_slot() {
@@ -175,7 +195,8 @@ void Session::watch(const Group& group) {
     ++armed_;
     provenance_ = group.armed()->provenance();
   }
-  watcher_.watch(group.armed()->recorder(), who, options_.stall_s);
+  watcher_.watch(group.armed()->recorder(), who,
+                 {.stall_s = options_.stall_s, .signal = options_.stall_signal});
 }
 
 void Session::forget(const Group& group) { watcher_.forget(group.armed()->recorder()); }
@@ -184,12 +205,16 @@ Session::Summary Session::summary() {
   const std::lock_guard lock(mutex_);
   Summary summary{.provenance = provenance_,
                   .armed = armed_,
+                  .able = able_,
                   .native = native_,
                   .wall_s = PMPI_Wtime() - started_s_,
                   .arming_s = static_cast<double>(arming_us_.load()) * 1e-6,
                   .measuring_s = static_cast<double>(measuring_us_.load()) * 1e-6};
   for (const Group* group : groups_) {
-    if (group->serves_nothing()) ++summary.native[group->why_native()];
+    if (group->serves_nothing())
+      ++summary.native[group->why_native()];
+    else
+      ++summary.able;
   }
   return summary;
 }
@@ -200,7 +225,10 @@ int Session::on_comm_free(MPI_Comm, int, void* value, void* extra) {
   {
     const std::lock_guard lock(session->mutex_);
     std::erase(session->groups_, group);
-    if (group->serves_nothing()) ++session->native_[group->why_native()];
+    if (group->serves_nothing())
+      ++session->native_[group->why_native()];
+    else
+      ++session->able_;
   }
   session->generation_.fetch_add(1, std::memory_order_release);
   delete group;

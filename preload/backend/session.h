@@ -42,10 +42,17 @@ class Session {
   MPI_Comm private_comm() const { return private_comm_; }
   TagRanges& tag_ranges() { return tag_ranges_; }
 
-  // Local. The group of this communicator, made if this is its first call; nullptr for MPI_COMM_NULL or on errors.
-  Group* group(MPI_Comm comm);
+  struct Found {
+    Group* group = nullptr;
+    // The library refused the communicator and has told its error handler: that is the program's call's error, which
+    // must not be raised a second time. MPICH's code is MPI_SUCCESS then if the handler came back.
+    bool refused = false;
+    int code = MPI_SUCCESS;
+  };
+  // Local. The group of this communicator, made if this is its first call; none for MPI_COMM_NULL or without memory.
+  Found group(MPI_Comm comm);
   // Local. The group if there is one.
-  Group* find_group(MPI_Comm comm) const;
+  Found find_group(MPI_Comm comm) const;
 
   const runtime::Options& options() const { return options_; }
   const runtime::Identity& identity() const { return identity_; }
@@ -65,6 +72,7 @@ class Session {
   struct Summary {
     std::string provenance;                       // of the last armed communicator
     std::uint64_t armed = 0;                      // communicators ever armed
+    std::uint64_t able = 0;                       // of these, those whose plan serves something
     std::map<std::string, std::uint64_t> native;  // why communicators stayed native, and how many
     double wall_s = 0;
     double arming_s = 0;
@@ -106,6 +114,7 @@ class Session {
   std::mutex mutex_;            // guards what follows; never held while communicating
   std::vector<Group*> groups_;  // alive, in the order in which they were made
   std::uint64_t armed_ = 0;
+  std::uint64_t able_ = 0;  // freed before the end, as native_
   std::string provenance_;
   std::map<std::string, std::uint64_t> native_;  // of communicators freed before the end
   Watcher watcher_;

@@ -23,6 +23,13 @@ void on_signal(int) {
   errno = saved;
 }
 
+// Gives it back only if it is still ours: a program may have set its own handler since.
+void give_signal_back() {
+  struct sigaction current = {};
+  if (sigaction(SIGUSR1, nullptr, &current) != 0) return;
+  if ((current.sa_flags & SA_SIGINFO) == 0 && current.sa_handler == &on_signal) signal(SIGUSR1, SIG_DFL);
+}
+
 // Takes SIGUSR1 only from nobody.
 bool take_signal() {
   struct sigaction current = {};
@@ -32,14 +39,10 @@ bool take_signal() {
   ours.sa_handler = &on_signal;
   ours.sa_flags = SA_RESTART;
   sigemptyset(&ours.sa_mask);
+  // A forked process has no thread that would answer: what would have ended it must do so still.
+  static const bool children_have_theirs = pthread_atfork(nullptr, nullptr, &give_signal_back) == 0;
+  if (!children_have_theirs) return false;
   return sigaction(SIGUSR1, &ours, nullptr) == 0;
-}
-
-// Gives it back only if it is still ours: a program may have set its own handler since.
-void give_signal_back() {
-  struct sigaction current = {};
-  if (sigaction(SIGUSR1, nullptr, &current) != 0) return;
-  if ((current.sa_flags & SA_SIGINFO) == 0 && current.sa_handler == &on_signal) signal(SIGUSR1, SIG_DFL);
 }
 
 // A stall is noticed at most this late, in parts of the stall time itself, and looked for at least this often.
@@ -48,10 +51,10 @@ constexpr double kLongestNap_s = 5;
 
 }  // namespace
 
-void Watcher::watch(const exec::FlightRecorder& recorder, std::string who, double stall_s) {
+void Watcher::watch(const exec::FlightRecorder& recorder, std::string who, When when) {
   const std::lock_guard lock(mutex_);
   watched_.push_back({.recorder = &recorder, .who = std::move(who), .progress = 0, .since = Clock::now()});
-  if (!thread_.joinable()) start(stall_s);
+  if (!thread_.joinable() && (when.stall_s > 0 || when.signal)) start(when);
 }
 
 void Watcher::forget(const exec::FlightRecorder& recorder) {
@@ -59,8 +62,8 @@ void Watcher::forget(const exec::FlightRecorder& recorder) {
   std::erase_if(watched_, [&](const Watched& watched) { return watched.recorder == &recorder; });
 }
 
-void Watcher::start(double stall_s) {
-  stall_s_ = stall_s;
+void Watcher::start(When when) {
+  when_ = when;
   sem_init(&wake, 0, 0);
   // The thread must take none of the program's signals.
   sigset_t all, before;
@@ -72,7 +75,7 @@ void Watcher::start(double stall_s) {
     // No room for one more thread: nobody watches, which is no reason to end the program.
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (thread_.joinable()) owns_signal_ = take_signal();
+  if (thread_.joinable() && when.signal) owns_signal_ = take_signal();
 }
 
 void Watcher::stop() {
@@ -84,7 +87,7 @@ void Watcher::stop() {
 }
 
 void Watcher::loop() {
-  const double nap_s = stall_s_ > 0 ? std::min(stall_s_ / kLooksPerStall, kLongestNap_s) : 3600;
+  const double nap_s = when_.stall_s > 0 ? std::min(when_.stall_s / kLooksPerStall, kLongestNap_s) : 3600;
   while (!stopping_.load()) {
     timespec until = {};
     clock_gettime(CLOCK_REALTIME, &until);
@@ -97,7 +100,7 @@ void Watcher::loop() {
     for (Watched& watched : watched_) {
       if (print_all)
         std::fprintf(stderr, "eco: %s: %s\n", watched.who.c_str(), watched.recorder->describe().c_str());
-      if (stall_s_ > 0) look(watched, Clock::now());
+      if (when_.stall_s > 0) look(watched, Clock::now());
     }
   }
 }
@@ -111,7 +114,7 @@ void Watcher::look(Watched& watched, Clock::time_point now) const {
     return;
   }
   const double waiting_s = std::chrono::duration<double>(now - watched.since).count();
-  if (watched.reported || waiting_s < stall_s_) return;
+  if (watched.reported || waiting_s < when_.stall_s) return;
   watched.reported = true;
   std::fprintf(stderr, "eco: %s has waited for %.0f s (waiting is legal; this only says for whom): %s\n",
                watched.who.c_str(), waiting_s, watched.recorder->describe().c_str());

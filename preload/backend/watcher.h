@@ -1,7 +1,8 @@
 // Says who is awaited when a served collective makes no progress. It never ends a call: a rank may be hours late.
 //
-// One thread that sleeps, started with the first armed communicator; it calls no MPI function. SIGUSR1 makes it print
-// what every armed communicator is doing, if the program left that signal at its default.
+// One thread that sleeps, started with the first armed communicator; it calls no MPI function. Where the user wants it,
+// SIGUSR1 makes it print what every armed communicator is doing, if the program left that signal at its default. Unasked
+// the signal stays what it is: batch systems end ranks by it. Processes that the program forks have it at its default.
 #pragma once
 
 #include <semaphore.h>
@@ -25,8 +26,13 @@ class Watcher {
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
 
-  // Local, any thread. `stall_s` 0: only SIGUSR1. The recorder must live until forget() or stop().
-  void watch(const exec::FlightRecorder& recorder, std::string who, double stall_s);
+  // When to speak: after so long without progress (0: never), and when SIGUSR1 asks.
+  struct When {
+    double stall_s = 0;
+    bool signal = false;
+  };
+  // Local, any thread; `when` is the first call's. The recorder must live until forget() or stop().
+  void watch(const exec::FlightRecorder& recorder, std::string who, When when);
   void forget(const exec::FlightRecorder& recorder);
   void stop();
 
@@ -40,7 +46,7 @@ class Watcher {
     bool reported = false;
   };
 
-  void start(double stall_s);
+  void start(When when);
   void loop();
   void look(Watched& watched, Clock::time_point now) const;
 
@@ -48,7 +54,7 @@ class Watcher {
   std::vector<Watched> watched_;
   std::thread thread_;
   std::atomic<bool> stopping_{false};
-  double stall_s_ = 0;
+  When when_;
   bool owns_signal_ = false;
 };
 

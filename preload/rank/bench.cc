@@ -211,7 +211,7 @@ int bench(int argc, char** argv) {
                             : "clocks of several machines: the longest call after a barrier"},
         {"preloaded", dlsym(RTLD_DEFAULT, "eco_last_algorithm") != nullptr},
         {"cells", to_json(cells)}};
-    if (const auto reason = base::write_text_atomically(out, file.dump(1) + "\n")) throw Error(*reason);
+    if (const auto reason = base::write_text_atomically(out, base::to_text(file))) throw Error(*reason);
   }
   return correct ? 0 : kWrongResult;
 }

@@ -112,7 +112,7 @@ int time(int argc, char** argv) {
                      {"ranks", stage.n_ranks()},
                      {"library", transport::mpi::library_name()},
                      {"trials", std::move(done)}};
-  write_file(out, file.dump(1) + "\n");
+  write_file(out, base::to_text(file));
   return 0;
 }
 

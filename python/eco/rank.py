@@ -93,7 +93,7 @@ class Report:
     wall_s: float
     collective_s: float  # in blocking collectives that ECO knows, mean over ranks
     arming_s: float  # measuring, planning and agreeing, once per communicator
-    estimated_gain_s: float
+    estimated_gain_s: float  # of the calls, by the plan's measurements, less arming_s
     armed: int  # communicators
     native: tuple[str, ...]  # why the others were not
 

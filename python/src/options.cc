@@ -40,6 +40,8 @@ void check_options(const std::map<std::string, std::string>& variables) {
 
 void bind_options(nb::module_& m) {
   m.def("option_docs", option_docs, "Every ECO_* variable: its name, its values, what it means.");
+  m.def("unknown_variables", runtime::unknown_variables, nb::arg("names"),
+        "Of these names of variables, those that look like options (ECO_...) and are none. Local.");
   m.def("check_options", check_options, nb::arg("variables"),
         "Raises InvalidArgument for the first variable whose value is not allowed. Local.");
 }

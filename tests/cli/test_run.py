@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,15 @@ def test_a_bad_network_file_leaves_the_program_native(fakes: Any, text: str | No
     assert prepared.warnings[0].endswith("the program runs without ECO")
     if text is not None:
         assert Path("n.json").read_text() == text
+
+
+def test_a_pipe_is_not_waited_for(fakes: Any) -> None:
+    os.mkfifo("pipe")
+    words = ["mpirun", "-n", "2", "./app"]
+    for options in (RunOptions(network=Path("pipe")), RunOptions(plan=Path("pipe"))):
+        prepared = prepare(words, options)
+        assert prepared.command == words
+        assert prepared.warnings == ["pipe: no regular file; the program runs without ECO"]
 
 
 def test_the_exit_code_is_the_programs(fakes: Any, eco: Any) -> None:

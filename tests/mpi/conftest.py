@@ -167,7 +167,7 @@ class Library:
             launcher += ["--oversubscribe", "--bind-to", "none", "--mca", "btl", "tcp,self"]
         done = subprocess.run(
             [*launcher, "-n", str(ranks), *words], env=self.environment(settings), text=True, capture_output=True,
-            timeout=timeout_s, check=False,
+            timeout=timeout_s, check=False, errors="replace",
         )  # fmt: skip
         report = Path(settings.get("ECO_REPORT", "/nonexistent"))
         parsed = json.loads(report.read_text()) if report.exists() else {}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Library
+from .conftest import Library, Rows, plan_text
 
 pytestmark = pytest.mark.mpi
 
@@ -114,6 +114,38 @@ def test_report(library: Library, tmp_path: Path) -> None:
     assert mine["allreduce"]["calls_served"] == 40
     assert mine["allreduce"]["seconds"] > 0
     assert totals["allreduce"]["bytes"] == 2 * mine["allreduce"]["bytes"]
+
+
+@pytest.mark.parametrize(("native_s", "says"), [(9.0, "s gained of"), (0.0, "s lost of")])
+def test_the_gain_is_less_the_arming(library: Library, tmp_path: Path, native_s: float, says: str) -> None:
+    """The plan says what a call gains; arming took its time whatever that is."""
+    plan = tmp_path / "plan.json"
+    rows: Rows = {name: [(1 << 24, f"{name}/binomial")] for name in ("broadcast", "allreduce")}
+    text = plan_text(2, rows).replace('"measured_s": 0.0', '"measured_s": 4.0')
+    plan.write_text(text.replace('"native_s": 0.0', f'"native_s": {native_s}'))
+    settings = {"ECO_PLAN": str(plan), "ECO_REPORT": str(tmp_path / "report.json")}
+    ended = library.run_served(2, [library.compile("segments")], settings)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.served() == (80, 0)
+    arming_s, gain_s = ended.report["arming_s"], ended.report["estimated_gain_s"]
+    assert isinstance(arming_s, float)
+    assert arming_s > 0
+    assert gain_s == pytest.approx(80 * (native_s - 4.0 if native_s else 0) - arming_s)
+    assert says in ended.stderr, ended.stderr
+    assert ", armed in " in ended.stderr
+
+
+def test_calls_that_the_plan_leaves_to_the_library(library: Library) -> None:
+    rows: Rows = {
+        "broadcast": [(1 << 24, None)],
+        "allreduce": [(1 << 24, None), (1 << 25, "allreduce/binomial")],
+    }
+    ended = library.run_served(2, [library.compile("segments")], rows=rows)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.served() == (0, 80)
+    assert "the plan leaves these calls to the library" in ended.stderr, ended.stderr
+    assert "nothing was called" not in ended.stderr
+    assert "s lost of" in ended.stderr
 
 
 def test_observe_serves_nothing_and_counts(library: Library, tmp_path: Path) -> None:

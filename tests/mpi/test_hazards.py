@@ -1,5 +1,6 @@
 """The programs that break a layer like this one if it is careless (DESIGN, "Rules that are correctness")."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -137,10 +138,37 @@ def test_a_broken_communicator_ends_in_errors_not_in_a_hang(library: Library) ->
     right(library, 2, "mismatch", timeout_s=60)
 
 
-def test_the_programs_sigusr1_stays_its_own(library: Library) -> None:
+#: malloc, which from now on has nothing for one size asked for by ECO's backend.
+NO_MEMORY = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+size_t eco_test_none_of;
+void* __libc_malloc(size_t);
+void* malloc(size_t bytes) {
+  Dl_info caller;
+  if (bytes != 0 && bytes == eco_test_none_of && dladdr(__builtin_return_address(0), &caller) != 0 &&
+      strstr(caller.dli_fname, "/libeco-") != NULL) return NULL;
+  return __libc_malloc(bytes);
+}
+"""
+
+
+def test_one_rank_without_memory_for_arming_errs(library: Library, tmp_path: Path) -> None:
+    """Between two agreements nobody knows: it neither ends by an exception nor goes on alone."""
+    stingy = shared_library(tmp_path, "libstingy.so", NO_MEMORY)
+    ended = library.run_served(3, [library.compile("no_memory")], {"LD_PRELOAD": str(stingy)}, timeout_s=60)
+    assert ended.returncode != 0
+    assert "cannot arm a communicator of 3 ranks" in ended.stderr, ended.stderr
+    assert "class is MPI_ERR_OTHER: 1" in ended.stderr, ended.stderr
+
+
+@pytest.mark.parametrize("asks", ["0", "1"])
+def test_the_programs_sigusr1_stays_its_own(library: Library, asks: str) -> None:
     program = library.compile("own_signal")
     stock = library.run(2, [program])
-    eco = library.run_served(2, [program])
+    eco = library.run_served(2, [program], {"ECO_STALL_SIGNAL": asks})
     assert (eco.returncode, eco.stdout) == (stock.returncode, stock.stdout), eco.stderr
     assert eco.served()[0] > 0
     if library.name == "openmpi":  # MPICH has a use for this signal itself
@@ -203,6 +231,15 @@ def test_error_classes_are_the_librarys(library: Library) -> None:
     assert eco.stdout == stock.stdout, eco.stderr
 
 
+def test_error_handlers_are_called_as_often_as_without_eco(library: Library) -> None:
+    program = library.compile("error_handlers")
+    stock = library.run(2, [program])
+    eco = library.run_served(2, [program])
+    assert stock.returncode == 0, stock.stderr
+    assert (eco.returncode, eco.stdout) == (stock.returncode, stock.stdout), eco.stderr
+    assert eco.served()[0] > 0
+
+
 def test_rank_without_its_library_ends_the_job(library: Library, tmp_path: Path) -> None:
     """As on a node where ECO is not installed: eco-exec is there, what it needs is not."""
     lone = shutil.copy(paths.native_file("eco-exec"), tmp_path)
@@ -252,7 +289,7 @@ def test_files_by_hand_on_one_rank_only(library: Library, tmp_path: Path, first:
 @pytest.mark.parametrize(("variable", "value", "says"), [
     ("ECO_BUDGET", "soon", "ECO_BUDGET='soon'"),
     ("ECO_NETWORK", "/nonexistent/network.json", "/nonexistent/network.json"),
-    ("ECO_PLAN", "/dev/null", "plan is empty"),
+    ("ECO_PLAN", "/dev/null", "/dev/null is no regular file"),
 ])  # fmt: skip
 def test_bad_settings_leave_the_program_native(
     library: Library, variable: str, value: str, says: str
@@ -263,9 +300,58 @@ def test_bad_settings_leave_the_program_native(
     assert says in ended.stderr, ended.stderr
 
 
+@pytest.mark.parametrize("variable", ["ECO_NETWORK", "ECO_PLAN"])
+def test_a_pipe_is_not_waited_for(library: Library, tmp_path: Path, variable: str) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    ended = library.run_served(2, [library.compile("reductions")], {variable: str(pipe)}, timeout_s=60)
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert ended.served()[0] == 0
+    assert f"{pipe} is no regular file" in ended.stderr, ended.stderr
+
+
+def test_a_path_that_is_no_utf8_is_reported(library: Library, tmp_path: Path) -> None:
+    """The reason quotes it; the report is JSON, which can't."""
+    settings = {"ECO_NETWORK": os.fsdecode(b"/nonexistent/n\xff.json"), "ECO_REPORT": str(tmp_path / "report.json")}
+    ended = library.run_served(2, [library.compile("reductions")], settings)
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    native = ended.report["communicators_native"]
+    assert isinstance(native, dict)
+    assert any("n\ufffd.json" in why for why in native), native
+
+
+@pytest.mark.parametrize("asks", ["0", "1"])
+def test_sigusr1_ends_a_forked_process_as_ever(library: Library, asks: str) -> None:
+    program = library.compile("forked_signal")
+    stock = library.run(2, [program])
+    eco = library.run_served(2, [program], {"ECO_STALL_SIGNAL": asks})
+    assert (eco.returncode, eco.stdout) == (stock.returncode, stock.stdout), eco.stderr
+    assert eco.served()[0] > 0
+    if library.name == "openmpi":  # MPICH has a use for this signal itself
+        assert eco.stdout == "child: signal 10\nright\n", eco.stderr
+
+
+def test_sigusr1_unasked_is_left_alone(library: Library) -> None:
+    """Batch systems end ranks by it."""
+    program = library.compile("signal_action")
+    stock = library.run(2, [program])
+    eco = library.run_served(2, [program])
+    assert (eco.returncode, eco.stdout) == (stock.returncode, stock.stdout), eco.stderr
+    assert eco.served()[0] > 0
+
+
+def test_a_variable_that_is_no_option_is_named_once(library: Library) -> None:
+    ended = library.run_served(2, [library.compile("reductions")], {"ECO_BUGDET": "1", "ECO_LAB_X": "1"})
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert ended.stderr.count("ECO_BUGDET is no option") == 1, ended.stderr
+    assert "ECO_LAB_X" not in ended.stderr
+    quiet = library.run_served(2, [library.compile("reductions")], {"ECO_BUGDET": "1", "ECO_QUIET": "1"})
+    assert "ECO_BUGDET" not in quiet.stderr
+
+
 def test_sigusr1_says_what_goes_on(library: Library) -> None:
     script = f"{library.compile('late')} 4 & sleep 2; kill -USR1 $!; wait $!"
-    ended = library.run_served(2, ["sh", "-c", script])
+    ended = library.run_served(2, ["sh", "-c", script], {"ECO_STALL_SIGNAL": "1"})
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     if library.name == "openmpi":  # MPICH has a use for this signal itself
         assert "awaiting" in ended.stderr, ended.stderr

@@ -93,3 +93,11 @@ def test_the_probe_leaves_no_interface_behind() -> None:
     before = set(Path("/sys/class/net").iterdir())
     assert kernel.probe().namespaces.detail
     assert set(Path("/sys/class/net").iterdir()) == before
+
+
+def test_a_variable_that_is_no_option_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ECO_BUGDET", "1")
+    monkeypatch.setenv("ECO_LAB_IDLE_US", "1")
+    found = by_name(doctor.options())
+    assert found["ECO_BUGDET"].state is State.LIMITED
+    assert "ECO_LAB_IDLE_US" not in found

@@ -244,6 +244,10 @@ def options() -> list[Check]:
             checks.append(Check("option", variable, State.MISSING, str(error), f"unset {variable}"))
         else:
             checks.append(Check("option", variable, State.OK, f"{value}; {meaning}"))
+    for variable in _core.unknown_variables(sorted(os.environ)):
+        checks.append(
+            Check("option", variable, State.LIMITED, "no option of ECO's: ignored", f"unset {variable}")
+        )
     return checks
 
 
