@@ -119,6 +119,8 @@ TEST(Proving, SharesOutTasksAndPicksBySeed) {
   EXPECT_GT(few.n_distinct, 50U);
   EXPECT_LT(few.n_distinct, few.n_cases);
   EXPECT_EQ(few.faults.size(), 0U);
+  EXPECT_EQ(few.n_composed, 0U);
+  EXPECT_GT(prove({"allreduce/levels", 6, 0}, {.seed = 3}).n_composed, 10U);
 }
 
 TEST(Proving, ViewsAreOfEveryKind) {

@@ -128,11 +128,38 @@ class Prover {
   void prove_small(const CommonProblem& problem, const GroupView& view) {
     if (refuses(problem, view)) return;
     const std::size_t element = algorithm_.collective == Collective::barrier ? 1 : problem.element_bytes;
-    for (Params params : picked(varied(problem, view))) {
-      params.segment_bytes = random_() % 4 * element;
-      params.window = static_cast<int>(std::array{0, 0, 1, 3}[random_() % 4]);
+    const std::vector<Params> all = varied(problem, view);
+    for (Params params : picked(all)) {
+      cut(params, element);
       prove_if_served({algorithm_.name, params}, problem, view);
     }
+    if (all.empty() || all.front().parts.empty()) return;
+    for (std::size_t i = 0; i < std::max<std::size_t>(options_.picks, 1); ++i) {
+      Params params = all[random_() % all.size()];
+      cut(params, element);
+      exchange_parts(params);
+      const std::size_t before = proof_.n_cases;
+      prove_if_served({algorithm_.name, params}, problem, view);
+      proof_.n_composed += proof_.n_cases - before;
+    }
+  }
+
+  void cut(Params& params, std::size_t element) {
+    params.segment_bytes = random_() % 4 * element;
+    params.window = std::array{0, 0, 1, 3}[random_() % 4];
+  }
+
+  // In the place of every part of a composition any algorithm of the part's collective, compositions among them.
+  void exchange_parts(Params& params) {
+    for (std::string& part : params.parts) {
+      const std::string collective = part.substr(0, part.find('/') + 1);
+      std::vector<std::string> alike;
+      for (const Algorithm& other : registry()) {
+        if (other.name.starts_with(collective)) alike.push_back(other.name);
+      }
+      part = alike[random_() % alike.size()];
+    }
+    params.leaders = static_cast<int>(1 + random_() % 3);
   }
 
   void prove_planned(std::size_t bytes, const GroupView& view) {

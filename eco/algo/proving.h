@@ -9,6 +9,7 @@
 //   few elements   1, 2, ... of them, with segments of 0 to 3 elements and send windows: odd counts, fewer elements than
 //                  ranks, last segments that are shorter. The parameters are those that a long message would have
 //                  (trees, orders, heads) with the segments exchanged, so that the machine of the verifier stays small
+//   compositions   few elements, with every part exchanged for some algorithm of its collective
 //   as planned     candidates that the planner would predict, at sizes about a packet and above
 //   large          so many large segments that scratch memory is used again
 //   long           more operations than the Executor looks ahead over
@@ -61,6 +62,7 @@ struct Proof {
   std::size_t n_distinct = 0;  // different sets of schedules among them
   std::size_t n_ordered = 0;   // cases of operations that do not commute
   std::size_t n_in_place = 0;
+  std::size_t n_composed = 0;       // cases of compositions with parts that were picked by seed
   std::size_t n_refused = 0;        // problems that the algorithm does not serve, on a view
   std::vector<std::string> faults;  // what went wrong, where; at most kMostFaults
   static constexpr std::size_t kMostFaults = 20;

@@ -36,6 +36,7 @@ std::string prove(const std::string& algorithm, int ranks, int root, std::uint64
   record["distinct"] = proof.n_distinct;
   record["ordered"] = proof.n_ordered;
   record["in_place"] = proof.n_in_place;
+  record["composed"] = proof.n_composed;
   record["refused"] = proof.n_refused;
   record["faults"] = proof.faults;
   return record.dump();

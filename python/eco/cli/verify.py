@@ -43,6 +43,7 @@ class Count:
     distinct: int = 0
     ordered: int = 0
     in_place: int = 0
+    composed: int = 0
     refused: int = 0
     faults: list[str] = field(default_factory=list)
 
@@ -51,6 +52,7 @@ class Count:
         self.distinct += other.distinct
         self.ordered += other.ordered
         self.in_place += other.in_place
+        self.composed += other.composed
         self.refused += other.refused
         self.faults += other.faults
 
@@ -162,7 +164,8 @@ def verify(
     for name in outcome.untried:
         console.print(f"not tried: {name} serves no case of these ranks", highlight=False, style="red")
     console.print(
-        f"{len(counts)} algorithms, {total.cases} cases ({total.ordered} in rank order, {total.in_place} in place), "
+        f"{len(counts)} algorithms, {total.cases} cases ({total.ordered} in rank order, {total.in_place} in place, "
+        f"{total.composed} of compositions by dice), "
         f"{total.distinct} different sets of schedules proved in {outcome.seconds:.0f} s; "
         f"{total.refused} problems not served; {len(total.faults)} faults",
         highlight=False,
