@@ -55,6 +55,18 @@ Objection objection_to_params(const Composition& composition, const CommonProble
     return "of " + std::to_string(params.leaders) + " leaders only " + std::to_string(largest) +
            " could take turns";
   }
+  if (!problem.commutative) {
+    // A vector of fewer elements than ranks goes past parts that cut it into blocks, but a table's row holds for longer
+    // ones too, and for shorter elements: whether rank order is kept must not depend on either.
+    CommonProblem one_each = problem;
+    const std::size_t n_blocks =
+        composition.cut == Cut::block ? 1 : static_cast<std::size_t>(problem.n_ranks);
+    const std::size_t bytes = n_blocks * problem.element_bytes;
+    one_each.bytes =
+        coll::whole_bytes(one_each, static_cast<std::size_t>(problem.n_ranks) * problem.element_bytes);
+    if (auto reason = objection_to(composition.steps({one_each, view, params, 0, bytes, 0}), view))
+      return reason;
+  }
   const Segments segments = segments_of(composition.cut, problem, params.segment_bytes);
   for (const std::size_t j : {std::size_t{0}, segments.count() - 1}) {
     const std::size_t bytes = segments.region(sched::Buffer::output, j).bytes;

@@ -45,7 +45,17 @@ const algo::Recipe* Communicator::serves(const CommonProblem& problem) const {
   if (problem.bytes == 0 && problem.collective != Collective::barrier) return nullptr;
   const bool rooted = coll::is_rooted(problem.collective);
   const int root_subnet = rooted ? view_.subnet_of_rank[static_cast<std::size_t>(problem.root)] : 0;
-  return table_.lookup(problem.collective, root_subnet, problem.bytes, problem.commutative);
+  const algo::Recipe* recipe =
+      table_.lookup(problem.collective, root_subnet, problem.bytes, problem.commutative);
+  if (recipe == nullptr || is_built(problem, *recipe)) return recipe;
+  // Rows were planned for some elements and some root of the subnet: what does not fit others is the library's.
+  return algo::why_not(*recipe, problem, view_) ? nullptr : recipe;
+}
+
+bool Communicator::is_built(const CommonProblem& problem, const algo::Recipe& recipe) const {
+  return std::any_of(built_.begin(), built_.end(), [&](const Built& known) {
+    return same(known.problem, problem) && known.recipe == recipe;
+  });
 }
 
 const Communicator::Built& Communicator::built(const CommonProblem& problem, const algo::Recipe& recipe) {

@@ -113,6 +113,7 @@ class Communicator {
     std::array<std::byte, coll::kBarrierTokenBytes> all_tokens{};
   };
   const Built& built(const coll::CommonProblem& problem, const algo::Recipe& recipe);
+  bool is_built(const coll::CommonProblem& problem, const algo::Recipe& recipe) const;
   // Local: memory for every recipe of these entries at the largest size it serves. Throws Unsupported if there is not
   // enough of memory or tags. `channels` grows to what the recipes need.
   void reserve(const std::vector<plan::Entry>& entries, int& channels);
