@@ -71,7 +71,7 @@ class Bench:
                 plan = self.folder / "plan.json"
                 plan.write_text(plan_text(RANKS[path], ROWS))
                 settings |= {"ECO_PLAN": str(plan), "ECO_NETWORK": str(self.network)}
-        words = [str(paths.native_file("eco-exec")), str(self.program)]
+        words = [str(paths.native_file("eco-exec")), *([] if with_eco else ["--bare"]), str(self.program)]
         printed = self.launch(RANKS[path], words, settings)
         if with_eco:
             armed = json.loads(report.read_text())["communicators_armed"]

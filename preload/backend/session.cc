@@ -8,6 +8,7 @@
 #include <exception>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "eco/runtime/this_host.h"
 #include "preload/backend/errors_return.h"
@@ -47,7 +48,7 @@ Session& Session::instance() {
 }
 
 void Session::start() {
-  if (running()) return;
+  if (std::exchange(started_, true)) return;
   started_s_ = PMPI_Wtime();
   bool objection = false;
   try {
@@ -56,8 +57,9 @@ void Session::start() {
     objection = true;
     std::fprintf(stderr, "eco: rank %d: %s; the program runs without ECO\n", world_rank(), error.what());
   }
+  if (switched_off_) options_.mode = runtime::Mode::off;
   arms_ = agree(objection) && make_private_communicator();
-  if (all_off_) return;
+  if (off_) return;
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Session::on_comm_free, &keyval_, this);
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Session::on_self_free, &self_keyval_, this);
   PMPI_Comm_set_attr(MPI_COMM_SELF, self_keyval_, this);
@@ -84,19 +86,25 @@ void Session::read_options() {
 bool Session::agree(bool objection) {
   const std::int64_t mine = digest(std::string(ECO_VERSION) + ";" + std::to_string(plan::kPlanEpoch) + ";" +
                                    std::to_string(options_.agreed_digest()));
-  std::array<std::int64_t, 3> least = {mine, -mine, objection ? 0 : 1};
+  enum Vote : std::int64_t { off, objects, agrees };
+  const Vote vote = options_.mode == runtime::Mode::off ? off : objection ? objects : agrees;
+  std::array<std::int64_t, 3> least = {mine, -mine, vote};
   PMPI_Allreduce(MPI_IN_PLACE, least.data(), 3, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
-  if (least[2] == 0) {
+  const bool differ = least[0] != -least[1];
+  if (least[2] == off) {
+    why_native_ = "it is off on some ranks (ECO=off, or MPI in Fortran)";
+    off_ = true;
+    if (differ && world_rank() == 0) {
+      std::fprintf(stderr, "eco: the program runs without ECO: %s\n", why_native_.c_str());
+    }
+  } else if (least[2] == objects) {
     why_native_ = "a rank could not read its options";
-  } else if (least[0] != -least[1]) {
+  } else if (differ) {
     why_native_ = "ranks differ in ECO's version or in ECO_ variables";
     if (world_rank() == 0) {
       std::fprintf(stderr, "eco: the program runs without ECO: %s; set the same on all nodes\n",
                    why_native_.c_str());
     }
-  } else if (options_.mode == runtime::Mode::off) {
-    why_native_ = "ECO=off";
-    all_off_ = true;
   } else if (options_.mode == runtime::Mode::observe) {
     why_native_ = "ECO=observe";
   }

@@ -26,8 +26,10 @@ class Session {
  public:
   static Session& instance();
 
-  // Collective over MPI_COMM_WORLD, from MPI_Init.
+  // Collective over MPI_COMM_WORLD, from MPI_Init; once.
   void start();
+  // Before start(): as ECO=off on this rank. Local.
+  void switch_off() { switched_off_ = true; }
   // From MPI_Finalize: collective over MPI_COMM_WORLD if `collective`, else this rank reports for itself alone.
   void finish(bool collective);
 
@@ -94,7 +96,10 @@ class Session {
 
   std::atomic<bool> running_{false};
   bool arms_ = false;
-  bool all_off_ = false;  // ECO=off on every rank
+  bool started_ = false;
+  bool switched_off_ = false;
+  bool off_ =
+      false;  // on some rank, and so in the whole job: it may be one whose calls ECO does not even see
   std::string why_native_;
   runtime::Options options_;
   runtime::Identity identity_;

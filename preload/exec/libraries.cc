@@ -35,7 +35,7 @@ constexpr int kNoLoader = 126;
 std::string list_libraries(const std::string& loader, const std::string& path) {
   const auto give_up = [&](const std::string& what) {
     throw std::runtime_error("cannot tell which libraries '" + path + "' needs: " + what +
-                             "; start it with eco-exec --set ECO=off if this stays so");
+                             "; start all of the job with eco-exec --bare if this stays so");
   };
   // A launcher that ignores the end of its children has taught it to this process: their status would be lost.
   struct sigaction wanted = {};

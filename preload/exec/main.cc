@@ -1,10 +1,11 @@
 // eco-exec: starts one rank's program with ECO under it. The primitive that `eco run` puts before the program:
 //
-//   mpirun -n 8 eco-exec [--set NAME=VALUE]... [--] PROGRAM ARGUMENTS...
+//   mpirun -n 8 eco-exec [--bare] [--set NAME=VALUE]... [--] PROGRAM ARGUMENTS...
 //
 // Runs on every node, because the environment of the launching shell does not reach every node. A rank that would
 // start without its preload ends here with exit code 127, which ends the job: alone among ranks that have it, it would
-// hang them (DESIGN, "Rules that are correctness", 2). Statically linked: it must start where nothing is installed.
+// hang them (DESIGN, "Rules that are correctness", 2). For the same reason a program that ECO can't serve, or that is
+// started with ECO=off, has the preload too, and its ranks say so to the others in MPI_Init. Statically linked: it must start where nothing is installed.
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,9 +33,10 @@ constexpr std::array kBackends = std::to_array<const char*>({
 #undef ECO_ABI_NAME
 });
 constexpr const char* kUsage =
-    "usage: eco-exec [--set NAME=VALUE]... [--] PROGRAM [ARGUMENT]...\n"
+    "usage: eco-exec [--bare] [--set NAME=VALUE]... [--] PROGRAM [ARGUMENT]...\n"
     "Starts PROGRAM with ECO under its MPI library; give it to the launcher: mpirun -n 8 eco-exec ./app\n"
-    "--set ECO=off starts it untouched.\n";
+    "--set ECO=off switches ECO off for the whole job, whichever of its programs says so; --bare starts it\n"
+    "untouched, and is for all programs of a job or for none.\n";
 
 [[noreturn]] void fail(const std::string& message) {
   char host[256] = "?";
@@ -45,6 +47,7 @@ constexpr const char* kUsage =
 
 struct Arguments {
   std::vector<std::string> set;  // NAME=VALUE
+  bool bare = false;             // nothing under it
   char** program = nullptr;      // null-terminated, as execvp wants it
 };
 
@@ -62,6 +65,8 @@ Arguments parse(int argc, char** argv) {
         fail("--set wants NAME=VALUE, got '" + std::string(i + 1 < argc ? argv[i + 1] : "") + "'");
       }
       arguments.set.emplace_back(argv[++i]);
+    } else if (word == "--bare") {
+      arguments.bare = true;
     } else if (word == "--") {
       ++i;
       break;
@@ -100,29 +105,28 @@ std::string find_preload(const std::string& directory) {
   if (!usable_library(preload)) {
     fail("'" + preload +
          "' is missing or not a library for this machine: ECO is not (completely) installed here. "
-         "Install it on every node, or start it with eco-exec --set ECO=off");
+         "Install it on every node, or start all of the job with eco-exec --bare");
   }
   const auto is_here = [&](const char* backend) { return usable_library(directory + "/" + backend); };
   if (std::none_of(kBackends.begin(), kBackends.end(), is_here)) {
     std::string names;
     for (const char* backend : kBackends) names += (names.empty() ? "" : ", ") + std::string(backend);
     fail("none of " + names + " lies in '" + directory +
-         "': ECO is not (completely) installed here. Install it on every node, or start it with "
-         "eco-exec --set ECO=off");
+         "': ECO is not (completely) installed here. Install it on every node, or start "
+         "all of the job with eco-exec --bare");
   }
   return preload;
-}
-
-// Only on the command line, which is one for all ranks. An ECO=off in the environment may not reach every node, so the
-// ranks agree on that one in MPI_Init.
-bool switched_off(const Arguments& arguments) {
-  return std::find(arguments.set.rbegin(), arguments.set.rend(), "ECO=off") != arguments.set.rend();
 }
 
 void put_under(const std::string& preload) {
   const char* others = std::getenv("LD_PRELOAD");
   const std::string value = others != nullptr && *others != '\0' ? preload + ":" + others : preload;
   setenv("LD_PRELOAD", value.c_str(), 1);
+}
+
+bool is_off() {
+  const char* mode = std::getenv("ECO");
+  return mode != nullptr && std::strcmp(mode, "off") == 0;
 }
 
 int run(int argc, char** argv) {
@@ -134,14 +138,16 @@ int run(int argc, char** argv) {
   const std::string program = find_program(arguments.program[0]);
   if (program.empty())
     fail("cannot run '" + std::string(arguments.program[0]) + "': no such executable file");
-  if (!switched_off(arguments)) {
+  if (!arguments.bare) {
     const std::string preload = find_preload(own_directory());
-    const std::string reason = why_native(program);
-    if (reason.empty()) {
-      put_under(preload);
-    } else if (is_rank_0()) {
-      std::fprintf(stderr, "eco: '%s' runs without ECO: %s\n", arguments.program[0], reason.c_str());
+    const std::string reason = is_off() ? std::string() : why_native(program);
+    if (!reason.empty()) {
+      setenv("ECO", "off", 1);
+      if (is_rank_0()) {
+        std::fprintf(stderr, "eco: '%s' runs without ECO: %s\n", arguments.program[0], reason.c_str());
+      }
     }
+    put_under(preload);
   }
   execvp(arguments.program[0], arguments.program);
   fail("cannot run '" + std::string(arguments.program[0]) + "': " + std::strerror(errno));

@@ -135,8 +135,8 @@ void open_libraries() {
 
 void give_up(const char* what, const char* detail) {
   fprintf(stderr,
-          "eco: ECO %s (%s). This rank would differ from the others, so it ends here; eco-exec --set ECO=off "
-          "runs the program without ECO\n",
+          "eco: ECO %s (%s). This rank would differ from the others, so it ends here; eco-exec --bare "
+          "before all of the job's programs runs it without ECO\n",
           what, detail != nullptr ? detail : "no reason given");
   fflush(stderr);
   preload::leave_job();

@@ -42,9 +42,9 @@ class Ended:
         return "\n".join(lines[-LAST_LINES:]) or "it printed nothing"
 
 
-def eco_exec(settings: Mapping[str, str]) -> list[str]:
-    """The words that go before a program."""
-    words = [str(paths.native_file("eco-exec"))]
+def eco_exec(settings: Mapping[str, str], bare: bool = False) -> list[str]:
+    """The words that go before a program; `bare` starts it with nothing under it."""
+    words = [str(paths.native_file("eco-exec")), *(["--bare"] if bare else [])]
     for name, value in settings.items():
         words += ["--set", f"{name}={value}"]
     return words
@@ -71,7 +71,7 @@ class Place:
     def stock(self, program: Sequence[str], settings: Mapping[str, str] | None = None) -> list[str]:
         """The program without ECO, started through the same wrapper, which steps aside."""
         return self.command(
-            [*eco_exec({**self.library_settings, **(settings or {}), "ECO": "off"}), *program]
+            [*eco_exec({**self.library_settings, **(settings or {}), "ECO": "off"}, bare=True), *program]
         )
 
     def with_eco(self, program: Sequence[str], settings: Mapping[str, str] | None = None) -> list[str]:

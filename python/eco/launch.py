@@ -28,6 +28,9 @@ from eco.errors import CorruptFile, InvalidArgument, Unsupported
 #: How long a launcher may take to say its version: slow file systems take seconds.
 VERSION_TIMEOUT_S = 30.0
 
+#: PT_INTERP: the part of an executable that names its dynamic loader.
+ELF_INTERPRETER = 3
+
 BY_HAND = "write eco-exec before the program yourself, for example: mpirun -n 8 eco-exec ./app"
 
 
@@ -336,14 +339,54 @@ def fortran_library(program: Sequence[str]) -> str | None:
     return match.group(1) if match else None
 
 
+def is_static(program: Sequence[str]) -> bool:
+    """Whether this executable has no dynamic loader, which would put ECO under it."""
+    path = shutil.which(program[0]) if program else None
+    if path is None:
+        return False
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(64)
+            if (
+                head[:6] != b"\x7fELF\x02\x01" or len(head) < 64
+            ):  # 64 bits, little-endian: as all that ECO serves
+                return False
+            offset, width, count = (
+                int.from_bytes(head[at : at + n], "little") for at, n in ((32, 8), (54, 2), (56, 2))
+            )
+            file.seek(offset)
+            table = file.read(width * count)
+    except OSError:
+        return False
+    kinds = {int.from_bytes(table[i * width : i * width + 4], "little") for i in range(count)}
+    return ELF_INTERPRETER not in kinds
+
+
+def _behind_eco_exec(program: Sequence[str]) -> Sequence[str]:
+    """The program's own words, without an eco-exec that the user wrote."""
+    if not is_wrapped(program):
+        return program
+    words = list(program[1:])
+    while words and words[0].startswith("--"):
+        word = words.pop(0)
+        if word == "--":
+            break
+        if word == "--set":
+            words = words[1:]
+    return words
+
+
 def why_native(line: LauncherLine) -> str | None:
     """Why this job must run without ECO as a whole, if it must.
 
     Fortran entries bypass the C ones in some libraries, so a rank that calls from Fortran and a rank that
-    calls from C could choose differently; ECO doesn't serve Fortran yet.
+    calls from C could choose differently; ECO doesn't serve Fortran yet. A static program takes nothing
+    under it, so its ranks could not even agree with the others.
     """
     for part in line.parts:
-        program = part.program[1:] if is_wrapped(part.program) else part.program
+        program = _behind_eco_exec(part.program)
+        if is_static(program):
+            return f"{program[0]} is statically linked, so nothing can be put under it"
         found = fortran_library(program)
         if found:
             return f"{program[0]} uses MPI from Fortran ({found}), which ECO doesn't serve yet"

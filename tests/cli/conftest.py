@@ -24,6 +24,7 @@ exec "$@"
 """
 
 EXEC = """#!/bin/sh
+if [ "$1" = --bare ]; then shift; fi
 while [ "$1" = --set ]; do export "$2"; shift 2; done
 exec "$@"
 """

@@ -200,6 +200,22 @@ def test_a_fortran_program_makes_the_whole_job_native(tmp_path: Path, soname: st
         assert soname in str(why)
     wrapped = launch.parse(f"mpirun -n 2 eco-exec {program}".split(), OPENMPI5)
     assert (launch.why_native(wrapped) is not None) == native
+    with_options = launch.parse(f"mpirun -n 2 eco-exec --set A=1 -- {program} a".split(), OPENMPI5)
+    assert (launch.why_native(with_options) is not None) == native
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_a_static_program_makes_the_whole_job_native(tmp_path: Path) -> None:
+    source = tmp_path / "p.c"
+    source.write_text("int main(void) { return 0; }\n")
+    for name, flags in (("dynamic", []), ("static", ["-static"]), ("pie", ["-static-pie"])):
+        subprocess.run(["cc", str(source), "-o", str(tmp_path / name), *flags], check=True)
+        line = launch.parse(f"mpirun -n 1 python x.py : -n 2 {tmp_path / name} a".split(), OPENMPI5)
+        why = launch.why_native(line)
+        if name == "dynamic":
+            assert why is None
+        else:
+            assert why == f"{tmp_path / name} is statically linked, so nothing can be put under it"
 
 
 def test_scripts_and_missing_programs_need_no_fortran(tmp_path: Path) -> None:
@@ -207,6 +223,8 @@ def test_scripts_and_missing_programs_need_no_fortran(tmp_path: Path) -> None:
     script.write_text("#!/bin/sh\n")
     script.chmod(0o755)
     assert launch.fortran_library([str(script)]) is None
+    assert not launch.is_static([str(script)])
+    assert not launch.is_static([str(tmp_path / "absent")])
     assert launch.fortran_library([str(tmp_path / "absent")]) is None
 
 

@@ -187,6 +187,52 @@ def test_fortran_programs_are_left_alone(library: Library, tmp_path: Path, fortr
     assert "eco: served" not in ended.stderr
 
 
+#: As Open MPI's: past the C entries, by the PMPI_ names.
+FORTRAN = """
+int PMPI_Init(int*, char***);
+int PMPI_Finalize(void);
+void mpi_init_(int* error) { *error = PMPI_Init(0, 0); }
+void mpi_finalize_(int* error) { *error = PMPI_Finalize(); }
+"""
+#: As MPICH's: by the C entries.
+FORTRAN_BY_C = FORTRAN.replace("PMPI_", "MPI_")
+
+
+@pytest.mark.parametrize("source", [FORTRAN, FORTRAN_BY_C], ids=["by PMPI", "by MPI"])
+def test_a_job_of_c_and_fortran_programs_runs_natively(library: Library, tmp_path: Path, source: str) -> None:
+    """The ranks in C agree in MPI_Init, so those in Fortran must take part."""
+    file = shared_library(tmp_path, "libmpi_mpifh.so.40", source)
+    flags = ["-DFORTRAN", str(file), f"-Wl,-rpath,{tmp_path}"]
+    name = f"either-fortran-{tmp_path.name}"
+    eco_exec, program = str(paths.native_file("eco-exec")), library.compile("either_binding")
+    fortran = library.compile("either_binding", name, flags)
+    for first, second in ((program, fortran), (fortran, program), (fortran, fortran)):
+        ended = library.run(1, [eco_exec, first, ":", "-n", "1", eco_exec, second], timeout_s=60)
+        assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+        assert "eco: served" not in ended.stderr
+        assert "runs without ECO" in ended.stderr, ended.stderr
+
+
+def test_a_job_with_eco_off_in_one_part_runs_natively(library: Library) -> None:
+    eco_exec, program = str(paths.native_file("eco-exec")), library.compile("either_binding")
+    off = [eco_exec, "--set", "ECO=off", program]
+    for first, second in (([eco_exec, program], off), (off, [eco_exec, program])):
+        ended = library.run(1, [*first, ":", "-n", "1", *second], timeout_s=60)
+        assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+        assert ended.stderr.count("the program runs without ECO: it is off on some ranks") == 1, ended.stderr
+        assert "eco: served" not in ended.stderr
+    silent = library.run(2, off)
+    assert (silent.returncode, silent.stdout) == (0, "right\n"), silent.stderr
+    assert "eco:" not in silent.stderr
+
+
+def test_bare_loads_nothing(library: Library, tmp_path: Path) -> None:
+    """Nor needs anything: where ECO is not completely installed, too."""
+    lone = shutil.copy(paths.native_file("eco-exec"), tmp_path)
+    ended = library.run(1, [str(lone), "--bare", "sh", "-c", 'echo "has <$LD_PRELOAD>"'])
+    assert (ended.returncode, ended.stdout) == (0, "has <>\n"), ended.stderr
+
+
 def test_program_that_cannot_be_judged_does_not_start(tmp_path: Path) -> None:
     """A guess of this rank alone could differ from the other ranks'."""
     source = tmp_path / "program.c"
@@ -312,7 +358,10 @@ def test_a_pipe_is_not_waited_for(library: Library, tmp_path: Path, variable: st
 
 def test_a_path_that_is_no_utf8_is_reported(library: Library, tmp_path: Path) -> None:
     """The reason quotes it; the report is JSON, which can't."""
-    settings = {"ECO_NETWORK": os.fsdecode(b"/nonexistent/n\xff.json"), "ECO_REPORT": str(tmp_path / "report.json")}
+    settings = {
+        "ECO_NETWORK": os.fsdecode(b"/nonexistent/n\xff.json"),
+        "ECO_REPORT": str(tmp_path / "report.json"),
+    }
     ended = library.run_served(2, [library.compile("reductions")], settings)
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     native = ended.report["communicators_native"]

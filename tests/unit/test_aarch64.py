@@ -18,6 +18,8 @@ TRAMPOLINE = ROOT / "preload" / "trampoline"
 STUBS = TRAMPOLINE / "stubs.aarch64.S"
 TARGET = "aarch64-linux-gnu.2.28"  # as old a C library as Python's wheels allow
 WRAPPED = re.findall(r"^ECO_WRAP\w*\((\w+)", (ROOT / "preload" / "wrappers.def").read_text(), re.MULTILINE)
+FORTRAN = {f"mpi_{f}{end}" for f in ("init", "init_thread") for end in ("", "_", "__", "_f08_")}
+FORTRAN |= {"MPI_INIT", "MPI_INIT_THREAD", "ompi_init_f", "ompi_init_thread_f"}
 NEEDS_ZIG = pytest.mark.skipif(
     importlib.util.find_spec("ziglang") is None, reason="no compiler for aarch64 here: run `make aarch64`"
 )
@@ -68,7 +70,7 @@ def test_trampoline_links_and_needs_libc_alone(tmp_path: Path) -> None:
     subprocess.run(words, check=True)
     assert machine(target) == "AArch64"
     exported = {name for name in functions(target, "--dyn-syms") if not name.startswith("_")}
-    assert exported == {*WRAPPED, "eco_last_algorithm"}
+    assert exported == {*WRAPPED, *FORTRAN, "eco_last_algorithm"}
     needed = subprocess.run(["readelf", "-d", target], capture_output=True, text=True, check=True).stdout
     libraries = set(re.findall(r"NEEDED.*\[(\w+)", needed))
     assert libraries <= {"libc", "libpthread", "libdl"}
