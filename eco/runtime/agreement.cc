@@ -31,13 +31,14 @@ std::optional<std::string> Agreement::failed(const std::function<void()>& work) 
   return std::string(reason.data());
 }
 
-bool Agreement::equal(std::uint64_t number) {
+std::array<bool, 2> Agreement::equal(std::uint64_t one, std::uint64_t other) {
   // The least of x and of -x: equal everywhere if the least is also the largest. In halves, so that -x exists.
-  const auto low = static_cast<std::int64_t>(number & 0xffffffffu);
-  const auto high = static_cast<std::int64_t>(number >> 32);
-  std::array<std::int64_t, 4> least = {low, -low, high, -high};
+  const auto low = [](std::uint64_t x) { return static_cast<std::int64_t>(x & 0xffffffffu); };
+  const auto high = [](std::uint64_t x) { return static_cast<std::int64_t>(x >> 32); };
+  std::array<std::int64_t, 8> least = {low(one),   -low(one),   high(one),   -high(one),
+                                       low(other), -low(other), high(other), -high(other)};
   native_.allreduce_min(least);
-  return least[0] == -least[1] && least[2] == -least[3];
+  return {least[0] == -least[1] && least[2] == -least[3], least[4] == -least[5] && least[6] == -least[7]};
 }
 
 bool Agreement::all(bool mine) {

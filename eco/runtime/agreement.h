@@ -7,6 +7,7 @@
 // a rank has no memory for the text.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -29,8 +30,9 @@ class Agreement {
   // Runs `work`, which must not communicate, and then learns whether it threw on any rank: the reason of the lowest
   // such rank, on every rank the same (cut off after kReasonRoom); nothing if all succeeded.
   std::optional<std::string> failed(const std::function<void()>& work);
-  // True if all ranks passed the same number.
-  bool equal(std::uint64_t number);
+  // True if all ranks passed the same number; of two, for each.
+  bool equal(std::uint64_t number) { return equal(number, 0)[0]; }
+  std::array<bool, 2> equal(std::uint64_t one, std::uint64_t other);
   // True if it is true on all ranks.
   bool all(bool mine);
   // `root`'s text, on every rank. Throws TransportError on every rank if one has no memory for it.

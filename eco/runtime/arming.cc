@@ -132,12 +132,14 @@ class Arming {
   void check() {
     if (steps_.n_ranks() < 2) throw StaysNative{"one rank has nobody to talk to"};
     const std::string version = identity_.version + " plans " + std::to_string(plan::kPlanEpoch);
-    if (!steps_.agreement().equal(std::stoull(base::digest(version), nullptr, 16))) {
-      throw StaysNative{"ranks run different versions of ECO; install the same everywhere", true};
-    }
     const std::string asked = std::to_string(options_.agreed_digest()) + (request_.plan_anew ? "anew" : "") +
                               names(request_.collectives);
-    if (!steps_.agreement().equal(std::stoull(base::digest(asked), nullptr, 16))) {
+    const auto [same_version, same_options] = steps_.agreement().equal(
+        std::stoull(base::digest(version), nullptr, 16), std::stoull(base::digest(asked), nullptr, 16));
+    if (!same_version) {
+      throw StaysNative{"ranks run different versions of ECO; install the same everywhere", true};
+    }
+    if (!same_options) {
       throw StaysNative{"ranks have different ECO_ options; set the same on all nodes", true};
     }
     if (options_.mode == Mode::off) throw StaysNative{"ECO=off"};
@@ -191,16 +193,15 @@ class Arming {
     net::Network network;
     if (found == Found::measure || !moved.empty()) {
       network = measured_network(hosts, moved, transport, source);
-    } else {
-      steps_.together("", [&] { network = net::parse_network(found_text, "the network"); });
     }
     net::GroupView view;
     steps_.together("", [&] {
+      if (network.hosts.empty()) network = net::parse_network(found_text, "the network");
       const std::vector<int> host_of_rank = hosts_of_ranks(network, hosts, found == Found::by_hand);
       view = net::make_view(std::make_shared<const net::Network>(std::move(network)), host_of_rank);
+      provenance_ = "network of " + std::to_string(view.network->n_hosts()) + " hosts measured " +
+                    view.network->measured_at + ", " + source;
     });
-    provenance_ = steps_.agreement().share("network of " + std::to_string(view.network->n_hosts()) +
-                                           " hosts measured " + view.network->measured_at + ", " + source);
     return view;
   }
 
@@ -345,7 +346,7 @@ class Arming {
   measure::Clock clock_;
   net::Store store_;
   net::Network remembered_;  // rank 0, with its samples
-  std::string provenance_;
+  std::string provenance_;   // rank 0's, until the end
   double measuring_s_ = 0;
 };
 

@@ -23,8 +23,15 @@ struct StaysNative {
 
 // What rank 0 found, as one text for all: a letter, then what belongs to it. Doubtful is a text that all have to look
 // after together before it is used; by_hand is the text of a file that the user names, which may be in rank 0's
-// environment alone.
-enum class Found : char { nothing = 'N', text = 'T', by_hand = 'H', measure = 'M', doubtful = 'D' };
+// environment alone. An error never comes out of look().
+enum class Found : char {
+  nothing = 'N',
+  text = 'T',
+  by_hand = 'H',
+  measure = 'M',
+  doubtful = 'D',
+  error = 'E'
+};
 
 // All functions are collective.
 class Steps {

@@ -95,14 +95,14 @@ void Group::arm(coll::Collective first) {
                  .arming_s = job.arming_s(false),
                  .known_arming_s = job.arming_s(true),
                  .known_digest = known ? known->digest : 0});
-    if (!ready.has_room) {
-      return stay_native("as many communicators as ECO_MAX_COMMUNICATORS allows are armed already");
-    }
     const bool leaves_native = ready.is_known && known->leaves_native(first);
     if (leaves_native || !(arm_after_ || ready.pays)) {
       left_native_[static_cast<std::size_t>(first)] = leaves_native;
       if (leaves_native) why_native_ = runtime::kAsGood;
       return give_slot_back();
+    }
+    if (!ready.has_room) {
+      return stay_native("as many communicators as ECO_MAX_COMMUNICATORS allows are armed already");
     }
     tags_ = session_.tag_ranges().agree(comm_);
     if (!tags_) return stay_native("the MPI library has no more tags");
@@ -166,9 +166,11 @@ void Group::learn(coll::Collective collective) {
     runtime::Options options;
     runtime::Agreement agreement(native, rank_, n_ranks_);
     if (agreement.failed([&] { options = options_within(ready.budget_left_s); })) return;
+    const bool served = !serves_nothing();
     runtime::Learned learned = runtime_->learn(native, options, session_.identity(), collective);
     session_.note_arming(PMPI_Wtime() - began_s, learned.seconds_measuring);
     if (serves_nothing()) why_native_ = std::move(learned.reason);
+    if (served && serves_nothing()) return;  // the transport was lost, which says nothing of others'
     if (const auto world_ranks = ranks_in_world(comm_, n_ranks_)) remember(*world_ranks);
   } catch (const Error&) {
     // As in arm(). What was planned before stays.
