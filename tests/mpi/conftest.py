@@ -24,13 +24,14 @@ AS_ROOT = {
 #: Small messages one way, middle ones another, large ones over subnets; both edges lie between the tested sizes.
 Rows = Mapping[str, Sequence[tuple[int, str | None]]]
 ROWS: Rows = {
-    name: [(500, f"{name}/{small}"), (4096, f"{name}/{middle} segment=1000"),
-           (1 << 24, f"{name}/{large} segment=8192")]
+    name: [(500, f"{algorithms}/{small}"), (4096, f"{algorithms}/{middle} segment=1000"),
+           (1 << 24, f"{algorithms}/{large} segment=8192")]
     for name, small, middle, large in (
         ("broadcast", "binomial", "chain", "subnets"),
         ("reduce", "binomial", "chain", "subnets"),
         ("allreduce", "binomial", "ring", "subnets"),
         ("reduce_scatter", "binomial", "chain", "subnets"),
+        ("reduce_scatter_block", "flat", "circulant", "recursive_halving"),
         ("scatter", "binomial", "chain", "subnets"),
         ("gather", "binomial", "chain", "subnets"),
         ("allgather", "doubling", "chain", "subnets"),
@@ -38,6 +39,7 @@ ROWS: Rows = {
         ("scan", "doubling", "chain", "chain"),
         ("exscan", "doubling", "chain", "chain"),
     )
+    for algorithms in (name.removesuffix("_block"),)
 } | {"barrier": [(0, "barrier/binomial")]}  # fmt: skip
 
 
