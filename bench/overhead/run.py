@@ -52,7 +52,7 @@ def shared_memory(library: str, ranks: int, folder: Path) -> list[dict[str, Any]
     launcher = [str(paths.library_dir(library) / "bin" / "mpiexec"), "-n", str(ranks)]
     launcher += ["--oversubscribe"] if library == "openmpi" else []
     plan.write_text(plan_text(ranks, {name: [(SHARED_BYTES, recipe)] for name, recipe in SHARED.items()}))
-    eco("characterize", "--out", str(network), "--", *launcher, settings={})
+    eco("characterize", "-o", str(network), "--", *launcher, settings={})
     settings = {"ECO_NETWORK": str(network), "ECO_PLAN": str(plan), "ECO_MEASURE": "never"}
     eco("bench", "--no-tune", "--ops", ",".join(SHARED), "--sizes", str(SHARED_BYTES), "--json", str(results), "--",
         *launcher, settings=settings)  # fmt: skip

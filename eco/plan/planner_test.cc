@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -439,6 +440,27 @@ broadcast 2
   1048575: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=flat order=2,0,1
   1048576: broadcast/levels segment=15872 head=0 window=0 between=chain inside=chain leaders=2 parts=broadcast/chain,broadcast/binomial
 )");
+}
+
+// Short problems between two sites: each half of what goes both ways, and all of what goes one way, in one message.
+TEST(Planner, CrossesBetweenSitesAsSeldomAsItCan) {
+  const net::GroupView view =
+      view_of("hosts=4+4 rate_mbit=191 uplink_mbit=38 latency_us=60 between_us=10000 overhead_us=15");
+  const std::map<Collective, double> crossings = {
+      {Collective::broadcast, 1}, {Collective::reduce, 1},        {Collective::scatter, 1},
+      {Collective::gather, 1},    {Collective::scan, 1},          {Collective::exscan, 1},
+      {Collective::barrier, 2},   {Collective::allreduce, 2},     {Collective::allgather, 2},
+      {Collective::alltoall, 2},  {Collective::reduce_scatter, 2}};
+  for (const auto& [collective, least] : crossings) {
+    CommonProblem problem{.collective = collective, .n_ranks = 8};
+    if (coll::is_reduction(collective) && collective != Collective::barrier) problem.element_bytes = 8;
+    problem.bytes = collective == Collective::barrier ? 0 : coll::whole_bytes(problem, 8);
+    const auto ranked = rank_candidates(problem, view, {}, true);
+    const auto chosen = shortlist(ranked, 1, problem, view);
+    ASSERT_EQ(chosen.size(), 1u) << coll::name(collective);
+    EXPECT_EQ(chosen[0]->forecast.n_crossings, least) << chosen[0]->recipe.text();
+    EXPECT_LT(chosen[0]->forecast.seconds, 0.0115) << chosen[0]->recipe.text();
+  }
 }
 
 TEST(Planner, ChoosesForEco1995) {
