@@ -258,7 +258,9 @@ def write_json(path: Path, document: dict[str, Any]) -> None:
 def read_json(path: Path, schema: str, version: int) -> dict[str, Any]:
     """A versioned file, or the reason why it is none. Throws CorruptFile."""
     try:
-        if path.exists() and not path.is_file():  # reading a pipe would wait for a writer, a device may not end
+        if (
+            path.exists() and not path.is_file()
+        ):  # reading a pipe would wait for a writer, a device may not end
             raise CorruptFile(f"{path}: no regular file")
         document = json.loads(path.read_text())
     except OSError as error:
