@@ -481,7 +481,8 @@ TEST(Planner, ChoosesForOneSwitch) {
 broadcast 0
   8: broadcast/subnets segment=0 head=0 window=0 between=chain inside=flat
   16383: broadcast/subnets segment=0 head=0 window=0 between=chain inside=flat
-  16384: broadcast/kary segment=1392 head=0 window=0 between=kary inside=kary degree=2
+  16384: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=chain
+  1048575: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=chain
   1048576: broadcast/two_tree segment=5728 head=0 window=0 between=chain inside=chain
 allreduce 0
   8: allreduce/allgather+combine segment=0 head=0 window=0 between=chain inside=chain parts=allgather/flat
