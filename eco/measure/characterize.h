@@ -41,6 +41,10 @@ struct CharacterizeOptions {
   // Pairs that need no measuring, of these hosts or others; only rank 0's count. Their samples enter the network at the
   // sizes they have, what is shared and the rates are measured anew, and the network's note says how many were measured.
   std::vector<net::KnownPair> known;
+  // Headers of one packet, and of one message: those of TCP over Ethernet and of an MPI library, unless one knows better.
+  // Where links are so fast that they matter little, it matters little whether they are right. Only rank 0's count.
+  double frame_bytes = 66;
+  double envelope_bytes = 40;
   int sweeps = 4;  // offline; the small sizes get more until they settle
   // Measure the pLogP parameters of every class of pairs too (plogp.h). Only rank 0's value counts; within budget_s
   // seconds more, if there is a budget.

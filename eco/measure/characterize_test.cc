@@ -40,6 +40,8 @@ Network measured(const Network& truth, const std::vector<int>& host_of_rank,
     options.host_of_rank.push_back(truth.hosts[static_cast<std::size_t>(host)]);
   options.transport = "virtual";
   options.measured_at = "2026-01-01T00:00:00Z";
+  options.frame_bytes = truth.frame_bytes;
+  options.envelope_bytes = truth.envelope_bytes;
   std::vector<std::string> texts(host_of_rank.size());
   world.run([&](transport::Transport& transport, transport::Native& native, Clock clock) {
     CharacterizeOptions mine = options;
@@ -103,6 +105,19 @@ TEST(Characterize, ThreeSwitchedSubnetsBehindSharedUplinks) {
   expect_model_fits(network, 0.05);
   EXPECT_EQ(network.pairs.size(), 28u);
   EXPECT_GE(network.pairs[0].samples[0].size(), 4u);
+}
+
+TEST(Characterize, FindsWhatEveryMessageTakesOfSomethingCommon) {
+  Network truth = net::synthetic_network(kThreeSubnets);
+  truth.common_message_s = 10e-6;
+  truth.finish();
+  const Network network = measured(truth, one_rank_per_host(truth));
+  expect_near(network.common_message_s, 10e-6, 0.3, "common");
+  // It also shows as the gap of small messages, so overheads and latency are known as a sum only.
+  expect_model_fits(network, 0.05);
+  for (const char* description : {kThreeSubnets, kEco1995, kOneSwitch}) {
+    EXPECT_EQ(measured(description).common_message_s, 0) << description;
+  }
 }
 
 TEST(Characterize, ThreeBusesWithoutUplinks) {

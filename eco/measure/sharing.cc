@@ -1,7 +1,9 @@
 #include "eco/measure/sharing.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <string_view>
 
 namespace eco::measure {
 namespace {
@@ -9,6 +11,10 @@ namespace {
 // A flow that a shared medium would slow n-fold is halfway there at (1 + n) / 2: sharing; below 1.3 nothing was shared
 // (acknowledgements of the opposite direction and a busy processor cost up to that). Between the two nobody knows.
 constexpr double kUndisturbed = 1.3;
+// An acknowledgement for every full packet is 5 % of an Ethernet's bytes; more than twice that is something else.
+constexpr double kMostReverse = 0.1;
+
+constexpr std::array<std::string_view, 4> kWords = {"bus", "uplink", "duplex", "both ways"};  // by Question
 
 double threshold(std::size_t n_flows) { return (1.0 + static_cast<double>(n_flows)) / 2; }
 
@@ -51,10 +57,7 @@ std::optional<Outside> partners(const std::vector<net::Subnet>& subnets,
 }  // namespace
 
 std::string SharingTest::what() const {
-  const char* word = question == Question::bus      ? "bus "
-                     : question == Question::uplink ? "uplink "
-                                                    : "duplex ";
-  return word + std::to_string(subnet);
+  return std::string(kWords.at(static_cast<std::size_t>(question))) + " " + std::to_string(subnet);
 }
 
 double slowdown(const net::ConcurrentTest& test) {
@@ -72,6 +75,7 @@ std::vector<SharingTest> tests_inside(const net::Partition& subnets) {
     SharingTest test{Question::bus, static_cast<int>(s), {}};
     if (h.size() >= 4) {
       test.flows = {{h[0], h[1]}, {h[2], h[3]}};
+      tests.push_back({Question::both_ways, static_cast<int>(s), {{h[0], h[1]}, {h[1], h[2]}, {h[2], h[0]}}});
     } else if (h.size() == 3) {
       test.flows = {{h[0], h[1]}, {h[1], h[2]}, {h[2], h[0]}};
     } else if (h.size() == 2) {
@@ -100,6 +104,23 @@ std::vector<SharingTest> tests_across(const std::vector<net::Subnet>& subnets,
     tests.push_back({Question::duplex, s, {{a, outside->first}, {outside->second, b}}});
   }
   return tests;
+}
+
+double reverse_share(const std::vector<net::ConcurrentTest>& tests) {
+  std::vector<double> shares;
+  for (const net::ConcurrentTest& test : tests) {
+    // Of hosts that all send and receive, or of links that carry both.
+    const bool is_duplex = test.what.starts_with(kWords.at(static_cast<std::size_t>(Question::duplex)));
+    const bool is_ring = std::all_of(test.pairs.begin(), test.pairs.end(), [&](const auto& flow) {
+      return std::any_of(test.pairs.begin(), test.pairs.end(),
+                         [&](const auto& other) { return other[0] == flow[1]; });
+    });
+    const double slower = slowdown(test);
+    if ((is_duplex || is_ring) && slower > 0 && slower <= kUndisturbed) shares.push_back(slower - 1);
+  }
+  if (shares.empty()) return 0;
+  std::sort(shares.begin(), shares.end());
+  return std::clamp(shares[(shares.size() - 1) / 2], 0.0, kMostReverse);
 }
 
 net::SubnetKind kind_from(std::size_t n_hosts, const net::ConcurrentTest* test) {

@@ -9,6 +9,8 @@
 //   uplink 0                   a->x with b->y            x and y in two other subnets where there are two, so that only
 //                                                        subnet 0's own uplink is common: 2x if it is shared
 //   duplex 0                   a->x with y->b            2x if both directions share
+//   both ways 0                a->b, b->c, c->a          what acknowledgements cost the other direction of a switch's
+//                                                        ports (asked where `bus` had no flows of opposite directions)
 #pragma once
 
 #include <cstddef>
@@ -21,7 +23,7 @@
 
 namespace eco::measure {
 
-enum class Question { bus, uplink, duplex };
+enum class Question { bus, uplink, duplex, both_ways };
 
 struct HostFlow {
   int from = 0;
@@ -44,6 +46,10 @@ double slowdown(const net::ConcurrentTest& test);
 std::vector<SharingTest> tests_inside(const net::Partition& subnets);
 std::vector<SharingTest> tests_across(const std::vector<net::Subnet>& subnets,
                                       const std::vector<net::Between>& between);
+
+// What a stream's acknowledgements take of the other direction, as a share of its bytes: by how much flows of opposite
+// directions disturb each other on links that carry both. The middle of the tests that tell; 0 if none does.
+double reverse_share(const std::vector<net::ConcurrentTest>& tests);
 
 // The kind that the test of a subnet shows; `test` is null if there was none.
 net::SubnetKind kind_from(std::size_t n_hosts, const net::ConcurrentTest* test);

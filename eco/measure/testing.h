@@ -250,7 +250,8 @@ class VirtualNetwork {
       return;
     }
     const auto r = static_cast<std::size_t>(route->resources[hop]);
-    const double end = std::max(now_, free_at_[r]) + size / network_.resources[r].bytes_per_s;
+    const net::Resource& resource = network_.resources[r];
+    const double end = std::max(now_, free_at_[r]) + size / resource.bytes_per_s + resource.message_s;
     free_at_[r] = end;
     at(end, [this, message, route, hop, size, left_first_hop] {
       if (hop == 0) left_first_hop();

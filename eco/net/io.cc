@@ -160,7 +160,11 @@ std::string to_json(const Network& network) {
                            {"memory_latency_s", network.memory_latency_s},
                            {"memory_bytes_per_s", network.memory_bytes_per_s},
                            {"combine_bytes_per_s", network.combine_bytes_per_s},
-                           {"packet_bytes", network.packet_bytes}};
+                           {"packet_bytes", network.packet_bytes},
+                           {"frame_bytes", network.frame_bytes},
+                           {"envelope_bytes", network.envelope_bytes},
+                           {"reverse_share", network.reverse_share},
+                           {"common_message_s", network.common_message_s}};
   document["pairs"] = json::array();
   for (const PairTimes& pair : network.pairs) {
     document["pairs"].push_back(
@@ -216,6 +220,12 @@ Network parse_network(std::string_view text, const std::string& where) {
   network.memory_bytes_per_s = overheads.get<double>("memory_bytes_per_s");
   network.combine_bytes_per_s = overheads.get<double>("combine_bytes_per_s");
   network.packet_bytes = overheads.get<double>("packet_bytes");
+  // In no file before they were known.
+  const auto later = [&](const char* key) { return overheads.has(key) ? overheads.get<double>(key) : 0; };
+  network.frame_bytes = later("frame_bytes");
+  network.envelope_bytes = later("envelope_bytes");
+  network.reverse_share = later("reverse_share");
+  network.common_message_s = later("common_message_s");
   fields.each("pairs", [&](const Fields& pair) {
     network.pairs.push_back({pair.get<int>("a"), pair.get<int>("b"), pair.get<std::vector<double>>("seconds"),
                              pair.get<std::vector<std::vector<double>>>("samples")});

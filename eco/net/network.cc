@@ -67,10 +67,15 @@ void Network::finish() {
   uplink_out_.assign(subnets.size(), -1);
   uplink_in_.assign(subnets.size(), -1);
   pair_base_.assign(between.size(), -1);
+  common_ = -1;
 
   const auto add = [this](ResourceKind kind, std::string resource_name, double rate) {
-    resources.push_back({kind, std::move(resource_name), rate});
+    resources.push_back({kind, std::move(resource_name), rate, 0, -1});
     return static_cast<int>(resources.size()) - 1;
+  };
+  const auto join = [this](int one, int other) {
+    resources[static_cast<std::size_t>(one)].reverse = other;
+    resources[static_cast<std::size_t>(other)].reverse = one;
   };
   for (std::size_t s = 0; s < subnets.size(); ++s) {
     const Subnet& subnet = subnets[s];
@@ -87,6 +92,7 @@ void Network::finish() {
       if (subnet.kind != SubnetKind::bus) {
         transmit_[host] = add(ResourceKind::host_transmit, "host " + number + " out", rate);
         receive_[host] = add(ResourceKind::host_receive, "host " + number + " in", rate);
+        join(transmit_[host], receive_[host]);
       }
       memory_[host] = add(ResourceKind::memory, "memory " + number, memory_bytes_per_s);
     }
@@ -102,6 +108,7 @@ void Network::finish() {
     } else {
       uplink_out_[s] = add(ResourceKind::uplink_out, "uplink " + number + " out", uplink.bytes_per_s);
       uplink_in_[s] = add(ResourceKind::uplink_in, "uplink " + number + " in", uplink.bytes_per_s);
+      join(uplink_out_[s], uplink_in_[s]);
     }
   }
   for (std::size_t i = 0; i < between.size(); ++i) {
@@ -116,10 +123,16 @@ void Network::finish() {
     pair_base_[i] = static_cast<int>(resources.size());
     for (const int a : from) {
       for (const int b : to) {
-        add(ResourceKind::pair, "host " + std::to_string(a) + " to " + std::to_string(b), pair.bytes_per_s);
-        add(ResourceKind::pair, "host " + std::to_string(b) + " to " + std::to_string(a), pair.bytes_per_s);
+        const std::string low = std::to_string(a);
+        const std::string high = std::to_string(b);
+        const int up = add(ResourceKind::pair, "host " + low + " to " + high, pair.bytes_per_s);
+        join(up, add(ResourceKind::pair, "host " + high + " to " + low, pair.bytes_per_s));
       }
     }
+  }
+  if (common_message_s > 0) {
+    common_ = add(ResourceKind::common, "common", std::numeric_limits<double>::infinity());
+    resources.back().message_s = common_message_s;
   }
 }
 
@@ -170,6 +183,7 @@ Route Network::route(int from, int to) const {
   const auto cross = [&route](int resource) {
     if (resource >= 0) route.resources.push_back(resource);
   };
+  cross(common_);
   cross(transmit_[a]);
   cross(bus_[s]);
   if (s == t) {
@@ -193,17 +207,25 @@ Route Network::route(int from, int to) const {
   return route;
 }
 
+double Network::wire_bytes(std::size_t bytes) const {
+  if (frame_bytes == 0 && envelope_bytes == 0) return static_cast<double>(bytes);
+  const double payload = static_cast<double>(bytes) + envelope_bytes;
+  const double n_packets = std::ceil(payload / packet_bytes);
+  return (payload + n_packets * frame_bytes) * packet_bytes / (packet_bytes + frame_bytes);
+}
+
 double Network::message_s(int from, int to, std::size_t bytes) const {
   const Route path = route(from, to);
-  const double first = std::min(static_cast<double>(bytes), packet_bytes);
+  const double all = from == to ? static_cast<double>(bytes) : wire_bytes(bytes);
+  const double first = std::min(all, packet_bytes);
   double slowest = std::numeric_limits<double>::infinity();
   double seconds = send_overhead_s + receive_overhead_s + path.latency_s;
   for (const int r : path.resources) {
     const double rate = resources[static_cast<std::size_t>(r)].bytes_per_s;
-    seconds += first / rate;
+    seconds += first / rate + resources[static_cast<std::size_t>(r)].message_s;
     slowest = std::min(slowest, rate);
   }
-  return seconds + (static_cast<double>(bytes) - first) / slowest;
+  return seconds + (all - first) / slowest;
 }
 
 std::string Network::fingerprint() const {

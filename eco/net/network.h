@@ -70,14 +70,17 @@ enum class ResourceKind : std::uint8_t {
   uplink_out,
   uplink_in,
   pair,
-  memory
+  memory,
+  common
 };
 
 // One server that messages queue for.
 struct Resource {
   ResourceKind kind = ResourceKind::host_transmit;
   std::string name;
-  double bytes_per_s = 0;  // payload bytes
+  double bytes_per_s = 0;  // payload bytes; infinite where only messages count
+  double message_s = 0;    // what each message holds it beyond its bytes
+  int reverse = -1;        // of a full-duplex link: its other direction, where acknowledgements go
 };
 
 struct Route {
@@ -158,7 +161,13 @@ struct Network {
   double memory_bytes_per_s = 0;
   double combine_bytes_per_s = 0;  // reduction speed of one rank
   double packet_bytes = 1448;  // payload of one packet: what store-and-forward hops add is one packet each
-  std::string measured_at;     // ISO 8601
+  double frame_bytes = 0;      // headers of one packet; the rates are those of full packets' payload
+  double envelope_bytes = 0;   // the library's header of one message
+  double reverse_share = 0;    // of a stream's bytes: what acknowledgements take of a link's other direction
+  double common_message_s =
+      0;  // what each message between hosts takes of something that all hosts have in common (the
+          // processors of one machine, a switch that works packet by packet), 0 if nothing
+  std::string measured_at;  // ISO 8601
   std::string note;
 
   // Derived from the above by finish(); call it after filling or loading.
@@ -177,9 +186,13 @@ struct Network {
   Network without_samples() const;
   // Local. Both hosts in range; from == to gives the memory of that host.
   Route route(int from, int to) const;
-  // One message alone on the route, in seconds: the law that predictions and the fit of the latencies share,
-  //   overheads + latency + sum over resources of min(bytes, packet) / rate + (bytes - packet) / slowest
-  //   rate.
+  // What a message of so many bytes takes of a link, in bytes of the payload of full packets: with its envelope and the
+  // headers of packets that are not full. 0 bytes take no more than these.
+  double wire_bytes(std::size_t bytes) const;
+  // One message alone on the route, in seconds: the law that predictions and the fit of the latencies share, in wire
+  // bytes,
+  //   overheads + latency + sum over resources of (min(bytes, packet) / rate + message_s)
+  //   + (bytes - packet) / slowest rate.
   double message_s(int from, int to, std::size_t bytes) const;
   // The pLogP parameters that hold from one host to another, of its own direction if both were measured; null if
   // the class was not measured.
@@ -196,7 +209,8 @@ struct Network {
   std::vector<int> bus_;         // per subnet, -1 unless a bus
   std::vector<int> uplink_out_;  // per subnet, -1 if none; equal to uplink_in_ when half duplex
   std::vector<int> uplink_in_;
-  std::vector<int> memory_;    // per host
+  std::vector<int> memory_;  // per host
+  int common_ = -1;
   std::vector<int> position_;  // per host: its place in its subnet
   std::vector<int>
       pair_base_;  // per Between: its first pair resource, -1 where other resources explain its rate

@@ -70,6 +70,33 @@ TEST(MessageTime, LatencyPacketPerHopThenTheSlowest) {
   EXPECT_NEAR(network.message_s(0, 2, 11448), 210e-6 + 2 * 1448 / 10e6 + 2 * 1448 / 1e6 + 10000 / 1e6, 1e-12);
 }
 
+TEST(MessageTime, EveryPacketHasHeadersAndEveryMessageAnEnvelope) {
+  Network network = synthetic_network("hosts=2 rate_mbit=8 latency_us=100 overhead_us=5");
+  EXPECT_EQ(network.wire_bytes(1000), 1000);
+  network.packet_bytes = 1000;
+  network.frame_bytes = 250;  // so a full packet's wire is 1250, of which 1000 count
+  network.envelope_bytes = 50;
+  EXPECT_NEAR(network.wire_bytes(0), (50 + 250) * 0.8, 1e-9);
+  EXPECT_NEAR(network.wire_bytes(950), 1000, 1e-9);
+  EXPECT_NEAR(network.wire_bytes(951), (1001 + 500) * 0.8, 1e-9);
+  network.finish();
+  EXPECT_NEAR(network.message_s(0, 1, 950), 110e-6 + 2 * 1000 / 1e6, 1e-12);
+}
+
+TEST(Finish, JoinsTheDirectionsOfALink) {
+  const Network network = synthetic_network("hosts=2+2 uplink_mbit=40");
+  for (std::size_t r = 0; r < network.resources.size(); ++r) {
+    const Resource& resource = network.resources[r];
+    if (resource.kind == ResourceKind::memory) {
+      EXPECT_EQ(resource.reverse, -1);
+      continue;
+    }
+    ASSERT_GE(resource.reverse, 0) << resource.name;
+    EXPECT_EQ(network.resources[static_cast<std::size_t>(resource.reverse)].reverse, static_cast<int>(r));
+    EXPECT_NE(resource.reverse, static_cast<int>(r));
+  }
+}
+
 TEST(Finish, RefusesContradictions) {
   const Network good = synthetic_network("hosts=2+2");
   const auto refused = [&](auto&& spoil, const std::string& reason) {
@@ -95,6 +122,8 @@ TEST(Finish, RefusesContradictions) {
   refused([](Network& n) { n.between[0].bytes_per_s = 0; }, "bytes_per_s is not a rate");
   refused([](Network& n) { n.hosts[3] = n.hosts[0]; }, "hosts 0 and 3 are the same");
   refused([](Network& n) { n.pairs[0].seconds[0] = -1; }, "pair 0: a time is not positive");
+  refused([](Network& n) { n.reverse_share = 1; }, "reverse_share");
+  refused([](Network& n) { n.common_message_s = -1; }, "common_message_s is not a time");
   refused([](Network& n) { n.hosts.clear(); }, "there are no hosts");
 }
 

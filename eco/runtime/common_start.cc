@@ -1,5 +1,6 @@
 #include "eco/runtime/common_start.h"
 
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,10 +38,14 @@ std::int64_t now_ns() {
 }
 
 void sleep_until(std::int64_t instant_ns) {
+  // The kernel may wake a sleeper 50 us late unless it is told otherwise.
+  const int slack_ns = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0);
+  prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
   const timespec until{.tv_sec = static_cast<time_t>(instant_ns / kNanoseconds),
                        .tv_nsec = static_cast<long>(instant_ns % kNanoseconds)};
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) != 0) {
   }
+  if (slack_ns > 0) prctl(PR_SET_TIMERSLACK, slack_ns, 0, 0, 0);
 }
 
 bool reads_one_clock(transport::Native& native, int rank, int n_ranks) {

@@ -49,6 +49,7 @@ struct Message {
   std::uint32_t hop = 0;
   Stage stage = Stage::eager;
   std::size_t bytes = 0;
+  double wire_bytes = 0;
   Moment first;  // when its first packet reaches the present hop; the receiver, once there
   Moment last;   // when its last byte left the previous hop
 };
@@ -196,6 +197,9 @@ class Simulator {
     message.send = id;
     message.hop = 0;
     message.bytes = op.source.bytes;
+    const bool is_local = view_.host_of_rank[static_cast<std::size_t>(rank)] ==
+                          view_.host_of_rank[static_cast<std::size_t>(op.peer)];
+    message.wire_bytes = is_local ? static_cast<double>(message.bytes) : network_.wire_bytes(message.bytes);
     const bool is_eager = options_.eager_bytes == 0 || message.bytes <= options_.eager_bytes;
     message.stage = is_eager ? Stage::eager : Stage::request;
     message.first = message.last = state.cpu;
@@ -217,10 +221,12 @@ class Simulator {
     const auto resource = static_cast<std::size_t>(route.resources[message.hop]);
     const double rate = network_.resources[resource].bytes_per_s;
     const bool is_request = message.stage == Stage::request;
-    const double bytes = is_request ? 0.0 : static_cast<double>(message.bytes);
-    const double busy_s = bytes / rate;
-    const double packet_s = std::min(bytes, network_.packet_bytes) / rate;
+    const double message_s = network_.resources[resource].message_s;
+    const double bytes = is_request ? 0.0 : message.wire_bytes;
+    const double busy_s = bytes / rate + message_s;
+    const double packet_s = std::min(bytes, network_.packet_bytes) / rate + message_s;
     const Moment start = later(message.first, free_[resource]);
+    acknowledge(network_.resources[resource].reverse, bytes, message.first);
     Moment end = start.after_transfer(busy_s);
     if (message.hop > 0) end = later(end, message.last.after_transfer(packet_s));
     free_[resource] = start.after_transfer(busy_s);
@@ -237,6 +243,16 @@ class Simulator {
       message.first = end.after_latency(route.latency_s);
       events_.push(message.first.s, index, EventKind::arrival, arrivals_from(resource));
     }
+  }
+
+  // The bytes' acknowledgements on the link's other direction: charged when the message comes to the link, before they
+  // are really there, so that nothing is reserved in the future.
+  void acknowledge(int reverse, double bytes, const Moment& now) {
+    if (reverse < 0 || network_.reverse_share == 0) return;
+    const auto resource = static_cast<std::size_t>(reverse);
+    const double busy_s = network_.reverse_share * bytes / network_.resources[resource].bytes_per_s;
+    free_[resource] = later(free_[resource], now).after_transfer(busy_s);
+    result_.resource_busy_s[resource] += busy_s;
   }
 
   void on_arrival(std::uint32_t index) {

@@ -15,15 +15,18 @@
 //                occupies each hop for b / rate, and leaves hop k no sooner than one packet after hop k-1.
 //   receiver     latency_s after the last hop; its CPU is then busy for receive_overhead_s
 //   synchronous  the sender learns of the match one latency later
-// A bus is one server for both directions, so a route over two buses holds both.
+// A bus is one server for both directions, so a route over two buses holds both. Bytes are wire bytes (net/network.h): with
+// the envelope and the headers of packets that are not full. A message that comes to a full-duplex hop also occupies the
+// hop's other direction, for its acknowledgements: reverse_share of its bytes. What all hosts have in common is a hop
+// that each message holds for common_message_s, whatever its bytes.
 //
 // Rendezvous, where eager_bytes says from when: a longer message sends a request of no bytes over the same hops, behind
 // what is queued there. When the request has arrived and the receive is posted, the receiver answers, one latency later
 // the sender hands over its bytes (an ordinary send is complete then), and they flow as above.
 //
 // Not in the model: ranks of one host that share a core (each has a processor of its own; they do share the host's
-// ports and memory), the processor's part in requests and answers, an answer's way back behind queued bytes, lost
-// packets and queues that overflow.
+// ports and memory, and what all hosts have in common), how TCP opens its window again after a pause, the processor's
+// part in requests and answers, an answer's way back behind queued bytes, lost packets and queues that overflow.
 #pragma once
 
 #include <cstddef>

@@ -308,5 +308,39 @@ TEST(Predict, CountsTheOperationsOfLongPipelines) {
   EXPECT_EQ(p.n_operations, 2u * 7 * 20000) << "each simulated once";
 }
 
+// Ranks 2i and 2i + 1 send to each other.
+std::vector<Schedule> exchange(int n_ranks, std::size_t bytes) {
+  std::vector<Schedule> schedules;
+  for (int rank = 0; rank < n_ranks; ++rank) {
+    schedules.emplace_back(rank, n_ranks);
+    schedules.back().once([=](std::size_t, Emitter& e) {
+      e.send(rank ^ 1, output(0, bytes));
+      e.recv(rank ^ 1, output(bytes, bytes));
+    });
+  }
+  return schedules;
+}
+
+TEST(Predict, AcknowledgementsTakeOfTheOtherDirection) {
+  const auto network = network_of({2}, net::SubnetKind::switched);
+  const double alone = predict(view_of(network), exchange(2, 100000)).seconds;
+  network->reverse_share = 0.05;
+  EXPECT_NEAR(predict(view_of(network), exchange(2, 100000)).seconds - alone, 0.05 * 100000 / kRate, 1e-3);
+  network->subnets[0].kind = net::SubnetKind::bus;  // whose measured rate knows of them
+  network->finish();
+  const double on_bus = predict(view_of(network), exchange(2, 100000)).seconds;
+  network->reverse_share = 0;
+  EXPECT_EQ(predict(view_of(network), exchange(2, 100000)).seconds, on_bus);
+}
+
+TEST(Predict, MessagesQueueForWhatAllHostsHaveInCommon) {
+  const auto network = network_of({4}, net::SubnetKind::switched);
+  const auto both = [&] { return predict(view_of(network), exchange(4, 1)).seconds; };
+  const double apart = both();
+  network->common_message_s = 1e-3;
+  network->finish();
+  EXPECT_NEAR(both() - apart, 4e-3, 1e-9);  // four messages, one after the other
+}
+
 }  // namespace
 }  // namespace eco::sim

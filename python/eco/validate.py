@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +40,10 @@ class ValidateOptions:
     ops: Sequence[str]
     sizes: Sequence[int]
     launches: int = 4
-    rounds: int = 3
+    rounds: int = 8
     max_seconds: float = 1.0  # of one cell in one launch, beyond one round
     most_predicted_s: float = 8.0  # a recipe predicted to take longer is not run
+    most_times: float = 4.0  # nor one predicted to take so many times the best's; such take most of the time there is
     timeout_s: float = 900.0
 
     def __post_init__(self) -> None:
@@ -148,6 +149,7 @@ class Outcome:
 
     records: list[Record]
     provenance: dict[str, Any]
+    networks: list[dict[str, Any]] = field(default_factory=list)  # as measured, one for each library and placement
 
     def scores(self) -> dict[str, Scores]:
         found = {model: score(self.records, model) for model in MODELS}
@@ -160,6 +162,7 @@ class Outcome:
                 "schema": SCHEMA,
                 "version": VERSION,
                 "provenance": self.provenance,
+                "networks": self.networks,
                 **{model: asdict(scores) for model, scores in self.scores().items()},
                 "records": [record.to_dict() for record in self.records],
             },
@@ -178,8 +181,11 @@ def choose_trials(
         best: dict[str, dict[str, Any]] = {}
         for candidate in json.loads(_core.candidates(network, list(hosts), op, size, 0)):
             seconds = candidate["predicted_s"]
-            if seconds is not None and seconds <= options.most_predicted_s:
-                best.setdefault(candidate["recipe"].partition(" ")[0], candidate)
+            if seconds is None or seconds > options.most_predicted_s:
+                continue
+            if best and seconds > options.most_times * next(iter(best.values()))["predicted_s"]:
+                continue
+            best.setdefault(candidate["recipe"].partition(" ")[0], candidate)
         recipes = {
             candidate["recipe"]: {
                 "simulate": float(candidate["predicted_s"]),
@@ -240,8 +246,8 @@ def records_of(
 def validate_place(
     place: jobs.Place, hosts_of_ranks: Sequence[str], network_file: Path | None, options: ValidateOptions,
     console: Console,
-) -> list[Record]:  # fmt: skip
-    """Measures the network if none is given, predicts, and times what was predicted."""
+) -> tuple[list[Record], dict[str, Any]]:  # fmt: skip
+    """Measures the network if none is given, predicts, and times what was predicted; with the network."""
     with jobs.scratch("network") as folder, rank_progress(console) as progress:
         file = network_file or folder / "network.json"
         if network_file is None:
@@ -258,7 +264,13 @@ def validate_place(
             for number in range(options.launches):
                 step(f"{place.library}, {place.placement}: launch {number + 1}")
                 launches.append(time_trials(place, file, trials, options))
-    return records_of(place, trials, launches)
+    return records_of(place, trials, launches), without_samples(json.loads(text))
+
+
+def without_samples(network: dict[str, Any]) -> dict[str, Any]:
+    """What predictions were made from, without the times that it was derived from."""
+    slim = {key: value for key, value in network.items() if key not in ("pairs", "concurrent")}
+    return {**slim, "plogp": [{**curves, "samples": []} for curves in network.get("plogp", [])]}
 
 
 def hosts_in_network(text: str, names: Sequence[str], file: Path) -> list[int]:
@@ -286,5 +298,9 @@ def validate_lab(
             for placement in placements:
                 lab.use(library, placement)
                 place = jobs.LabPlace(lab)
-                outcome.records += validate_place(place, lab.hosts_of_ranks, network_file, options, console)
+                records, network = validate_place(
+                    place, lab.hosts_of_ranks, network_file, options, console
+                )
+                outcome.records += records
+                outcome.networks.append({"library": library, "placement": placement, "network": network})
     return outcome

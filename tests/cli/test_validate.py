@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from eco import jobs
+from eco import _core, jobs
 from eco.errors import EcoError, InvalidArgument
 from eco.report import curves
 from eco.validate import (
@@ -16,6 +16,7 @@ from eco.validate import (
     Outcome,
     Record,
     ValidateOptions,
+    choose_trials,
     hosts_in_network,
     records_of,
     regret,
@@ -101,3 +102,16 @@ def test_it_is_written_with_its_scores_and_drawn(tmp_path: Path) -> None:
     assert [entry["algorithm"] for entry in written["records"]] == [NATIVE, "broadcast/chain"]
     curves.write_html(outcome.records, tmp_path / "v.html")
     assert "chain predicted" in (tmp_path / "v.html").read_text()
+
+
+def test_what_is_predicted_far_behind_the_best_is_not_run() -> None:
+    network = _core.synthetic_network("hosts=8 rate_mbit=48 latency_us=60")
+
+    def algorithms(most_times: float) -> set[str]:
+        options = ValidateOptions(["broadcast"], [65536], most_times=most_times)
+        (trial,) = choose_trials(network, list(range(8)), options, lambda what, share: None)
+        return {recipe.partition(" ")[0] for recipe in trial["recipes"]}
+
+    assert "broadcast/flat" in algorithms(1000.0)
+    assert "broadcast/flat" not in algorithms(2.0)
+    assert "broadcast/chain" in algorithms(2.0)

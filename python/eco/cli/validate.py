@@ -69,6 +69,9 @@ def validate(
     max_seconds: Annotated[
         float, typer.Option(help="seconds for a cell in a launch, beyond one round")
     ] = 1.0,
+    most_times: Annotated[
+        float, typer.Option(help="leave out what is predicted to take so many times the best")
+    ] = 4.0,
     network: Annotated[
         Path | None, typer.Option(help="a network file of these hosts, instead of measuring", metavar="FILE")
     ] = None,
@@ -81,7 +84,12 @@ def validate(
     """Hold the predictor against measurements: errors, and what its choices cost."""
     console = make_console()
     options = ValidateOptions(
-        parse_ops(ops), parse_sizes(sizes), launches=launches, max_seconds=max_seconds, timeout_s=timeout
+        parse_ops(ops),
+        parse_sizes(sizes),
+        launches=launches,
+        max_seconds=max_seconds,
+        most_times=most_times,
+        timeout_s=timeout,
     )
     outcome = validate_lab(load(lab), _words(library), _words(placement), network, options, console)
     if not outcome.records:
