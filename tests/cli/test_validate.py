@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from eco.validate import (
     Record,
     ValidateOptions,
     choose_trials,
+    gain,
     hosts_in_network,
     records_of,
     regret,
@@ -115,3 +117,28 @@ def test_what_is_predicted_far_behind_the_best_is_not_run() -> None:
     assert "broadcast/flat" in algorithms(1000.0)
     assert "broadcast/flat" not in algorithms(2.0)
     assert "broadcast/chain" in algorithms(2.0)
+
+
+def test_what_a_found_pattern_wins_is_scored_where_the_best_algorithm_was_not_chosen() -> None:
+    cell = [
+        record(NATIVE, None, 1.0, 1.0),
+        record("broadcast/chain", 2.0, 2.0, 5.0),
+        record("broadcast/flat", 4.0, 3.0, 3.0),
+        replace(record("broadcast/tree", 1.5, 9.0, 4.0), found=True),
+    ]
+    won = gain(cell)
+    assert won is not None
+    assert won.predicted == pytest.approx(0.25)
+    assert won.measured == pytest.approx(0.2)
+    assert gain(cell[:3]) is None
+
+
+def test_the_search_adds_what_it_finds() -> None:
+    network = _core.synthetic_network("hosts=3+3+2 rate_mbit=200 uplink_mbit=10+20+40")
+    options = ValidateOptions(["allgather"], [1 << 20], search=300)
+    (trial,) = choose_trials(network, list(range(8)), options, lambda what, share: None)
+    found = [recipe for recipe, predicted in trial["recipes"].items() if predicted["found"]]
+    assert len(found) == 1
+    assert trial["recipes"][found[0]]["simulate"] < min(
+        predicted["simulate"] for predicted in trial["recipes"].values() if not predicted["found"]
+    )

@@ -20,7 +20,7 @@ from eco.lab import load
 from eco.report import curves
 from eco.report.progress import make_console
 from eco.report.records import parse_ops, parse_sizes, seconds_text, size_text
-from eco.validate import Outcome, ValidateOptions, cells_of, regret, validate_lab
+from eco.validate import Outcome, ValidateOptions, cells_of, gain, regret, validate_lab
 
 DEFAULT_OPS = "broadcast,scatter,alltoall,allreduce,allgather"
 DEFAULT_SIZES = "1KiB,4KiB,16KiB,64KiB,256KiB,1MiB,4MiB"
@@ -46,6 +46,13 @@ def show(outcome: Outcome, console: Console) -> None:
             f"{100 * lost:.1f} %",
         )
     console.print(table)
+    for cell in cells_of(outcome.records):
+        if won := gain(cell):
+            console.print(
+                f"found for {won.cell[3]} of {size_text(won.cell[4])}: predicted {100 * won.predicted:.1f} % less "
+                f"than the best algorithm, measured {100 * won.measured:.1f} % less: {won.recipe}",
+                highlight=False,
+            )
     for model, scores in outcome.scores().items():
         console.print(
             f"{model}: median error {100 * scores.median_abs_error:.1f} %, 90th percentile "
@@ -69,6 +76,9 @@ def validate(
     max_seconds: Annotated[
         float, typer.Option(help="seconds for a cell in a launch, beyond one round")
     ] = 1.0,
+    search: Annotated[
+        int, typer.Option(help="also search for patterns, with so many predictions a cell", min=0)
+    ] = 0,
     most_times: Annotated[
         float, typer.Option(help="leave out what is predicted to take so many times the best")
     ] = 4.0,
@@ -88,6 +98,7 @@ def validate(
         parse_sizes(sizes),
         launches=launches,
         max_seconds=max_seconds,
+        search=search,
         most_times=most_times,
         timeout_s=timeout,
     )
