@@ -23,7 +23,7 @@ from typing import Any
 
 from rich.console import Console
 
-from eco import __version__, jobs, launch, rank, stats
+from eco import __version__, jobs, launch, paths, rank, stats
 from eco.errors import EcoError, InvalidArgument
 from eco.lab import Description, Lab
 from eco.lab.bounds import Bound, bound_s
@@ -404,7 +404,7 @@ def bench_launcher(
             "give the launcher and its options alone"
         )
     run = Bench(options, suspects, console)
-    run.provenance["command"] = list(words)
+    run.provenance["command"] = [paths.without_checkout(word) for word in words]
     with run.keeping():
         run.measure(jobs.LauncherPlace(line, library), no_bounds)
     return run.outcome()
@@ -437,8 +437,8 @@ def _processor() -> str:
 
 def _commit() -> str | None:
     """The checkout's commit, where there is one."""
-    root = Path(__file__).resolve().parents[2]
-    if not (root / ".git").exists():
+    root = paths.checkout()
+    if root is None or not (root / ".git").exists():
         return None
     try:
         answer = subprocess.run(["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"],

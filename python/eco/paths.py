@@ -17,10 +17,16 @@ MORE_LIBRARIES = ("openmpi4", "mpich4", "impi")
 _PACKAGE = Path(__file__).resolve().parent
 
 
-def _checkout() -> Path | None:
+def checkout() -> Path | None:
     """The root of the source tree, when the package runs out of one (an editable installation)."""
     root = _PACKAGE.parent.parent
     return root if (root / "CMakeLists.txt").is_file() and (root / "eco" / "base").is_dir() else None
+
+
+def without_checkout(word: str) -> str:
+    """A command line's word as results may tell it: a path below the checkout says nothing of where that lies."""
+    root = checkout()
+    return word if root is None else word.replace(f"{root}{os.sep}", "")
 
 
 def native_dir() -> Path:
@@ -114,7 +120,7 @@ def networks_dir() -> Path:
 
 
 def _shipped(name: str) -> Path:
-    root = _checkout()
+    root = checkout()
     if root is not None:
         return root / name
     return _PACKAGE / name

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from eco import bench, jobs, launch
+from eco import bench, jobs, launch, paths
 from eco.bench import BenchOptions, bench_launcher
 from eco.cli.bench import finish
 from eco.cli.characterize import characterize_words, describe
+from eco.cli.compare import Comparison
 from eco.errors import EcoError, InvalidArgument, Timeout, Unsupported
 from eco.report.records import Record, Results
 
@@ -57,6 +58,15 @@ def test_the_whole_command(fakes: Any, eco: Any) -> None:
     assert "took" in ended.stdout  # what tuning cost
     assert "broadcast 1 MiB" in Path("r.html").read_text()
     assert sorted(p.name for p in Path().iterdir()) == ["r.html", "r.json"]
+
+
+def test_files_do_not_tell_where_the_checkout_lies(fakes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "without_checkout", lambda word: word.removeprefix(f"{fakes.bin}/"))
+    words = [f"{fakes.bin}/mpirun", "-n", "8"]
+    outcome = bench_launcher(words, None, options(launches=1, tune=False), False, quiet())
+    assert outcome.results.provenance["command"] == ["mpirun", "-n", "8"]
+    compared = Comparison((*words, "./app"), (), 0.0)
+    assert compared.to_dict()["command"] == ["mpirun", "-n", "8", "./app"]
 
 
 def test_launches_alternate_and_tuning_comes_first(fakes: Any) -> None:

@@ -76,6 +76,17 @@ def test_shipped_files_are_found() -> None:
     assert (paths.networks_dir() / "three-subnets.toml").is_file()
 
 
+def test_results_do_not_tell_where_the_checkout_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = paths.checkout()
+    assert root is not None, "these tests run out of a checkout"
+    assert paths.without_checkout(f"{root}/.venv/mpi/mpich/bin/mpiexec") == ".venv/mpi/mpich/bin/mpiexec"
+    assert paths.without_checkout(f"--prefix={root}/.venv") == "--prefix=.venv"
+    for word in ("mpirun", "-n", "/opt/mpi/bin/mpirun", f"{root}-older/mpirun"):
+        assert paths.without_checkout(word) == word
+    monkeypatch.setattr(paths, "checkout", lambda: None)
+    assert paths.without_checkout("/opt/mpi/bin/mpirun") == "/opt/mpi/bin/mpirun"
+
+
 def test_importing_eco_loads_nothing_heavy() -> None:
     heavy = "('numpy', 'typer', 'rich', 'scipy')"
     code = f"import eco, eco.exec_entry, sys; print([m for m in {heavy} if m in sys.modules])"

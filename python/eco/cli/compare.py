@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from eco import jobs, launch, rank, stats
+from eco import jobs, launch, paths, rank, stats
 from eco.cli.run import NETWORK_SCHEMA, PLAN_SCHEMA, RunOptions, parse_settings, settings_of, why_unusable
 from eco.errors import CorruptFile, EcoError, InvalidArgument
 from eco.report.progress import make_console
@@ -93,7 +93,8 @@ class Comparison:
         return stats.median(inside) / stats.median(wall) if wall and inside else None
 
     def to_dict(self) -> dict[str, Any]:
-        out: dict[str, Any] = {"schema": SCHEMA, "version": VERSION, "command": list(self.command)}
+        command = [paths.without_checkout(word) for word in self.command]
+        out: dict[str, Any] = {"schema": SCHEMA, "version": VERSION, "command": command}
         for what in ("wall_s", "collective_s"):
             ratio = self.ratio(what)
             out[what.replace("_s", "")] = {

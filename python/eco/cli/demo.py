@@ -185,7 +185,10 @@ def predicted_cell(group: explain.Group, placement: str, collective: str, size: 
 
 def example_program(library: str, out: Path) -> list[str] | None:
     """Logistic regression in C, built with the library's own compiler; k-means in Python where that fails."""
-    examples = Path(__file__).resolve().parents[3] / "examples"
+    root = paths.checkout()
+    if root is None:
+        return None
+    examples = root / "examples"
     prefix = paths.library_dir(library)
     compiler = prefix / "bin" / "mpicc"
     if (examples / "logistic.c").exists() and compiler.exists() and shutil.which("cc"):
