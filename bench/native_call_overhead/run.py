@@ -18,10 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from eco import paths
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from by_hand import Rows, plan_text
+from eco import paths, plans
 
 LIMIT_NS = 500.0
 OPERATIONS = ("broadcast", "allreduce", "barrier")
@@ -30,7 +27,7 @@ AS_ROOT = {
     f"{prefix}_ALLOW_RUN_AS_ROOT{suffix}": "1" for prefix in ("OMPI", "PRTE") for suffix in ("", "_CONFIRM")
 }
 #: Something must be served, or the communicator is not armed; 8 bytes and barriers are not.
-ROWS: dict[str, Rows] = {
+ROWS: plans.Rows = {
     "broadcast": [(8, None), (1024, "broadcast/binomial")],
     "allreduce": [(8, None), (1024, "allreduce/binomial")],
     "barrier": [(0, None)],
@@ -69,7 +66,7 @@ class Bench:
             settings = {"ECO_QUIET": "1", "ECO_MEASURE": "never", "ECO_REPORT": str(report)}
             if path == "armed":
                 plan = self.folder / "plan.json"
-                plan.write_text(plan_text(RANKS[path], ROWS))
+                plan.write_text(plans.by_hand(RANKS[path], ROWS))
                 settings |= {"ECO_PLAN": str(plan), "ECO_NETWORK": str(self.network)}
         words = [str(paths.native_file("eco-exec")), *([] if with_eco else ["--bare"]), str(self.program)]
         printed = self.launch(RANKS[path], words, settings)

@@ -16,10 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from eco import paths
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from by_hand import plan_text
+from eco import paths, plans
 
 ROOT = Path(__file__).parents[2]
 #: As bench-executor's pipelines, in segments that a library sends eagerly.
@@ -51,7 +48,7 @@ def shared_memory(library: str, ranks: int, folder: Path) -> list[dict[str, Any]
     network, plan, results = (folder / name for name in ("network.json", "plan.json", "results.json"))
     launcher = [str(paths.library_dir(library) / "bin" / "mpiexec"), "-n", str(ranks)]
     launcher += ["--oversubscribe"] if library == "openmpi" else []
-    plan.write_text(plan_text(ranks, {name: [(SHARED_BYTES, recipe)] for name, recipe in SHARED.items()}))
+    plan.write_text(plans.by_hand(ranks, {name: [(SHARED_BYTES, recipe)] for name, recipe in SHARED.items()}))
     eco("characterize", "-o", str(network), "--", *launcher, settings={})
     settings = {"ECO_NETWORK": str(network), "ECO_PLAN": str(plan), "ECO_MEASURE": "never"}
     eco("bench", "--no-tune", "--ops", ",".join(SHARED), "--sizes", str(SHARED_BYTES), "--json", str(results), "--",

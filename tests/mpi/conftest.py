@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from eco import paths
+from eco import paths, plans
+from eco.plans import Rows
 
 PROGRAMS = Path(__file__).parent / "programs"
 AS_ROOT = {
     f"{prefix}_ALLOW_RUN_AS_ROOT{suffix}": "1" for prefix in ("OMPI", "PRTE") for suffix in ("", "_CONFIRM")
 }
 #: Small messages one way, middle ones another, large ones over subnets; both edges lie between the tested sizes.
-Rows = Mapping[str, Sequence[tuple[int, str | None]]]
 ROWS: Rows = {
     name: [(500, f"{algorithms}/{small}"), (4096, f"{algorithms}/{middle} segment=1000"),
            (1 << 24, f"{algorithms}/{large} segment=8192")]
@@ -55,26 +55,6 @@ class Ended:
         match = re.search(r"eco: served (\d+) of (\d+) calls", self.stderr)
         assert match, self.stderr
         return int(match.group(1)), int(match.group(2)) - int(match.group(1))
-
-
-def plan_text(ranks: int, rows: Rows = ROWS) -> str:
-    """A plan of one host for so many ranks."""
-    entries = [
-        {
-            "collective": name,
-            "root_subnet": 0,
-            "rows": [
-                {"up_to_bytes": size, "recipe": recipe, "predicted_s": 0.0, "measured_s": 0.0,
-                 "native_s": 0.0, "reason": "by hand"}
-                for size, recipe in of_collective
-            ],
-        }
-        for name, of_collective in rows.items()
-    ]  # fmt: skip
-    return json.dumps(
-        {"schema": "eco.plan", "version": 1, "network": "", "library": "", "host_of_rank": [0] * ranks,
-         "entries": entries}
-    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -185,7 +165,7 @@ class Library:
     ) -> Ended:
         """With ECO under it, which serves whatever it can."""
         plan = self.folder / f"plan-{ranks}.json"
-        plan.write_text(plan_text(ranks, rows))
+        plan.write_text(plans.by_hand(ranks, rows))
         forced = {"ECO_PLAN": str(plan), "ECO_NETWORK": str(self.network), "ECO_ARM_AFTER": "0"}
         words = [str(paths.native_file("eco-exec")), *words]
         return self.run(ranks, words, forced | dict(settings or {}), timeout_s)

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Library, Rows, plan_text
+from eco import plans
+from eco.plans import Rows
+
+from .conftest import Library
 
 pytestmark = pytest.mark.mpi
 
@@ -121,7 +124,7 @@ def test_the_gain_is_less_the_arming(library: Library, tmp_path: Path, native_s:
     """The plan says what a call gains; arming took its time whatever that is."""
     plan = tmp_path / "plan.json"
     rows: Rows = {name: [(1 << 24, f"{name}/binomial")] for name in ("broadcast", "allreduce")}
-    text = plan_text(2, rows).replace('"measured_s": 0.0', '"measured_s": 4.0')
+    text = plans.by_hand(2, rows).replace('"measured_s": 0.0', '"measured_s": 4.0')
     plan.write_text(text.replace('"native_s": 0.0', f'"native_s": {native_s}'))
     settings = {"ECO_PLAN": str(plan), "ECO_REPORT": str(tmp_path / "report.json")}
     ended = library.run_served(2, [library.compile("segments")], settings)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from eco import paths
+from eco import paths, plans
+from eco.plans import Rows
 
-from .conftest import Library, Rows, plan_text
+from .conftest import Library
 
 pytestmark = pytest.mark.mpi
 
@@ -322,7 +323,7 @@ def test_files_by_hand_on_one_rank_only(library: Library, tmp_path: Path, first:
     """Rank 0's count for all; others' for nobody."""
     eco_exec, program = str(paths.native_file("eco-exec")), library.compile("reductions")
     plan = tmp_path / "plan.json"
-    plan.write_text(plan_text(2, {"barrier": [(0, None)], "allreduce": PLAIN["allreduce"]}))
+    plan.write_text(plans.by_hand(2, {"barrier": [(0, None)], "allreduce": PLAIN["allreduce"]}))
     by_hand = [eco_exec, "--set", f"ECO_PLAN={plan}", "--set", f"ECO_NETWORK={library.network}", program]
     bare = [eco_exec, program]
     one, other = (by_hand, bare) if first else (bare, by_hand)

@@ -1,0 +1,33 @@
+"""Plan files, and plans by hand: for tests and benchmarks that want one recipe and no other.
+
+file.write_text(by_hand(8, {"broadcast": [(8, None), (1 << 20, "broadcast/binomial")]}))    # for ECO_PLAN
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+
+SCHEMA = ("eco.plan", 1)
+
+#: Of each operation: size up to which it holds, and recipe (None: the library's own), ascending.
+Rows = Mapping[str, Sequence[tuple[int, str | None]]]
+
+
+def by_hand(ranks: int, rows: Rows) -> str:
+    """The text of a plan for so many ranks of one host."""
+    entries = [
+        {
+            "collective": name,
+            "root_subnet": 0,
+            "rows": [
+                {"up_to_bytes": size, "recipe": recipe, "predicted_s": 0.0, "measured_s": 0.0,
+                 "native_s": 0.0, "reason": "by hand"}
+                for size, recipe in of_this
+            ],
+        }
+        for name, of_this in rows.items()
+    ]  # fmt: skip
+    schema, version = SCHEMA
+    return json.dumps(
+        {"schema": schema, "version": version, "network": "", "library": "", "host_of_rank": [0] * ranks,
+         "entries": entries}
+    )  # fmt: skip
