@@ -23,7 +23,7 @@ from typing import Any
 
 from rich.console import Console
 
-from eco import __version__, jobs, launch, paths, rank, stats
+from eco import __version__, jobs, paths, rank, stats
 from eco.errors import EcoError, InvalidArgument
 from eco.lab import Description, Lab
 from eco.lab.bounds import Bound, bound_s
@@ -397,16 +397,11 @@ def bench_launcher(
     words: Sequence[str], library: str | None, options: BenchOptions, suspects: bool, console: Console
 ) -> Outcome:
     """The ranks that a launcher prefix starts."""
-    line = launch.parse_prefix(words)
-    if any(part.program for part in line.parts):
-        raise InvalidArgument(
-            f"{' '.join(words)!r} names a program: eco bench brings its own; "
-            "give the launcher and its options alone"
-        )
+    place = jobs.launcher_place(words, library, "eco bench")
     run = Bench(options, suspects, console)
     run.provenance["command"] = [paths.without_checkout(word) for word in words]
     with run.keeping():
-        run.measure(jobs.LauncherPlace(line, library), no_bounds)
+        run.measure(place, no_bounds)
     return run.outcome()
 
 

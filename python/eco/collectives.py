@@ -1,5 +1,7 @@
 """The twelve operations, as users name them."""
 
+from eco.errors import InvalidArgument
+
 COLLECTIVES = (
     "broadcast",
     "barrier",
@@ -14,3 +16,9 @@ COLLECTIVES = (
     "scan",
     "exscan",
 )
+
+
+def check_known(operation: str) -> None:
+    """Throws InvalidArgument for a word that is no operation."""
+    if operation not in COLLECTIVES:
+        raise InvalidArgument(f"operation {operation!r} is none of {', '.join(COLLECTIVES)}")

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from eco import launch, paths
-from eco.errors import EcoError, Timeout, TransportError
+from eco.errors import EcoError, InvalidArgument, Timeout, TransportError
 from eco.lab import Lab
 
 #: What a job's last words may be, in an error message.
@@ -105,6 +105,17 @@ class LauncherPlace(Place):
         self, command: Sequence[str], timeout_s: float | None, watch: Callable[[str], None] | None = None
     ) -> Ended:
         return run_to_end(command, timeout_s, watch)
+
+
+def launcher_place(words: Sequence[str], library: str | None, command: str) -> LauncherPlace:
+    """The place of a launcher prefix, for a command that brings its own program."""
+    line = launch.parse_prefix(words)
+    if any(part.program for part in line.parts):
+        raise InvalidArgument(
+            f"{' '.join(words)!r} names a program: {command} brings its own; "
+            "give the launcher and its options alone"
+        )
+    return LauncherPlace(line, library)
 
 
 class LabPlace(Place):

@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 
 from eco.bench import BenchOptions, Outcome, bench_lab, bench_launcher
+from eco.cli.options import LabPlacements, LaunchTimeout, Ops, Sizes, words_of
 from eco.errors import EcoError, InvalidArgument
 from eco.lab import load
 from eco.report import picture, table
@@ -41,10 +42,6 @@ def finish(outcome: Outcome, json_file: Path | None, picture_file: Path | None, 
     return outcome.exit_code
 
 
-def _words(text: str) -> list[str]:
-    return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
-
-
 def bench(
     command: Annotated[
         list[str] | None,
@@ -56,11 +53,9 @@ def bench(
     library: Annotated[
         str | None, typer.Option(help="in the lab: openmpi,mpich; with srun: which it starts")
     ] = None,
-    placement: Annotated[
-        str, typer.Option(help="in the lab: block, round-robin, shuffled:SEED; a list")
-    ] = "block",
-    ops: Annotated[str, typer.Option(help="operations, or all")] = "broadcast,allreduce",
-    sizes: Annotated[str, typer.Option(help="bytes, with KiB, MiB, kB, MB")] = DEFAULT_SIZES,
+    placement: LabPlacements = "block",
+    ops: Ops = "broadcast,allreduce",
+    sizes: Sizes = DEFAULT_SIZES,
     launches: Annotated[int, typer.Option(help="pairs of launches")] = 3,
     ranks: Annotated[int | None, typer.Option(help="in the lab: how many ranks (all)")] = None,
     min_reps: Annotated[int, typer.Option(help="timed calls of a cell in a launch, at least")] = 5,
@@ -76,7 +71,7 @@ def bench(
         bool,
         typer.Option("--suspects", help="start cells that look slower again, 12 times; exit 1 if they are"),
     ] = False,
-    timeout: Annotated[float, typer.Option(help="seconds that one launch may take")] = 600.0,
+    timeout: LaunchTimeout = 600.0,
 ) -> None:
     """Time stock against ECO per operation, in interleaved launches.
 
@@ -100,8 +95,8 @@ def bench(
     if lab:
         outcome = bench_lab(
             load(lab),
-            _words(library or "openmpi,mpich"),
-            _words(placement),
+            words_of(library or "openmpi,mpich"),
+            words_of(placement),
             options,
             suspects,
             console,

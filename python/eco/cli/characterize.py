@@ -16,7 +16,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from eco import jobs, launch
+from eco import jobs
+from eco.cli.options import JobTimeout, LauncherPrefix, Library
 from eco.errors import EcoError, InvalidArgument
 from eco.report.progress import make_console, rank_progress
 from eco.report.records import read_json
@@ -76,23 +77,15 @@ def characterize_words(
     plogp: bool = False,
 ) -> dict[str, Any]:
     """What the command does, without a shell."""
-    line = launch.parse_prefix(words)
-    if any(part.program for part in line.parts):
-        raise InvalidArgument(
-            f"{' '.join(words)!r} names a program: eco characterize brings its own; "
-            "give the launcher and its options alone"
-        )
-    place = jobs.LauncherPlace(line, library)
+    place = jobs.launcher_place(words, library, "eco characterize")
     with rank_progress(console) as progress:
         return characterize_place(place, output, budget_s, timeout_s, progress("measuring"), plogp)
 
 
 def characterize(
-    command: Annotated[
-        list[str], typer.Argument(help="launcher and options, after --", metavar="-- LAUNCHER ...")
-    ],
+    command: LauncherPrefix,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="write the network here too")] = None,
-    library: Annotated[str | None, typer.Option(help="with srun: openmpi, mpich or mpi-abi")] = None,
+    library: Library = None,
     budget: Annotated[
         float | None,
         typer.Option(help="seconds for measuring (as long as it takes); with --plogp as many again"),
@@ -100,7 +93,7 @@ def characterize(
     plogp: Annotated[
         bool, typer.Option("--plogp", help="measure L, os, or and g of every class of pairs too (minutes)")
     ] = False,
-    timeout: Annotated[float | None, typer.Option(help="end the job after this many seconds")] = None,
+    timeout: JobTimeout = None,
 ) -> None:
     """Measure the network between a launcher's hosts, find its subnets, and remember both.
 

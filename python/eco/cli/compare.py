@@ -22,6 +22,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from eco import jobs, launch, paths, rank, stats
+from eco.cli.options import LauncherLine, NetworkToUse, PlanToUse, Settings
 from eco.cli.run import NETWORK_SCHEMA, PLAN_SCHEMA, RunOptions, parse_settings, settings_of, why_unusable
 from eco.errors import CorruptFile, EcoError, InvalidArgument
 from eco.report.progress import make_console
@@ -218,15 +219,11 @@ def _with_range(values: Sequence[float]) -> str:
 
 
 def compare(
-    command: Annotated[
-        list[str], typer.Argument(help="the launcher command line, after --", metavar="-- LAUNCHER ...")
-    ],
+    command: LauncherLine,
     n: Annotated[int, typer.Option("-n", "--launches", help="pairs of launches")] = 6,
-    network: Annotated[
-        Path | None, typer.Option(help="use this network file instead of the remembered one")
-    ] = None,
-    plan: Annotated[Path | None, typer.Option(help="use this plan file as it is")] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE for every rank")] = None,
+    network: NetworkToUse = None,
+    plan: PlanToUse = None,
+    set_: Settings = None,
     timeout: Annotated[float | None, typer.Option(help="seconds that one launch may take")] = None,
     json: Annotated[Path | None, typer.Option(help="write every launch and the ratios")] = None,
 ) -> None:

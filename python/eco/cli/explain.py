@@ -20,7 +20,8 @@ import typer
 
 from eco import _core, paths
 from eco import network as networks
-from eco.collectives import COLLECTIVES
+from eco.cli.options import NetworkFile, Placement, Ranks, Root
+from eco.collectives import check_known
 from eco.errors import EcoError, InvalidArgument
 from eco.report.records import parse_size
 
@@ -139,17 +140,13 @@ def _one_plan(file: Path) -> dict[str, str]:
 def explain(
     collective: Annotated[str, typer.Option(help="which operation, like allgather")] = "broadcast",
     size: Annotated[str, typer.Option("--bytes", help="like 16KiB or 1MiB")] = "1MiB",
-    network: Annotated[
-        Path | None, typer.Option(help="a network file; else the one remembered last", metavar="FILE")
-    ] = None,
+    network: NetworkFile = None,
     plan: Annotated[
         Path | None, typer.Option(help="a plan file; else the remembered ones", metavar="FILE")
     ] = None,
-    placement: Annotated[
-        str, typer.Option(help="block, round-robin, shuffled:SEED, or the host number of each rank: 0,0,1")
-    ] = "block",
-    ranks: Annotated[int | None, typer.Option(help="how many; else one for each host", min=1)] = None,
-    root: Annotated[int, typer.Option(help="of a broadcast, reduce, scatter or gather")] = 0,
+    placement: Placement = "block",
+    ranks: Ranks = None,
+    root: Root = 0,
     recipe: Annotated[str | None, typer.Option(help="draw or print this one; else the cheapest")] = None,
     dot: Annotated[
         Path | None, typer.Option(help="write who sends to whom, for Graphviz", metavar="FILE")
@@ -158,8 +155,7 @@ def explain(
     as_json: Annotated[bool, typer.Option("--json", help="all candidates, for a program to read")] = False,
 ) -> None:
     """Say which recipe serves a collective on a network, what it costs by term, and why the others lost."""
-    if collective not in COLLECTIVES:
-        raise InvalidArgument(f"collective {collective!r} is none of {', '.join(COLLECTIVES)}")
+    check_known(collective)
     n_bytes = parse_size(size)
     folder = paths.cache_dir()
     group = make_group(network or latest_network(), placement, ranks)

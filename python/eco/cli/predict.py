@@ -22,8 +22,9 @@ from rich.table import Table
 
 from eco import _core
 from eco.cli.explain import Candidate, Group, candidates, latest_network, make_group
-from eco.collectives import COLLECTIVES
-from eco.errors import EcoError, InvalidArgument
+from eco.cli.options import NetworkFile, Placement, Ranks, Root
+from eco.collectives import check_known
+from eco.errors import EcoError
 from eco.report import decision_map, gantt
 from eco.report.decision_map import Choice
 from eco.report.gantt import Interval, Timeline
@@ -101,14 +102,10 @@ def table(shown: list[Candidate], title: str) -> Table:
 def predict(
     op: Annotated[str, typer.Option(help="which operation, like allgather")] = "broadcast",
     size: Annotated[str, typer.Option(help="like 16KiB or 1MiB")] = "1MiB",
-    network: Annotated[
-        Path | None, typer.Option(help="a network file; else the one remembered last", metavar="FILE")
-    ] = None,
-    placement: Annotated[
-        str, typer.Option(help="block, round-robin, shuffled:SEED, or the host number of each rank: 0,0,1")
-    ] = "block",
-    ranks: Annotated[int | None, typer.Option(help="how many; else one for each host", min=1)] = None,
-    root: Annotated[int, typer.Option(help="of a broadcast, reduce, scatter or gather")] = 0,
+    network: NetworkFile = None,
+    placement: Placement = "block",
+    ranks: Ranks = None,
+    root: Root = 0,
     recipe: Annotated[str | None, typer.Option(help="predict this one instead of all candidates")] = None,
     search: Annotated[
         int, typer.Option(help="also search beyond the candidates, with so many predictions", min=0)
@@ -131,8 +128,7 @@ def predict(
     ] = None,
 ) -> None:
     """Say what recipes would take on a network, by term, and draw it."""
-    if op not in COLLECTIVES:
-        raise InvalidArgument(f"operation {op!r} is none of {', '.join(COLLECTIVES)}")
+    check_known(op)
     n_bytes = parse_size(size)
     group = make_group(network or latest_network(), placement, ranks)
     if recipe:

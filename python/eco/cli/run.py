@@ -17,6 +17,7 @@ import typer
 
 from eco import jobs, launch
 from eco import network as networks
+from eco.cli.options import LauncherLine, NetworkToUse, PlanToUse, Settings
 from eco.errors import CorruptFile, EcoError, InvalidArgument
 from eco.report.records import read_json
 
@@ -105,13 +106,9 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def run(
-    command: Annotated[
-        list[str], typer.Argument(help="the launcher command line, after --", metavar="-- LAUNCHER ...")
-    ],
-    network: Annotated[
-        Path | None, typer.Option(help="use this network file instead of the remembered one")
-    ] = None,
-    plan: Annotated[Path | None, typer.Option(help="use this plan file as it is")] = None,
+    command: LauncherLine,
+    network: NetworkToUse = None,
+    plan: PlanToUse = None,
     report: Annotated[Path | None, typer.Option(help="write what was served and passed, as JSON")] = None,
     off: Annotated[bool, typer.Option("--off", help="start the program without ECO")] = False,
     observe: Annotated[
@@ -123,7 +120,7 @@ def run(
     budget: Annotated[
         float | None, typer.Option(help="seconds for measuring in the job (5); 0: no limit")
     ] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE for every rank")] = None,
+    set_: Settings = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="print the command line and stop")] = False,
 ) -> None:
     """Run an unmodified MPI program with ECO under it.

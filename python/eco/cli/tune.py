@@ -15,9 +15,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from eco import jobs, launch
+from eco import jobs
 from eco.bench import tune as tune_place
-from eco.errors import InvalidArgument
+from eco.cli.options import JobTimeout, LauncherPrefix, Library
 from eco.report.progress import make_console
 from eco.report.records import parse_ops, parse_sizes
 
@@ -31,28 +31,21 @@ def tune_words(
     console: Console,
 ) -> float:
     """What the command does, without a shell; seconds that it took."""
-    line = launch.parse_prefix(words)
-    if any(part.program for part in line.parts):
-        raise InvalidArgument(
-            f"{' '.join(words)!r} names a program: eco tune brings its own; "
-            "give the launcher and its options alone"
-        )
+    place = jobs.launcher_place(words, library, "eco tune")
     grid_words = ["--ops", ",".join(parse_ops(ops))]
     if sizes:
         grid_words += ["--sizes", ",".join(map(str, parse_sizes(sizes)))]
-    return tune_place(jobs.LauncherPlace(line, library), grid_words, timeout_s, console)
+    return tune_place(place, grid_words, timeout_s, console)
 
 
 def tune(
-    command: Annotated[
-        list[str], typer.Argument(help="launcher and options, after --", metavar="-- LAUNCHER ...")
-    ],
-    library: Annotated[str | None, typer.Option(help="with srun: openmpi, mpich or mpi-abi")] = None,
+    command: LauncherPrefix,
+    library: Library = None,
     ops: Annotated[str, typer.Option(help="operations to plan for, or all")] = "all",
     sizes: Annotated[
         str | None, typer.Option(help="bytes to plan for, like 8,16KiB,1MiB (ten from 8 B to 4 MiB)")
     ] = None,
-    timeout: Annotated[float | None, typer.Option(help="end the job after this many seconds")] = None,
+    timeout: JobTimeout = None,
 ) -> None:
     """Find the plan for a launcher's ranks offline, taking the time it needs, and remember it."""
     tune_words(command, library, ops, sizes, timeout, make_console())

@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from eco.cli.options import LabPlacements, LaunchTimeout, Ops, Sizes, words_of
 from eco.errors import EcoError
 from eco.lab import load
 from eco.report import curves
@@ -62,16 +63,12 @@ def show(outcome: Outcome, console: Console) -> None:
         )
 
 
-def _words(text: str) -> list[str]:
-    return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
-
-
 def validate(
     lab: Annotated[str, typer.Option(help="an emulated network: a TOML file or a shipped name")],
     library: Annotated[str, typer.Option(help="openmpi,mpich")] = "openmpi",
-    placement: Annotated[str, typer.Option(help="block, round-robin, shuffled:SEED; a list")] = "block",
-    ops: Annotated[str, typer.Option(help="operations, or all")] = DEFAULT_OPS,
-    sizes: Annotated[str, typer.Option(help="bytes, with KiB, MiB, kB, MB")] = DEFAULT_SIZES,
+    placement: LabPlacements = "block",
+    ops: Ops = DEFAULT_OPS,
+    sizes: Sizes = DEFAULT_SIZES,
     launches: Annotated[int, typer.Option(help="launches; the oracle is chosen on half of them")] = 4,
     max_seconds: Annotated[
         float, typer.Option(help="seconds for a cell in a launch, beyond one round")
@@ -89,7 +86,7 @@ def validate(
     picture: Annotated[
         Path | None, typer.Option(help="write predicted and measured curves, as HTML", metavar="FILE")
     ] = None,
-    timeout: Annotated[float, typer.Option(help="seconds that one launch may take")] = 900.0,
+    timeout: LaunchTimeout = 900.0,
 ) -> None:
     """Hold the predictor against measurements: errors, and what its choices cost."""
     console = make_console()
@@ -102,7 +99,7 @@ def validate(
         most_times=most_times,
         timeout_s=timeout,
     )
-    outcome = validate_lab(load(lab), _words(library), _words(placement), network, options, console)
+    outcome = validate_lab(load(lab), words_of(library), words_of(placement), network, options, console)
     if not outcome.records:
         raise EcoError("nothing was measured, so nothing is written")
     if json:

@@ -1,0 +1,49 @@
+"""Options that several commands have: one meaning and one help for each.
+
+def tune(command: LauncherPrefix, library: Library = None, ops: Ops = "all") -> None: ...
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+# What is started.
+LauncherPrefix = Annotated[
+    list[str], typer.Argument(help="launcher and options, after --", metavar="-- LAUNCHER ...")
+]
+LauncherLine = Annotated[
+    list[str], typer.Argument(help="the launcher command line, after --", metavar="-- LAUNCHER ...")
+]
+Library = Annotated[str | None, typer.Option(help="with srun: openmpi, mpich or mpi-abi")]
+JobTimeout = Annotated[float | None, typer.Option(help="end the job after this many seconds")]
+
+# What a program with ECO under it is given.
+NetworkToUse = Annotated[
+    Path | None, typer.Option(help="use this network file instead of the remembered one", metavar="FILE")
+]
+PlanToUse = Annotated[Path | None, typer.Option(help="use this plan file as it is", metavar="FILE")]
+Settings = Annotated[list[str] | None, typer.Option("--set", help="NAME=VALUE for every rank")]
+
+# What is measured.
+Ops = Annotated[str, typer.Option(help="operations, or all")]
+Sizes = Annotated[str, typer.Option(help="bytes, with KiB, MiB, kB, MB")]
+LabPlacements = Annotated[
+    str, typer.Option(help="in the lab: block, round-robin, shuffled:SEED; a list", metavar="LIST")
+]
+LaunchTimeout = Annotated[float, typer.Option(help="seconds that one launch may take")]
+
+# What is predicted.
+NetworkFile = Annotated[
+    Path | None, typer.Option(help="a network file; else the one remembered last", metavar="FILE")
+]
+Placement = Annotated[
+    str, typer.Option(help="block, round-robin, shuffled:SEED, or the host number of each rank: 0,0,1")
+]
+Ranks = Annotated[int | None, typer.Option(help="how many; else one for each host", min=1)]
+Root = Annotated[int, typer.Option(help="of a broadcast, reduce, scatter or gather")]
+
+
+def words_of(text: str) -> list[str]:
+    """A comma-separated list, each word once."""
+    return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
