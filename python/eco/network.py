@@ -18,6 +18,8 @@ from typing import Any
 from eco import _core
 from eco.errors import CorruptFile, InvalidArgument
 
+SCHEMA = ("eco.network", 1)
+
 
 @dataclass(frozen=True)
 class Host:

@@ -20,7 +20,7 @@ import numpy as np
 from rich.console import Console
 
 from eco import _core, bench, jobs, stats
-from eco.cli.characterize import characterize_place
+from eco.characterize import characterize_place
 from eco.errors import CorruptFile, EcoError, InvalidArgument
 from eco.lab import Description, Lab
 from eco.report.progress import launch_progress, rank_progress

@@ -13,8 +13,9 @@ from rich.console import Console
 
 from eco import bench, jobs, launch, paths
 from eco.bench import BenchOptions, bench_launcher
+from eco.characterize import describe
 from eco.cli.bench import finish
-from eco.cli.characterize import characterize_words, describe
+from eco.cli.characterize import characterize_words
 from eco.cli.compare import Comparison
 from eco.errors import EcoError, InvalidArgument, Timeout, Unsupported
 from eco.report.records import Record, Results

@@ -9,7 +9,7 @@ import pytest
 
 from eco import jobs
 from eco import network as networks
-from eco.cli.characterize import characterize_place
+from eco.characterize import characterize_place
 from eco.errors import Timeout
 from eco.lab import Description, Lab, load, parse
 from eco.network import Network

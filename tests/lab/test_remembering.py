@@ -11,7 +11,7 @@ import pytest
 
 from eco import jobs, paths
 from eco import network as networks
-from eco.cli.characterize import characterize_place
+from eco.characterize import characterize_place
 from eco.lab import Lab, parse
 from eco.network import Network
 from eco.paths import networks_dir

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
-from eco import _core
+from eco import _core, characterize
 from eco import network as networks
-from eco.cli import characterize, show
+from eco.cli import show
 from eco.errors import CorruptFile, InvalidArgument
 from eco.report import plogp_view
 

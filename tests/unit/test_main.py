@@ -1,11 +1,14 @@
 """The registry of commands."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+import eco
 from eco import __version__
 from eco.cli import main
 
@@ -38,3 +41,13 @@ def test_one_command_does_not_import_another() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == "['eco.cli.main', 'eco.cli.doctor']\n"
+
+
+def test_nothing_below_the_commands_imports_one() -> None:
+    package = Path(eco.__file__).parent
+    files = {file.relative_to(package): file.read_text(encoding="utf-8") for file in package.rglob("*.py")}
+    importing = {
+        str(path) for path, text in files.items() if re.search(r"^\s*(from|import) eco\.cli", text, re.M)
+    }
+    assert {path for path in importing if not path.startswith("cli/")} == set()
+    assert "cli/demo.py" in importing, "what is looked for is found"

@@ -21,9 +21,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from eco import jobs, launch, paths, rank, stats
+from eco import jobs, launch, paths, plans, rank, stats
+from eco import network as networks
 from eco.cli.options import LauncherLine, NetworkToUse, PlanToUse, Settings
-from eco.cli.run import NETWORK_SCHEMA, PLAN_SCHEMA, RunOptions, parse_settings, settings_of, why_unusable
+from eco.cli.run import RunOptions, parse_settings, settings_of, why_unusable
 from eco.errors import CorruptFile, EcoError, InvalidArgument
 from eco.report.progress import make_console
 from eco.report.records import seconds_text, write_json
@@ -232,7 +233,7 @@ def compare(
     Says plainly where there is no gain. The program's own output is not shown.
     """
     options = RunOptions(network, plan, settings=parse_settings(set_ or []))
-    for path, (schema, version) in ((network, NETWORK_SCHEMA), (plan, PLAN_SCHEMA)):
+    for path, (schema, version) in ((network, networks.SCHEMA), (plan, plans.SCHEMA)):
         bad = why_unusable(path, schema, version) if path else None
         if bad:
             raise CorruptFile(f"{bad}; without it there is nothing to compare")

@@ -26,7 +26,8 @@ from rich.table import Table
 from eco import _core, jobs, launch, paths
 from eco import network as networks
 from eco.bench import Bench, BenchOptions, lab_bounds
-from eco.cli import characterize, compare, explain
+from eco.characterize import characterize_place, describe
+from eco.cli import compare, explain
 from eco.cli.bench import finish
 from eco.cli.run import RunOptions
 from eco.errors import EcoError, Unsupported
@@ -103,10 +104,10 @@ def measure_network(lab: Lab, options: DemoOptions, console: Console) -> None:
     )
     began = time.monotonic()
     with rank_progress(console) as progress:
-        network = characterize.characterize_place(
+        network = characterize_place(
             jobs.LabPlace(lab), out, None, 300.0, progress(f"measuring under {lab.library}")
         )
-    found = characterize.describe(network)
+    found = describe(network)
     console.print(f"{lab.library}: {found}, measured in {time.monotonic() - began:.1f} s", highlight=False)
 
 

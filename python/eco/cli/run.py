@@ -15,14 +15,11 @@ from typing import Annotated
 
 import typer
 
-from eco import jobs, launch
+from eco import jobs, launch, plans
 from eco import network as networks
 from eco.cli.options import LauncherLine, NetworkToUse, PlanToUse, Settings
 from eco.errors import CorruptFile, EcoError, InvalidArgument
 from eco.report.records import read_json
-
-NETWORK_SCHEMA = ("eco.network", 1)
-PLAN_SCHEMA = ("eco.plan", 1)
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ def why_unusable(path: Path, schema: str, version: int) -> str | None:
     """Why a file of the user's can't be used; whether it speaks of the job's hosts only the ranks can tell."""
     try:
         read_json(path, schema, version)
-        if schema == NETWORK_SCHEMA[0]:
+        if schema == networks.SCHEMA[0]:
             networks.load(path)
     except CorruptFile as error:
         return str(error)
@@ -65,7 +62,7 @@ def prepare(words: Sequence[str], options: RunOptions) -> Prepared:
     native = launch.why_native(line)
     if native:
         return Prepared(line.words(), [f"{native}; the whole job runs without ECO"])
-    for path, (schema, version) in ((options.network, NETWORK_SCHEMA), (options.plan, PLAN_SCHEMA)):
+    for path, (schema, version) in ((options.network, networks.SCHEMA), (options.plan, plans.SCHEMA)):
         bad = why_unusable(path, schema, version) if path else None
         if bad:
             return Prepared(line.words(), [f"{bad}; the program runs without ECO"])

@@ -1,0 +1,58 @@
+"""Measuring a network by eco-rank characterize, between the ranks of a place.
+
+network = characterize_place(LauncherPlace(line), Path("network.json"), None, 300, print)
+describe(network)                          # "8 hosts in 3 subnets (3+3+2)"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from eco import jobs
+from eco import network as networks
+from eco.errors import EcoError, InvalidArgument
+from eco.report.records import read_json
+
+
+def characterize_place(
+    place: jobs.Place,
+    output: Path | None,
+    budget_s: float | None,
+    timeout_s: float | None,
+    watch: Callable[[str], None] | None,
+    plogp: bool = False,
+) -> dict[str, Any]:
+    """Runs eco-rank characterize; the network as read back. A failed run leaves an older output as it was."""
+    if output is not None and not output.absolute().parent.is_dir():
+        raise InvalidArgument(f"{output}: the folder {output.absolute().parent} does not exist")
+    # Beside the output, so that the ranks' host sees it wherever it will see the output, and it can be
+    # renamed.
+    with jobs.scratch("characterize", output.absolute().parent if output else None) as folder:
+        fresh = folder / "network.json"
+        words = [place.rank_program(), "characterize", "--out", str(fresh), "--progress"]
+        if budget_s is not None:
+            words += ["--budget", f"{budget_s:g}"]
+        if plogp:
+            words.append("--plogp")
+        ended = place.start(place.stock(words), timeout_s, watch)
+        jobs.check(ended, "characterization", "nothing was remembered, and no file was written or changed")
+        if not fresh.exists():
+            raise EcoError(
+                f"characterization ended well but {fresh.name} is not here: rank 0 ran on a host "
+                "with another file system; choose -o on a shared one"
+            )
+        network = read_json(fresh, *networks.SCHEMA)
+        if output is not None:
+            fresh.replace(output)
+    return network
+
+
+def describe(network: dict[str, Any]) -> str:
+    """One line; `eco show` shows the rest."""
+    hosts, subnets = network["hosts"], network["subnets"]
+    sizes = "+".join(str(len(subnet["hosts"])) for subnet in subnets)
+    text = f"{len(hosts)} hosts in {len(subnets)} subnet{'s' if len(subnets) > 1 else ''} ({sizes})"
+    measured = len(network.get("plogp", ()))
+    return f"{text}, pLogP in {measured} direction{'s' if measured > 1 else ''}" if measured else text
