@@ -1,6 +1,12 @@
 """What all tests share: when a marked test is skipped, and with which reason."""
 
+import importlib.machinery
+import importlib.util
 import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -32,3 +38,24 @@ def _no_eco_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if (name == "ECO" or name.startswith("ECO_")) and name not in _KEEP:
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def load_tool() -> Callable[[str], ModuleType]:
+    """A script of tools/, as a module."""
+
+    def load(name: str) -> ModuleType:
+        path = Path(__file__).parents[1] / "tools" / name
+        loader = importlib.machinery.SourceFileLoader(f"eco_tools_{name.replace('-', '_')}", str(path))
+        spec = importlib.util.spec_from_loader(loader.name, loader)
+        assert spec is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[loader.name] = module  # dataclasses look their module up
+        sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
+        try:
+            loader.exec_module(module)
+        finally:
+            sys.dont_write_bytecode = before
+        return module
+
+    return load

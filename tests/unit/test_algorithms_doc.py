@@ -1,10 +1,7 @@
 """docs/algorithms.md is what tools/algorithms-doc writes from the schedules of today."""
 
-import importlib.machinery
-import importlib.util
 import json
-import sys
-from pathlib import Path
+from collections.abc import Callable
 from types import ModuleType
 
 import pytest
@@ -13,18 +10,8 @@ from eco import _core
 
 
 @pytest.fixture(scope="module")
-def tool() -> ModuleType:
-    path = Path(__file__).parents[2] / "tools" / "algorithms-doc"
-    loader = importlib.machinery.SourceFileLoader("eco_tools_algorithms_doc", str(path))
-    spec = importlib.util.spec_from_loader(loader.name, loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
-    try:
-        loader.exec_module(module)
-    finally:
-        sys.dont_write_bytecode = before
-    return module
+def tool(load_tool: Callable[[str], ModuleType]) -> ModuleType:
+    return load_tool("algorithms-doc")
 
 
 def test_the_page_is_current(tool: ModuleType) -> None:

@@ -1,8 +1,7 @@
 """tools/setup: what it decides, without installing anything."""
 
-import importlib.machinery
-import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -10,19 +9,8 @@ import pytest
 
 
 @pytest.fixture(scope="module")
-def setup() -> ModuleType:
-    path = Path(__file__).parents[2] / "tools" / "setup"
-    loader = importlib.machinery.SourceFileLoader("eco_tools_setup", str(path))
-    spec = importlib.util.spec_from_loader(loader.name, loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[loader.name] = module  # dataclasses look their module up
-    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
-    try:
-        loader.exec_module(module)
-    finally:
-        sys.dont_write_bytecode = before
-    return module
+def setup(load_tool: Callable[[str], ModuleType]) -> ModuleType:
+    return load_tool("setup")
 
 
 def test_a_stamp_holds_until_an_input_changes(setup: ModuleType, tmp_path: Path) -> None:
