@@ -5,184 +5,33 @@
     outcome.results.records
 
 docs/benchmarking.md states the estimator, what counts as slower, and what the bound is. Read `Bench.measure`
-first.
+first; `pairs` starts the launches.
 """
 
 from __future__ import annotations
 
 import contextlib
-import datetime
-import os
-import platform
-import subprocess
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from eco import __version__, jobs, paths, rank, stats
+from eco import jobs, paths, stats
 from eco.errors import EcoError, InvalidArgument
 from eco.lab import Description, Lab
 from eco.lab.bounds import Bound, bound_s
-from eco.report.progress import launch_progress, rank_progress
-from eco.report.records import Record, Results, Sample, record_of, seconds_text, size_text
-
-MODES = ("stock", "eco")
+from eco.pairs import BenchOptions, Series, complete_pairs, grid, launches
+from eco.provenance import provenance
+from eco.report.progress import launch_progress
+from eco.report.records import Record, Results, Sample, record_of, seconds_text
+from eco.tune import tune_place
 
 #: The relay lets each packet go at its time, late ones at once: a rate is right to about this share.
 RATE_UNCERTAINTY = 0.01
 #: In the lab all ranks read one clock, and a call's time counts from the common instant: a rank that wakes late only
 #: lengthens it. What is left are the clock's readings and the relay's rounding of times, a microsecond or two each.
 CLOCK_UNCERTAINTY_S = 5e-6
-
-
-@dataclass(frozen=True)
-class BenchOptions:
-    """What is measured and how long."""
-
-    ops: Sequence[str]
-    sizes: Sequence[int]
-    launches: int = 3
-    min_reps: int = 5
-    max_seconds: float = 1.0  # of each cell in each launch
-    tune: bool = True
-    timeout_s: float = 600.0  # of one launch
-    settings: dict[str, str] = field(default_factory=dict)  # for the ECO launches
-
-    def __post_init__(self) -> None:
-        if self.launches < 1:
-            raise InvalidArgument(f"--launches {self.launches}: at least one pair of launches is needed")
-        if self.min_reps < 1 or self.max_seconds <= 0:
-            raise InvalidArgument(
-                f"--min-reps {self.min_reps}, --max-seconds {self.max_seconds:g}: both must be above 0"
-            )
-
-
-@dataclass
-class Series:
-    """What one library and placement gave: samples, and what is the same in every launch."""
-
-    samples: list[Sample] = field(default_factory=list)
-    algorithms: dict[tuple[str, int], str] = field(default_factory=dict)
-    launches: list[dict[str, Any]] = field(default_factory=list)  # each start, with what the relay made of it
-    ranks: int = 0
-    library: str = ""
-    clock: str = ""
-
-
-def grid(options: BenchOptions) -> list[str]:
-    """Operations and sizes as eco-rank takes them."""
-    return ["--ops", ",".join(options.ops), "--sizes", ",".join(map(str, options.sizes))]
-
-
-def bench_words(place: jobs.Place, options: BenchOptions, out: Path) -> list[str]:
-    """eco-rank bench for the whole grid."""
-    return [
-        place.rank_program(), "bench", *grid(options),
-        "--min-reps", str(options.min_reps), "--max-seconds", f"{options.max_seconds:g}", "--out", str(out),
-    ]  # fmt: skip
-
-
-def one_launch(place: jobs.Place, mode: str, options: BenchOptions) -> rank.TimedLaunch:
-    """Starts eco-rank bench once, stock or with ECO, and reads what it measured."""
-    with jobs.scratch("bench") as folder:
-        out, report = folder / "samples.json", folder / "report.json"
-        words = bench_words(place, options, out)
-        quiet = {"ECO_QUIET": "1", "ECO_REPORT": str(report), **options.settings}
-        command = place.stock(words) if mode == "stock" else place.with_eco(words, quiet)
-        ended = place.start(command, options.timeout_s)
-        what = f"{mode} launch of eco-rank bench ({place.library}, {place.placement})"
-        if ended.code != rank.WRONG_RESULT or not out.exists():
-            jobs.check(ended, what, "start the launcher by hand to see more")
-        timed = rank.read_bench(out)
-        if mode == "eco" and report.exists():  # not where rank 0 has another file system
-            check_armed(rank.read_report(report), options, what)
-    if timed.preloaded != (mode == "eco"):
-        raise EcoError(
-            f"{what}: ECO's preload was {'there' if timed.preloaded else 'not there'}; see eco doctor"
-        )
-    wrong = [f"{cell.collective} {size_text(cell.bytes)}" for cell in timed.cells if not cell.correct]
-    if wrong:
-        raise EcoError(f"{what}: wrong results of {', '.join(wrong)}; please report this")
-    return timed
-
-
-def check_armed(told: rank.Report, options: BenchOptions, what: str) -> None:
-    """Throws EcoError where ECO could not be used at all: stock against stock is no comparison.
-
-    A communicator is armed even where the library's own collectives are as good; a barrier alone arms none.
-    """
-    if told.armed or not told.native or all(name == "barrier" for name in options.ops):
-        return
-    raise EcoError(f"{what}: ECO served nothing, for it could not be used: {'; '.join(told.native)}")
-
-
-def tune(place: jobs.Place, grid_words: Sequence[str], timeout_s: float | None, console: Console) -> float:
-    """Network and plan of this placement into the cache, so that no job measures; seconds that it took.
-
-    Two jobs: measuring a network fills its queues, and TCP connections that lost packets then time candidates
-    as no program will find them.
-    """
-    started = time.monotonic()
-    with jobs.scratch("tune") as folder, rank_progress(console) as progress:
-        what = f"tuning {place.library}, {place.placement}"
-        watch = progress(what)
-        for task in (["--network-only"], [*grid_words, "--out", str(folder / "plan.json")]):
-            words = [place.rank_program(), "tune", *task, "--progress"]
-            ended = place.start(place.stock(words), timeout_s, watch)
-            jobs.check(ended, what, "programs go on without a plan, or with the one they have")
-    seconds = time.monotonic() - started
-    console.print(f"{what} took {seconds_text(seconds)}: network and plan are remembered", highlight=False)
-    return seconds
-
-
-def launches(place: jobs.Place, options: BenchOptions, series: Series, step: Callable[[str], None]) -> None:
-    """Pairs of launches.
-
-    Which of the two comes first alternates, so that neither always finds the machine warmer.
-    """
-    first_number = 1 + max((sample.launch for sample in series.samples), default=-1)
-    order = len({sample.order for sample in series.samples})
-    for number in range(first_number, first_number + options.launches):
-        for mode in MODES if number % 2 == 0 else MODES[::-1]:
-            step(f"{place.library}, {place.placement}: launch {number + 1}, {mode}")
-            before, began = place.relay(), time.monotonic()
-            timed = one_launch(place, mode, options)
-            series.launches.append(
-                {"library": place.library, "placement": place.placement, "launch": number, "mode": mode,
-                 "order": order, "wall_s": time.monotonic() - began,
-                 "relay_late_us": lateness_us(before, place.relay())})  # fmt: skip
-            series.ranks, series.library, series.clock = timed.ranks, timed.library, timed.clock
-            for cell in timed.cells:
-                series.samples.append(
-                    Sample(cell.collective, cell.bytes, place.placement, place.network, place.library, number,
-                           mode, order, cell.seconds, cell.late))  # fmt: skip
-                if mode == "eco":
-                    series.algorithms[cell.collective, cell.bytes] = cell.algorithm
-            order += 1
-
-
-def lateness_us(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """How late the relay handed packets over between two looks at it; nothing outside the lab."""
-    if before is None or after is None:
-        return None
-    then, now = before["late_us"], after["late_us"]
-    packets = after["delivered"] - before["delivered"]
-    sums = now["average"] * after["delivered"] - then["average"] * before["delivered"]
-    return {
-        "average": max(0.0, sums / packets) if packets else 0.0,
-        "over_1ms": now["over_1ms"] - then["over_1ms"],
-        "packets": packets,
-    }
-
-
-def complete_pairs(samples: Sequence[Sample]) -> list[Sample]:
-    """Those of launches that ran both stock and with ECO."""
-    seen = {mode: {sample.launch for sample in samples if sample.mode == mode} for mode in MODES}
-    return [sample for sample in samples if all(sample.launch in seen[mode] for mode in MODES)]
 
 
 def records_of(series: Series, bounds: Callable[[str, int], Bound | None]) -> list[Record]:
@@ -294,7 +143,7 @@ class Bench:
     def measure(self, place: jobs.Place, bounds: Callable[[str, int], Bound | None]) -> None:
         """One library and placement."""
         if self.options.tune:
-            seconds = tune(place, grid(self.options), self.options.timeout_s, self.console)
+            seconds = tune_place(place, grid(self.options), self.options.timeout_s, self.console)
             self.tuning.append({"library": place.library, "placement": place.placement, "seconds": seconds})
         series = Series()
         stopped: KeyboardInterrupt | EcoError | None = None
@@ -403,41 +252,3 @@ def bench_launcher(
     with run.keeping():
         run.measure(place, no_bounds)
     return run.outcome()
-
-
-def provenance() -> dict[str, Any]:
-    """Where and with what the samples were taken."""
-    return {
-        "eco_version": __version__,
-        "commit": _commit(),
-        "measured_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "machine": {
-            "name": platform.node(),
-            "kernel": platform.release(),
-            "cores": os.cpu_count(),
-            "processor": _processor(),
-        },
-        "estimator": "median over paired launches of (median call stock / median call ECO), "
-        "95 % percentile bootstrap",
-    }
-
-
-def _processor() -> str:
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.machine()
-
-
-def _commit() -> str | None:
-    """The checkout's commit, where there is one."""
-    root = paths.checkout()
-    if root is None or not (root / ".git").exists():
-        return None
-    try:
-        answer = subprocess.run(["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=12"],
-                                capture_output=True, text=True, timeout=10, check=False)  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return answer.stdout.strip() or None

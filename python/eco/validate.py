@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from eco import _core, bench, jobs, stats
+from eco import _core, jobs, stats
 from eco.characterize import characterize_place
 from eco.errors import CorruptFile, EcoError, InvalidArgument
 from eco.lab import Description, Lab
+from eco.provenance import provenance
 from eco.report.progress import launch_progress, rank_progress
 from eco.report.records import read_json, write_json
 
@@ -339,7 +340,7 @@ def validate_lab(
     console: Console,
 ) -> Outcome:
     """Every library and placement in the lab, which is brought up once."""
-    outcome = Outcome([], bench.provenance())
+    outcome = Outcome([], provenance())
     outcome.provenance["lab"] = {"network": description.name, "digest": description.digest()}
     with Lab(description, library=libraries[0], placement=placements[0]) as lab:
         for library in libraries:

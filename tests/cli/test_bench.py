@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from eco import bench, jobs, launch, paths
-from eco.bench import BenchOptions, bench_launcher
+from eco import bench, jobs, launch, pairs, paths
+from eco.bench import bench_launcher
 from eco.characterize import describe
 from eco.cli.bench import finish
 from eco.cli.characterize import characterize_words
 from eco.cli.compare import Comparison
 from eco.errors import EcoError, InvalidArgument, Timeout, Unsupported
+from eco.lab.bounds import Bound
+from eco.pairs import BenchOptions
 from eco.report.records import Record, Results
 
 
@@ -101,10 +103,10 @@ def test_a_launch_without_the_preload_is_no_eco_launch(fakes: Any, monkeypatch: 
 def test_a_time_below_the_bound_fails_the_run(fakes: Any) -> None:
     place = jobs.LauncherPlace(launch.parse_prefix(["mpirun"]))
 
-    def bounds(collective: str, size: int) -> bench.Bound | None:
+    def bounds(collective: str, size: int) -> Bound | None:
         if collective == "allreduce":
             return None
-        return bench.Bound(0.0013 if size == 8 else 0.001008, "uplink a", "")
+        return Bound(0.0013 if size == 8 else 0.001008, "uplink a", "")
 
     run = bench.Bench(options(tune=False), False, quiet())
     run.measure(place, bounds)
@@ -152,9 +154,9 @@ def test_a_suspect_below_the_bound_is_not_forgotten(fakes: Any, monkeypatch: pyt
     run = bench.Bench(BenchOptions(["broadcast"], [8], launches=6, tune=False), True, quiet())
     asked: list[str] = []
 
-    def bounds(collective: str, size: int) -> bench.Bound:
+    def bounds(collective: str, size: int) -> Bound:
         asked.append(collective)
-        return bench.Bound(
+        return Bound(
             0.0045 if len(asked) <= 2 else 0.001, "uplink a", ""
         )  # broken in the first launches only
 
@@ -179,7 +181,7 @@ def test_an_error_in_the_middle_keeps_what_was_measured(
 
 
 def test_an_interrupt_keeps_what_was_measured(fakes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    one_launch, seen = bench.one_launch, [0]
+    one_launch, seen = pairs.one_launch, [0]
 
     def interrupted(*words: Any) -> Any:
         seen[0] += 1
@@ -187,7 +189,7 @@ def test_an_interrupt_keeps_what_was_measured(fakes: Any, monkeypatch: pytest.Mo
             raise KeyboardInterrupt
         return one_launch(*words)
 
-    monkeypatch.setattr(bench, "one_launch", interrupted)
+    monkeypatch.setattr(pairs, "one_launch", interrupted)
     outcome = bench_launcher(["mpirun"], None, options(tune=False), False, quiet())
     assert (outcome.exit_code, outcome.ended_early) == (1, "interrupted")
     assert not outcome.results.complete
@@ -223,8 +225,8 @@ def test_a_library_that_is_as_good_everywhere_is_compared(
 def test_lateness_is_that_of_the_launch() -> None:
     before = {"delivered": 100, "late_us": {"average": 4.0, "max": 50.0, "over_1ms": 1}}
     after = {"delivered": 300, "late_us": {"average": 8.0, "max": 50.0, "over_1ms": 3}}
-    assert bench.lateness_us(before, after) == {"average": pytest.approx(10.0), "over_1ms": 2, "packets": 200}
-    assert bench.lateness_us(None, after) is None
+    assert pairs.lateness_us(before, after) == {"average": pytest.approx(10.0), "over_1ms": 2, "packets": 200}
+    assert pairs.lateness_us(None, after) is None
 
 
 def test_bench_arguments(fakes: Any, eco: Any) -> None:

@@ -17,10 +17,11 @@ from rich.console import Console
 
 from eco import jobs, paths
 from eco import network as networks
-from eco.bench import CLOCK_UNCERTAINTY_S, RATE_UNCERTAINTY, BenchOptions, bench_lab
+from eco.bench import CLOCK_UNCERTAINTY_S, RATE_UNCERTAINTY, bench_lab
 from eco.characterize import characterize_place
 from eco.errors import EcoError
 from eco.lab import Lab, load
+from eco.pairs import BenchOptions
 from eco.report.records import Record
 
 pytestmark = [pytest.mark.lab, pytest.mark.mpi]

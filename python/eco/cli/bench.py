@@ -14,10 +14,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from eco.bench import BenchOptions, Outcome, bench_lab, bench_launcher
+from eco.bench import Outcome, bench_lab, bench_launcher
 from eco.cli.options import LabPlacements, LaunchTimeout, Ops, Sizes, words_of
 from eco.errors import EcoError, InvalidArgument
 from eco.lab import load
+from eco.pairs import BenchOptions
 from eco.report import picture, table
 from eco.report.progress import make_console
 from eco.report.records import DEFAULT_SIZES, parse_ops, parse_sizes

@@ -25,13 +25,14 @@ from rich.table import Table
 
 from eco import _core, jobs, launch, paths
 from eco import network as networks
-from eco.bench import Bench, BenchOptions, lab_bounds
+from eco.bench import Bench, lab_bounds
 from eco.characterize import characterize_place, describe
 from eco.cli import compare, explain
 from eco.cli.bench import finish
 from eco.cli.run import RunOptions
 from eco.errors import EcoError, Unsupported
 from eco.lab import Lab, load
+from eco.pairs import BenchOptions
 from eco.report import network_view, picture
 from eco.report.progress import launch_progress, make_console, rank_progress
 from eco.report.records import seconds_text, size_text, write_json

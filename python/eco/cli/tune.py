@@ -16,10 +16,10 @@ import typer
 from rich.console import Console
 
 from eco import jobs
-from eco.bench import tune as tune_place
 from eco.cli.options import JobTimeout, LauncherPrefix, Library
 from eco.report.progress import make_console
 from eco.report.records import parse_ops, parse_sizes
+from eco.tune import tune_place
 
 
 def tune_words(

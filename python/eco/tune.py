@@ -1,0 +1,33 @@
+"""Plans made offline, by eco-rank tune on the ranks of a place."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from eco import jobs
+from eco.report.progress import rank_progress
+from eco.report.records import seconds_text
+
+
+def tune_place(
+    place: jobs.Place, grid_words: Sequence[str], timeout_s: float | None, console: Console
+) -> float:
+    """Network and plan of this placement into the cache, so that no job measures; seconds that it took.
+
+    Two jobs: measuring a network fills its queues, and TCP connections that lost packets then time candidates
+    as no program will find them.
+    """
+    started = time.monotonic()
+    with jobs.scratch("tune") as folder, rank_progress(console) as progress:
+        what = f"tuning {place.library}, {place.placement}"
+        watch = progress(what)
+        for task in (["--network-only"], [*grid_words, "--out", str(folder / "plan.json")]):
+            words = [place.rank_program(), "tune", *task, "--progress"]
+            ended = place.start(place.stock(words), timeout_s, watch)
+            jobs.check(ended, what, "programs go on without a plan, or with the one they have")
+    seconds = time.monotonic() - started
+    console.print(f"{what} took {seconds_text(seconds)}: network and plan are remembered", highlight=False)
+    return seconds
