@@ -1,10 +1,11 @@
 """What ECO adds to a call that it passes to the library: 8 bytes, stock against ECO, alternating.
 
-    python bench/native_call_overhead/run.py [--launches 5] [--only one-rank|armed]
+    python bench/native_call_overhead/run.py [--launches 5] [--only one-rank|profiled|armed]
 
-Two paths, each under the target of 0.5 us:
+Three paths, each under the target of 0.5 us:
   one-rank  a communicator of one rank, looked up and passed like any other that stays native. One rank, because the
             library then has next to nothing to do and the addition shows undiluted.
+  profiled  the same with ECO_PROFILE, which counts every call.
   armed     two ranks on an armed communicator, whose plan (ECO_PLAN) leaves 8 bytes to the library: with the look at
             the plan and, for an allreduce, at type and operation. Needs two idle cores.
 """
@@ -22,7 +23,7 @@ from eco import paths, plans
 
 LIMIT_NS = 500.0
 OPERATIONS = ("broadcast", "allreduce", "barrier")
-RANKS = {"one-rank": 1, "armed": 2}
+RANKS = {"one-rank": 1, "profiled": 1, "armed": 2}
 AS_ROOT = {
     f"{prefix}_ALLOW_RUN_AS_ROOT{suffix}": "1" for prefix in ("OMPI", "PRTE") for suffix in ("", "_CONFIRM")
 }
@@ -64,6 +65,8 @@ class Bench:
         report = self.folder / "report.json"
         if with_eco:
             settings = {"ECO_QUIET": "1", "ECO_MEASURE": "never", "ECO_REPORT": str(report)}
+            if path == "profiled":
+                settings["ECO_PROFILE"] = str(self.folder / "profile.json")
             if path == "armed":
                 plan = self.folder / "plan.json"
                 plan.write_text(plans.by_hand(RANKS[path], ROWS))

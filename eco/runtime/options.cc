@@ -129,6 +129,8 @@ const std::vector<Entry>& entries() {
        set_disable},
       {{"ECO_REPORT", "FILE", "what was served and passed, as JSON, at exit"},
        [](const std::string& text, Options& o) { return o.report_file = text, !text.empty(); }},
+      {{"ECO_PROFILE", "FILE", "calls, bytes and seconds of all ranks, as JSON, at exit: for eco profile"},
+       [](const std::string& text, Options& o) { return o.profile_file = text, !text.empty(); }},
       {{"ECO_QUIET", "0|1", "1: no line at exit"},
        [](const std::string& text, Options& o) { return parse_switch(text, o.quiet); }},
       {{"ECO_STALL", "SECONDS", "say who is awaited after this long without progress (60); 0: never"},

@@ -32,6 +32,7 @@ struct Options {
   std::optional<int> arm_after;
   std::vector<std::string> disable;  // ECO_DISABLE=allreduce,...
   std::string report_file;           // ECO_REPORT
+  std::string profile_file;          // ECO_PROFILE: of every call, where all ranks have it
   bool quiet = false;                // ECO_QUIET: no line at exit
   double stall_s = 60;               // ECO_STALL: say who is awaited after this long; 0: never
   bool stall_signal = false;         // ECO_STALL_SIGNAL: SIGUSR1 asks who is awaited now

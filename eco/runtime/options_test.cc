@@ -44,6 +44,7 @@ TEST(Options, ReadEveryVariable) {
                                  {"ECO_ARM_AFTER", "0"},
                                  {"ECO_DISABLE", "broadcast,allreduce,broadcast"},
                                  {"ECO_REPORT", "r.json"},
+                                 {"ECO_PROFILE", "f.json"},
                                  {"ECO_QUIET", "1"},
                                  {"ECO_STALL", "0"},
                                  {"ECO_STALL_SIGNAL", "1"}});
@@ -62,6 +63,7 @@ TEST(Options, ReadEveryVariable) {
   EXPECT_TRUE(options.is_disabled("broadcast"));
   EXPECT_FALSE(options.is_disabled("barrier"));
   EXPECT_EQ(options.report_file, "r.json");
+  EXPECT_EQ(options.profile_file, "f.json");
   EXPECT_TRUE(options.quiet);
   EXPECT_EQ(options.stall_s, 0);
   EXPECT_TRUE(options.stall_signal);
@@ -112,7 +114,7 @@ TEST(Options, NamesThatAreNoneAreFound) {
 }
 
 TEST(Options, AreDocumentedOnce) {
-  EXPECT_EQ(option_docs().size(), 16u);
+  EXPECT_EQ(option_docs().size(), 17u);
   for (const OptionDoc& doc : option_docs()) {
     EXPECT_FALSE(doc.values.empty()) << doc.variable;
     EXPECT_FALSE(doc.meaning.empty()) << doc.variable;

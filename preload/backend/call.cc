@@ -168,8 +168,9 @@ Attempt serve(Session& session, Group& group, const coll::CommonProblem& problem
     group.poison();
     return {.served = true, .code = refuse(group.comm()), .bytes = problem.bytes};
   }
-  session.counters().served(problem.collective, problem.bytes, now_ns() - began,
-                            group.planned_gain_s(problem));
+  const std::uint64_t took_ns = now_ns() - began;
+  session.counters().served(problem.collective, problem.bytes, took_ns, group.planned_gain_s(problem));
+  group.note_served(problem.collective, problem.bytes, took_ns);
   return {.served = true, .code = MPI_SUCCESS, .bytes = problem.bytes};
 }
 
@@ -193,7 +194,11 @@ Attempt try_to_serve(Session& session, Group& group, const Call& call, const Sid
   if (!has_bytes(sides.whole)) return passed;
   const std::size_t bytes = total_bytes(sides.whole.count, sides.whole.type);
   passed.bytes = bytes;
-  if (!group.may_serve() || bytes == 0 || bytes > most_bytes(call.collective)) return passed;
+  passed.fate = !group.may_serve()                    ? Fate::communicator
+                : bytes == 0                          ? Fate::empty
+                : bytes > most_bytes(call.collective) ? Fate::too_large
+                                                      : Fate::waiting;
+  if (passed.fate != Fate::waiting) return passed;
 
   coll::CommonProblem problem{.collective = call.collective,
                               .n_ranks = group.n_ranks(),
@@ -202,7 +207,10 @@ Attempt try_to_serve(Session& session, Group& group, const Call& call, const Sid
   std::optional<Reduction> reduction;
   if (coll::is_reduction(call.collective)) {
     reduction = find_reduction(sides.whole.type, call.op);
-    if (!reduction) return passed;
+    if (!reduction) {
+      passed.fate = Fate::reduction;
+      return passed;
+    }
     problem.element_bytes = reduction->element_bytes;
     problem.commutative = reduction->commutative;
   }
@@ -210,11 +218,13 @@ Attempt try_to_serve(Session& session, Group& group, const Call& call, const Sid
   group.prepare(call.collective, bytes);
   if (group.poisoned()) return {.served = true, .code = refuse(call.comm), .bytes = bytes};
   const algo::Recipe* recipe = group.recipe(problem);
+  passed.fate = group.fate();
   if (recipe == nullptr) return passed;
 
   // From here on this rank's own arguments: if they are wrong, what follows is between its program and the library.
   if (!is_sound(sides.input, coll::input_bytes(problem, group.rank())) ||
       !is_sound(sides.output, coll::output_bytes(problem, group.rank())) || is_refused_alias(sides)) {
+    passed.fate = Fate::arguments;
     return passed;
   }
   return serve(session, group, problem, *recipe, [&] {
@@ -227,7 +237,7 @@ Attempt try_to_serve_barrier(Session& session, Group& group) noexcept {
   if (group.poisoned()) return {.served = true, .code = refuse(group.comm())};
   const coll::CommonProblem problem{.collective = Collective::barrier, .n_ranks = group.n_ranks()};
   const algo::Recipe* recipe = group.recipe(problem);
-  if (recipe == nullptr) return {};
+  if (recipe == nullptr) return {.fate = group.fate()};
   return serve(session, group, problem, *recipe, [&] { return group.run(problem, *recipe, {}); });
 }
 

@@ -60,6 +60,7 @@ struct Attempt {
   bool served = false;  // else it is the library's
   int code = MPI_SUCCESS;
   std::size_t bytes = 0;  // 0 where the arguments don't say
+  Fate fate = Fate::arguments;
 };
 // Collective like the call. No exception leaves it.
 Attempt try_to_serve(Session& session, Group& group, const Call& call, const Sides& sides) noexcept;
@@ -77,16 +78,16 @@ inline std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1000000000u + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// `group`: where its time counts for arming.
+// `group`: the communicator's, if it has one.
 template <class Native>
-int pass(Session& session, coll::Collective collective, std::size_t bytes, const Native& native,
-         Group* group = nullptr) {
+int pass(Session& session, Group* group, coll::Collective collective, const Attempt& attempt,
+         const Native& native) {
   note_native();
   const std::uint64_t began = now_ns();
   const int code = native();
   const std::uint64_t took_ns = now_ns() - began;
-  session.counters().passed(collective, bytes, took_ns);
-  if (group != nullptr) group->note_passed(took_ns);
+  session.counters().passed(collective, attempt.bytes, took_ns);
+  if (group != nullptr) group->note_passed(collective, attempt.bytes, attempt.fate, took_ns);
   return code;
 }
 
@@ -100,11 +101,13 @@ int run(const Call& call, const Native& native, const Describe& describe) {
   if (found.refused) return found.code;
   Group* const group = found.group;
   if (group == nullptr || group->is_inter() || call.root < 0 || call.root >= group->n_ranks()) {
-    return pass(session, call.collective, 0, native);
+    const bool inter = group != nullptr && group->is_inter();
+    return pass(session, group, call.collective, {.fate = inter ? Fate::communicator : Fate::arguments},
+                native);
   }
   const Sides sides = describe(Member{.rank = group->rank(), .n_ranks = group->n_ranks()});
   const Attempt attempt = try_to_serve(session, *group, call, sides);
-  return attempt.served ? attempt.code : pass(session, call.collective, attempt.bytes, native, group);
+  return attempt.served ? attempt.code : pass(session, group, call.collective, attempt, native);
 }
 
 // The library's own functions, by the type of the count.

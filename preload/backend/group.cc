@@ -45,6 +45,7 @@ Group::Group(Session& session, MPI_Comm comm) : session_(session), comm_(comm) {
   is_inter_ = is_inter != 0;
   PMPI_Comm_size(comm, &n_ranks_);
   PMPI_Comm_rank(comm, &rank_);
+  if (session.profiles()) profile_ = session.profile().of_size(n_ranks_);
   if (is_inter_) {
     stay_native("an inter-communicator");
   } else if (n_ranks_ < 2) {
@@ -177,6 +178,11 @@ void Group::learn(coll::Collective collective) {
   } catch (const std::exception& error) {
     lose("learn", error.what());
   }
+}
+
+Fate Group::fate() const {
+  if (!may_serve()) return Fate::communicator;
+  return runtime_ ? Fate::plan : Fate::waiting;
 }
 
 runtime::Options Group::options_within(double budget_left_s) const {

@@ -17,6 +17,7 @@
 #include "eco/runtime/communicator.h"
 #include "eco/runtime/readiness.h"
 #include "eco/transport/mpi/mpi_transport.h"
+#include "preload/backend/profile.h"
 
 namespace eco::preload {
 
@@ -48,13 +49,22 @@ class Group {
   // blocking calls that no binding of the library can bypass, with facts that all ranks share, so that all ranks do
   // the same in the same call.
   void prepare(coll::Collective collective, std::size_t bytes);
-  // Local. A call of the program was the library's and took so long.
-  void note_passed(std::uint64_t nanoseconds) { passed_ns_ += nanoseconds; }
+  // Local. A call of the program was the library's, or ECO's, and took so long.
+  void note_passed(coll::Collective collective, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) {
+    // What barriers take is the wait for the last rank: no reason to arm.
+    if (collective != coll::Collective::barrier) passed_ns_ += nanoseconds;
+    if (profile_ != nullptr) profile_->note(collective, bytes, fate, nanoseconds);
+  }
+  void note_served(coll::Collective collective, std::size_t bytes, std::uint64_t nanoseconds) {
+    if (profile_ != nullptr) profile_->note(collective, bytes, Fate::served, nanoseconds);
+  }
 
   // Local: what serves this problem; nullptr for the library.
   const algo::Recipe* recipe(const coll::CommonProblem& problem) const {
     return runtime_ ? runtime_->serves(problem) : nullptr;
   }
+  // Local: what becomes of a call that no recipe serves.
+  Fate fate() const;
   // Collective. False: the communicator is lost to ECO and to its program (poisoned() from now on).
   [[nodiscard]] bool run(const coll::CommonProblem& problem, const algo::Recipe& recipe,
                          const exec::Buffers& buffers);
@@ -96,6 +106,7 @@ class Group {
   void lose(const char* doing, const char* reason);
 
   Session& session_;
+  Profile::Calls* profile_ = nullptr;  // where calls are noted, if they are
   MPI_Comm comm_;
   int n_ranks_ = 1;
   int rank_ = 0;

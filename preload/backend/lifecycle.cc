@@ -8,10 +8,12 @@ int barrier(MPI_Comm comm) {
   Session& session = Session::instance();
   const auto native = [&] { return PMPI_Barrier(comm); };
   if (!session.running()) return native();
-  const Session::Found found = session.find_group(comm);
+  // A barrier alone needs no group, unless it is to be counted as one of a communicator of so many ranks.
+  const Session::Found found = session.profiles() ? session.group(comm) : session.find_group(comm);
   if (found.refused) return found.code;
   const Attempt attempt = found.group != nullptr ? try_to_serve_barrier(session, *found.group) : Attempt{};
-  return attempt.served ? attempt.code : pass(session, coll::Collective::barrier, 0, native);
+  return attempt.served ? attempt.code
+                        : pass(session, found.group, coll::Collective::barrier, attempt, native);
 }
 
 }  // namespace

@@ -64,10 +64,11 @@ double net_gain_s(Session& session, const Session::Summary& summary) {
 // Of a job with nothing served.
 std::string why_nothing(Session& session, const Session::Summary& summary, std::uint64_t calls) {
   if (!session.arms()) return session.why_native();
-  if (calls > 0 && summary.able > 0) return "the plan leaves these calls to the library";
-  if (calls == 0 || summary.native.empty()) return "nothing was called that can be served";
+  if (calls > 0 && summary.communicators.able > 0) return "the plan leaves these calls to the library";
+  const auto& native = summary.communicators.native;
+  if (calls == 0 || native.empty()) return "nothing was called that can be served";
   const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
-  return std::max_element(summary.native.begin(), summary.native.end(), fewer)->first;
+  return std::max_element(native.begin(), native.end(), fewer)->first;
 }
 
 void write_file(Session& session, const Session::Summary& summary, const World& world, const Tallies& mine,
@@ -84,7 +85,7 @@ void write_file(Session& session, const Session::Summary& summary, const World& 
                          {"network", summary.provenance},
                          {"estimated_gain_s", net_gain_s(session, summary)},
                          {"communicators_armed", summary.armed},
-                         {"communicators_native", summary.native},
+                         {"communicators_native", summary.communicators.native},
                          {"collectives", to_json(mine)}};
   // Over all ranks: an average rank's seconds are these divided by `ranks`.
   if (sums) json["totals"] = to_json(*sums);

@@ -12,6 +12,7 @@
 
 #include "eco/runtime/this_host.h"
 #include "preload/backend/errors_return.h"
+#include "preload/backend/profile_file.h"
 #include "preload/backend/report.h"
 
 namespace eco::preload {
@@ -86,11 +87,15 @@ void Session::read_options() {
 bool Session::agree(bool objection) {
   const std::int64_t mine = digest(std::string(ECO_VERSION) + ";" + std::to_string(plan::kPlanEpoch) + ";" +
                                    std::to_string(options_.agreed_digest()));
-  enum Vote : std::int64_t { off, objects, agrees };
-  const Vote vote = options_.mode == runtime::Mode::off ? off : objection ? objects : agrees;
+  enum Vote : std::int64_t { off, objects, agrees, profiles };
+  const Vote vote = options_.mode == runtime::Mode::off ? off
+                    : objection                         ? objects
+                    : options_.profile_file.empty()     ? agrees
+                                                        : profiles;
   std::array<std::int64_t, 3> least = {mine, -mine, vote};
   PMPI_Allreduce(MPI_IN_PLACE, least.data(), 3, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
   const bool differ = least[0] != -least[1];
+  profiles_ = least[2] == profiles && !differ;
   if (least[2] == off) {
     why_native_ = "it is off on some ranks (ECO=off, or MPI in Fortran)";
     off_ = true;
@@ -132,6 +137,7 @@ void Session::finish(bool collective) {
   if (!running_.compare_exchange_strong(expected, false)) return;
   watcher_.stop();
   report(*this, collective);
+  if (profiles_) write_profile(*this, collective);
   // Inside a delete callback the program's communicators are MPI's business already.
   if (!collective) return;
   release_groups();
@@ -213,18 +219,23 @@ Session::Summary Session::summary() {
   const std::lock_guard lock(mutex_);
   Summary summary{.provenance = provenance_,
                   .armed = armed_,
-                  .able = able_,
-                  .native = native_,
+                  .communicators = freed_,
                   .wall_s = PMPI_Wtime() - started_s_,
                   .arming_s = static_cast<double>(arming_us_.load()) * 1e-6,
                   .measuring_s = static_cast<double>(measuring_us_.load()) * 1e-6};
-  for (const Group* group : groups_) {
-    if (group->serves_nothing())
-      ++summary.native[group->why_native()];
-    else
-      ++summary.able;
-  }
+  for (const Group* group : groups_) summary.communicators.add(*group);
   return summary;
+}
+
+void Session::Communicators::add(const Group& group) {
+  OfSize& same_size = by_size[group.n_ranks()];
+  ++same_size.number;
+  if (!group.serves_nothing()) {
+    ++able;
+    return;
+  }
+  ++native[group.why_native()];
+  ++same_size.native[group.why_native()];
 }
 
 int Session::on_comm_free(MPI_Comm, int, void* value, void* extra) {
@@ -233,10 +244,7 @@ int Session::on_comm_free(MPI_Comm, int, void* value, void* extra) {
   {
     const std::lock_guard lock(session->mutex_);
     std::erase(session->groups_, group);
-    if (group->serves_nothing())
-      ++session->native_[group->why_native()];
-    else
-      ++session->able_;
+    session->freed_.add(*group);
   }
   session->generation_.fetch_add(1, std::memory_order_release);
   delete group;

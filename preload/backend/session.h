@@ -17,6 +17,7 @@
 #include "eco/runtime/options.h"
 #include "preload/backend/counters.h"
 #include "preload/backend/group.h"
+#include "preload/backend/profile.h"
 #include "preload/backend/tag_ranges.h"
 #include "preload/backend/watcher.h"
 
@@ -59,6 +60,9 @@ class Session {
   const runtime::Options& options() const { return options_; }
   const runtime::Identity& identity() const { return identity_; }
   Counters& counters() { return counters_; }
+  // Are calls profiled? The same on all ranks.
+  bool profiles() const { return profiles_; }
+  Profile& profile() { return profile_; }
 
   // A place among the ECO_MAX_COMMUNICATORS armed ones; false if none is free. Local, any thread.
   bool take_slot();
@@ -70,12 +74,24 @@ class Session {
   void watch(const Group& group);
   void forget(const Group& group);
 
+  // What became of communicators.
+  struct Communicators {
+    struct OfSize {
+      std::uint64_t number = 0;
+      std::map<std::string, std::uint64_t> native;
+    };
+    std::uint64_t able = 0;                       // those whose plan serves something
+    std::map<std::string, std::uint64_t> native;  // why the others stayed native, and how many
+    std::map<int, OfSize> by_size;                // the same by their ranks
+
+    void add(const Group& group);
+  };
+
   // What the report says besides the counters. Local.
   struct Summary {
-    std::string provenance;                       // of the last armed communicator
-    std::uint64_t armed = 0;                      // communicators ever armed
-    std::uint64_t able = 0;                       // of these, those whose plan serves something
-    std::map<std::string, std::uint64_t> native;  // why communicators stayed native, and how many
+    std::string provenance;   // of the last armed communicator
+    std::uint64_t armed = 0;  // communicators ever armed
+    Communicators communicators;
     double wall_s = 0;
     double arming_s = 0;
     double measuring_s = 0;
@@ -105,6 +121,8 @@ class Session {
   runtime::Identity identity_;
   runtime::KnownInJob known_;
   Counters counters_;
+  Profile profile_;
+  bool profiles_ = false;
   MPI_Comm private_comm_ = MPI_COMM_NULL;
   TagRanges tag_ranges_;
   int keyval_ = MPI_KEYVAL_INVALID;
@@ -119,9 +137,8 @@ class Session {
   std::mutex mutex_;            // guards what follows; never held while communicating
   std::vector<Group*> groups_;  // alive, in the order in which they were made
   std::uint64_t armed_ = 0;
-  std::uint64_t able_ = 0;  // freed before the end, as native_
   std::string provenance_;
-  std::map<std::string, std::uint64_t> native_;  // of communicators freed before the end
+  Communicators freed_;  // before the end
   Watcher watcher_;
 };
 

@@ -240,6 +240,18 @@ def run_to_end(
     return Ended(process.returncode, "".join(output), "".join(errors))
 
 
+def run_attached(command: Sequence[str]) -> int:
+    """Runs a command on this terminal, which takes an interrupt to it; its exit code as a shell says it."""
+    try:
+        process = subprocess.Popen(list(command))
+    except OSError as error:
+        raise TransportError(f"{command[0]}: {error.strerror}") from error
+    while True:
+        with contextlib.suppress(KeyboardInterrupt):
+            code = process.wait()
+            return code if code >= 0 else 128 - code
+
+
 def _end(process: subprocess.Popen[str]) -> None:
     """Launchers take their ranks with them when asked politely; a moment later the group is killed."""
     for number, patience_s in ((signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0)):

@@ -21,6 +21,7 @@ COMMANDS = (
     "demo",
     "run",
     "compare",
+    "profile",
     "bench",
     "characterize",
     "tune",

@@ -1,0 +1,83 @@
+// Of every collective call: operation, ranks of its communicator, size, what became of it, and its time. What
+// `eco profile` shows. Off unless all ranks of the job have ECO_PROFILE; then a call looks at one more null pointer.
+//
+//   Profile::Calls* calls = profile.of_size(n_ranks);                      // once per communicator
+//   calls->note(Collective::scan, bytes, Fate::plan, nanoseconds);         // a few relaxed additions
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+
+#include "eco/coll/problem.h"
+
+namespace eco::preload {
+
+// Who served a call, and if the library did, what kept ECO from it.
+enum class Fate : std::uint8_t {
+  served,
+  communicator,  // no call of this communicator is served; Group::why_native() says why
+  waiting,       // it is not armed yet
+  plan,          // the plan leaves it to the library
+  empty,         // no bytes
+  too_large,
+  reduction,  // a datatype or operation
+  arguments,  // that the library refuses, or that it alone understands
+};
+inline constexpr int kFates = 8;
+std::string_view name(Fate fate);
+
+class Profile {
+ public:
+  // Sizes are told apart by powers of two: bracket 0 is no bytes, bracket k what has up to 2^(k-1), the last all that
+  // is larger.
+  static constexpr int kBrackets = 42;
+  static constexpr int bracket_of(std::size_t bytes) {
+    const int bits = bytes == 0 ? 0 : 1 + std::bit_width(bytes - 1);
+    return bits < kBrackets ? bits : kBrackets - 1;
+  }
+  static constexpr std::size_t most_bytes(int bracket) {
+    return bracket == 0 ? 0 : std::size_t{1} << (bracket - 1);
+  }
+
+  // The calls of all communicators of one size.
+  class Calls {
+   public:
+    Calls() = default;
+    ~Calls();
+    Calls(const Calls&) = delete;
+    Calls& operator=(const Calls&) = delete;
+
+    // Any thread. What finds no memory is not counted.
+    void note(coll::Collective collective, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) noexcept;
+
+   private:
+    friend class Profile;
+    struct Cell {
+      std::atomic<std::uint64_t> calls{0}, bytes{0}, nanoseconds{0};
+    };
+    using Cells = std::array<std::array<Cell, kFates>, kBrackets>;
+    Cells* cells_of(coll::Collective collective) noexcept;
+
+    std::array<std::atomic<Cells*>, coll::kCollectives> cells_{};
+  };
+
+  // Any thread. Lives as long as this.
+  Calls* of_size(int n_ranks);
+
+  // What was noted so far, a list.
+  nlohmann::json to_json() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<int, std::unique_ptr<Calls>> sizes_;  // by ranks of the communicator
+};
+
+}  // namespace eco::preload

@@ -1,0 +1,201 @@
+"""A program's collective calls: which, how large, how long, and who served them.
+
+    profile = read(Path("raw.json"))           # as ECO_PROFILE had rank 0 write it
+    profile.rows[0].operation                  # what takes most of the time
+    profile.collective_s / profile.wall_s      # its share of the run
+
+Every rank counts its own calls; here they are put together. Read `merge` first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from eco.errors import CorruptFile
+from eco.report.records import read_json, write_json
+
+SCHEMA = ("eco.profile", 1)
+RANKS_SCHEMA = ("eco.rank.profile", 1)
+
+#: Who served a call: ECO, or the library, and why. Of "communicator" the communicators say more.
+FATES = {
+    "served": "ECO",
+    "communicator": "communicator not served",
+    "waiting": "communicator not armed yet",
+    "plan": "the plan's choice",
+    "empty": "no bytes",
+    "too_large": "too large",
+    "reduction": "datatype or operation",
+    "arguments": "arguments",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """All calls of one operation and size on communicators of so many ranks. Sums are over the job's ranks."""
+
+    operation: str
+    communicator_ranks: int
+    up_to_bytes: int  # and more than half of it
+    calls: int
+    bytes: int  # as `eco bench` counts an operation's size
+    ranks: int  # that made such calls
+    seconds: float
+    least_s: float  # of these ranks
+    most_s: float
+    most_rank: int
+    fates: dict[str, int]  # calls by a key of FATES
+
+    @property
+    def mean_bytes(self) -> float:
+        return self.bytes / self.calls
+
+    @property
+    def calls_of_a_rank(self) -> float:
+        return self.calls / self.ranks
+
+    @property
+    def mean_s(self) -> float:
+        return self.seconds / self.ranks
+
+
+@dataclass(frozen=True)
+class RankTime:
+    """One rank from MPI_Init to MPI_Finalize."""
+
+    rank: int
+    wall_s: float
+    collective_s: float
+    arming_s: float  # measuring, planning and agreeing; not in collective_s
+
+
+@dataclass(frozen=True)
+class Communicators:
+    """Those of one size that made collective calls, each counted once, and why ECO serves none of their calls."""
+
+    ranks: int
+    number: int
+    native: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A whole job."""
+
+    library: str
+    mode: str  # "observe": the library served everything
+    ranks: int
+    times: tuple[RankTime, ...]  # of the ranks that reported
+    communicators: tuple[Communicators, ...]
+    rows: tuple[Row, ...]  # the longest first
+
+    @property
+    def wall_s(self) -> float:
+        """Of the mean rank, as all times without a rank."""
+        return self._mean(time.wall_s for time in self.times)
+
+    @property
+    def collective_s(self) -> float:
+        return self._mean(time.collective_s for time in self.times)
+
+    @property
+    def arming_s(self) -> float:
+        return self._mean(time.arming_s for time in self.times)
+
+    def share(self, rows: Iterable[Row]) -> float:
+        """Of all ranks' time, the part spent in these calls."""
+        wall_s = self.wall_s * len(self.times)
+        return sum(row.seconds for row in rows) / wall_s if wall_s > 0 else 0.0
+
+    def _mean(self, seconds: Iterable[float]) -> float:
+        return sum(seconds) / len(self.times)
+
+    def to_dict(self) -> dict[str, Any]:
+        schema, version = SCHEMA
+        head = {"wall_s": self.wall_s, "collective_s": self.collective_s, "arming_s": self.arming_s}
+        return {"schema": schema, "version": version, **head, **asdict(self)}
+
+    def write(self, path: Path) -> None:
+        write_json(path, self.to_dict())
+
+
+def read(path: Path) -> Profile:
+    """Reads a file of ECO_PROFILE; throws CorruptFile."""
+    document = read_json(path, *RANKS_SCHEMA)
+    try:
+        return merge(document)
+    except (KeyError, TypeError, ValueError) as error:
+        raise CorruptFile(f"{path}: {error!r} in a profile of another version") from error
+
+
+def merge(document: Mapping[str, Any]) -> Profile:
+    """Puts the ranks' profiles together."""
+    of_ranks = document["profiles"]
+    if not of_ranks:
+        raise ValueError("no rank's profile")
+    cells: dict[tuple[str, int, int], dict[int, list[Mapping[str, Any]]]] = {}
+    for of_rank in of_ranks:
+        for call in of_rank["calls"]:
+            key = (str(call["operation"]), int(call["communicator_ranks"]), int(call["up_to_bytes"]))
+            cells.setdefault(key, {}).setdefault(int(of_rank["rank"]), []).append(call)
+    rows = [_row(key, by_rank) for key, by_rank in cells.items()]
+    times = tuple(
+        RankTime(
+            int(of_rank["rank"]),
+            float(of_rank["wall_s"]),
+            sum(float(call["seconds"]) for call in of_rank["calls"]),
+            float(of_rank["arming_s"]),
+        )
+        for of_rank in of_ranks
+    )
+    return Profile(
+        str(document["library"]),
+        str(document["mode"]),
+        int(document["ranks"]),
+        times,
+        _communicators(of_ranks),
+        tuple(sorted(rows, key=lambda row: -row.seconds)),
+    )
+
+
+def _row(key: tuple[str, int, int], by_rank: Mapping[int, list[Mapping[str, Any]]]) -> Row:
+    calls = [call for of_rank in by_rank.values() for call in of_rank]
+    seconds = {rank: sum(float(call["seconds"]) for call in of_rank) for rank, of_rank in by_rank.items()}
+    fates: Counter[str] = Counter()
+    for call in calls:
+        fates[str(call["fate"])] += int(call["calls"])
+    most_rank = max(seconds, key=lambda rank: seconds[rank])
+    return Row(
+        *key,
+        calls=sum(fates.values()),
+        bytes=sum(int(call["bytes"]) for call in calls),
+        ranks=len(by_rank),
+        seconds=sum(seconds.values()),
+        least_s=min(seconds.values()),
+        most_s=seconds[most_rank],
+        most_rank=most_rank,
+        fates=dict(fates),
+    )
+
+
+def _communicators(of_ranks: Iterable[Mapping[str, Any]]) -> tuple[Communicators, ...]:
+    """Each of a communicator's ranks has counted it."""
+    numbers: Counter[int] = Counter()
+    native: dict[int, Counter[str]] = {}
+    for of_rank in of_ranks:
+        for entry in of_rank["communicators"]:
+            ranks = int(entry["ranks"])
+            numbers[ranks] += int(entry["number"])
+            native.setdefault(ranks, Counter()).update(entry["native"])
+    return tuple(
+        Communicators(
+            ranks,
+            -(-number // ranks),
+            {why: -(-count // ranks) for why, count in native[ranks].items()},
+        )
+        for ranks, number in sorted(numbers.items())
+    )
