@@ -169,7 +169,7 @@ Attempt serve(Session& session, Group& group, const coll::CommonProblem& problem
     return {.served = true, .code = refuse(group.comm()), .bytes = problem.bytes};
   }
   session.counters().served(problem.collective, problem.bytes, now_ns() - began,
-                            group.planned_gain_s(problem));
+                            group.planned_gain_s(problem), group.last_crossing());
   return {.served = true, .code = MPI_SUCCESS, .bytes = problem.bytes};
 }
 
