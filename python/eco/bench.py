@@ -397,12 +397,7 @@ def bench_launcher(
     words: Sequence[str], library: str | None, options: BenchOptions, suspects: bool, console: Console
 ) -> Outcome:
     """The ranks that a launcher prefix starts."""
-    line = launch.parse_prefix(words)
-    if any(part.program for part in line.parts):
-        raise InvalidArgument(
-            f"{' '.join(words)!r} names a program: eco bench brings its own; "
-            "give the launcher and its options alone"
-        )
+    line = launch.parse_bare_prefix(words, "eco bench")
     run = Bench(options, suspects, console)
     run.provenance["command"] = list(words)
     with run.keeping():

@@ -215,6 +215,16 @@ def parse_prefix(words: Sequence[str], launcher: Launcher | None = None) -> Laun
             return LauncherLine(words[0], known, tuple(parts))
 
 
+def parse_bare_prefix(words: Sequence[str], command: str) -> LauncherLine:
+    """For a command that brings its own program: raises InvalidArgument where the line names one."""
+    line = parse_prefix(words)
+    if any(part.program for part in line.parts):
+        raise InvalidArgument(
+            f"{' '.join(words)!r} names a program: {command} brings its own; give the launcher and its options alone"
+        )
+    return line
+
+
 def _part(words: list[str], launcher: Launcher, command: str) -> tuple[Part, list[str], bool]:
     """One program's options and words, what follows its separator, and whether there was one."""
     options: list[str] = []

@@ -76,12 +76,7 @@ def characterize_words(
     plogp: bool = False,
 ) -> dict[str, Any]:
     """What the command does, without a shell."""
-    line = launch.parse_prefix(words)
-    if any(part.program for part in line.parts):
-        raise InvalidArgument(
-            f"{' '.join(words)!r} names a program: eco characterize brings its own; "
-            "give the launcher and its options alone"
-        )
+    line = launch.parse_bare_prefix(words, "eco characterize")
     place = jobs.LauncherPlace(line, library)
     with rank_progress(console) as progress:
         return characterize_place(place, output, budget_s, timeout_s, progress("measuring"), plogp)

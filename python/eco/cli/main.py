@@ -28,6 +28,7 @@ COMMANDS = (
     "explain",
     "lab",
     "predict",
+    "trace",
     "validate",
     "verify",
     "doctor",

@@ -17,7 +17,6 @@ from rich.console import Console
 
 from eco import jobs, launch
 from eco.bench import tune as tune_place
-from eco.errors import InvalidArgument
 from eco.report.progress import make_console
 from eco.report.records import parse_ops, parse_sizes
 
@@ -31,12 +30,7 @@ def tune_words(
     console: Console,
 ) -> float:
     """What the command does, without a shell; seconds that it took."""
-    line = launch.parse_prefix(words)
-    if any(part.program for part in line.parts):
-        raise InvalidArgument(
-            f"{' '.join(words)!r} names a program: eco tune brings its own; "
-            "give the launcher and its options alone"
-        )
+    line = launch.parse_bare_prefix(words, "eco tune")
     grid_words = ["--ops", ",".join(parse_ops(ops))]
     if sizes:
         grid_words += ["--sizes", ",".join(map(str, parse_sizes(sizes)))]
