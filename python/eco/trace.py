@@ -93,7 +93,8 @@ class TracedRun:
     traced: tuple[RankSteps, ...]
 
     def title(self) -> str:
-        return f"{self.op} of {size_text(self.bytes)} over {len(self.traced)} ranks, {self.recipe}"
+        what = f"{self.op} of {size_text(self.bytes)}" if self.bytes else self.op
+        return f"{what} over {len(self.traced)} ranks, {self.recipe}"
 
     def differences(self) -> list[Difference]:
         """Of all ranks, those first whose end was predicted worst."""

@@ -50,8 +50,8 @@ def show(run: TracedRun, console: Console) -> None:
     console.print(trace_view.table(run))
     share = run.predicted_s / run.traced_s - 1 if run.traced_s > 0 else 0.0
     console.print(
-        f"predicted {seconds_text(run.predicted_s)}, traced {seconds_text(run.traced_s)} (the middle one of "
-        f"{len(run.seconds)} runs): {100 * share:+.1f} %; {run.library}",
+        f"predicted {seconds_text(run.predicted_s)}, traced {seconds_text(run.traced_s)}, "
+        f"{trace_view.which_run(run)}: {100 * share:+.1f} %; {run.library}",
         highlight=False,
     )
 

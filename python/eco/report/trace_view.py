@@ -109,6 +109,14 @@ def rows(run: TracedRun) -> list[tuple[str, ...]]:
     return found
 
 
+def which_run(run: TracedRun) -> str:
+    """Of all runs, the one that is shown."""
+    if len(run.seconds) == 1:
+        return "the only run"
+    shortest, longest = seconds_text(min(run.seconds)), seconds_text(max(run.seconds))
+    return f"the middle one of {len(run.seconds)} runs ({shortest} to {longest})"
+
+
 def figure(run: TracedRun) -> go.Figure:
     """Predicted above, traced below, the table under both; zooming one chart zooms the other."""
     lanes = lanes_of(run)
@@ -120,8 +128,7 @@ def figure(run: TracedRun) -> go.Figure:
         vertical_spacing=80 / height,
         subplot_titles=[
             f"predicted: {seconds_text(run.predicted_s)}",
-            f"traced: {seconds_text(run.traced_s)}, the middle one of {len(run.seconds)} runs "
-            f"({seconds_text(min(run.seconds))} to {seconds_text(max(run.seconds))})",
+            f"traced: {seconds_text(run.traced_s)}, {which_run(run)}",
             "where they differ, rank by rank, the worst first",
         ],
     )  # fmt: skip
