@@ -31,7 +31,7 @@ LINKS = {
     },
     "tcp": {
         "openmpi": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self", "OMPI_MCA_btl_tcp_if_include": "lo"},
-        "mpich": {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo"},
+        "mpich": {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self"},
     },
 }
 AS_ROOT = {
@@ -153,6 +153,8 @@ def show(found: dict[str, Any]) -> None:
             f"{where:24} {row['ranks']:3} ranks  {row['recipe']:36} {row['gb_per_s']:8.3f} GB/s, "
             f"the library's own {row['native_gb_per_s']:.3f}"
         )
+    for row in found.get("mpi", {}).get("failed", ()):
+        print(f"{row['library']}, {row['link']}, {row['ranks']} ranks: no figures: {row['why']}")
 
 
 def main() -> int:
@@ -167,21 +169,29 @@ def main() -> int:
     options = parser.parse_args()
     provenance = {key: value for key, value in bench.provenance().items() if key != "estimator"}
     found: dict[str, Any] = {} if options.only_mpi else loopback(options.ranks)
-    mpi: dict[str, list[dict[str, Any]]] = {"operations": [], "pipelines": []}
+    mpi: dict[str, list[dict[str, Any]]] = {"operations": [], "pipelines": [], "failed": []}
     for link, libraries in (("shared memory", options.shared_memory), ("tcp", options.tcp)):
         for library in filter(None, libraries.split(",")):
             with tempfile.TemporaryDirectory() as folder:
                 group = Ranks(library, link, Path(folder))
                 for ranks in map(int, options.ranks.split(",")):
-                    for kind, rows in over_mpi(link, library, ranks, group).items():
-                        mpi[kind] += rows
-    if mpi["operations"]:
+                    try:
+                        rows = over_mpi(link, library, ranks, group)
+                    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+                        # The others are worth keeping.
+                        mpi["failed"].append(
+                            {"link": link, "library": library, "ranks": ranks, "why": str(error)}
+                        )
+                        continue
+                    for kind, of_kind in rows.items():
+                        mpi[kind] += of_kind
+    if any(mpi.values()):
         found["mpi"] = mpi
     show(found)
     if options.json:
         document = {"schema": "eco.bench.overhead", "version": 2, "provenance": provenance, **found}
         options.json.write_text(json.dumps(document, indent=1) + "\n")
-    return 0
+    return 1 if mpi["failed"] else 0
 
 
 if __name__ == "__main__":

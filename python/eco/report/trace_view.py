@@ -91,7 +91,7 @@ def lanes_of(run: TracedRun) -> list[str]:
 
 def rows(run: TracedRun) -> list[tuple[str, ...]]:
     """The table of differences, the worst predicted rank first; COLUMNS are its columns."""
-    found = []
+    found: list[tuple[str, ...]] = []
     for one in run.differences():
         sign = "-" if one.later_s < 0 else "+"
         found.append(
