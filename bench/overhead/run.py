@@ -90,17 +90,12 @@ class Ranks:
 def trials_of(
     patterns: dict[str, tuple[str, ...]], size: int, segments: tuple[int, ...]
 ) -> list[dict[str, Any]]:
-    """An all-to-all has no segments."""
     return [
         {
             "collective": name,
             "bytes": size,
             "root": 0,
-            "recipes": [
-                f"{name}/{pattern}" + ("" if name == "alltoall" else f" segment={segment}")
-                for pattern in of_this
-                for segment in segments
-            ],
+            "recipes": [f"{name}/{pattern} segment={segment}" for pattern in of_this for segment in segments],
         }
         for name, of_this in patterns.items()
     ]
