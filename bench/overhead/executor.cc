@@ -103,11 +103,8 @@ Job make_job(const Pattern& pattern, int n_ranks, std::size_t segment, std::size
   recipe.params.segment_bytes = segment;
   job.schedules = eco::algo::build_all(recipe, job.problem, one_switch(n_ranks));
   for (const Schedule& schedule : job.schedules) {
-    std::size_t n = 0;
-    eco::sched::Cursor cursor(schedule);
-    while (cursor.next() != nullptr) ++n;
-    job.n_ops.push_back(n);
-    job.all_ops += n;
+    job.n_ops.push_back(eco::sched::count_operations(schedule));
+    job.all_ops += job.n_ops.back();
   }
   return job;
 }

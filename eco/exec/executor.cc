@@ -15,7 +15,8 @@ using sched::OpKind;
 using sched::Region;
 using transport::Status;
 
-// One call under way: the schedule bound to this rank's memory.
+// One call under way: the schedule bound to this rank's memory. Compiled twice, so that who wants no trace pays nothing.
+template <bool kTraced>
 struct Executor::Run {
   Executor& executor;
   const sched::Schedule& schedule;
@@ -38,9 +39,18 @@ struct Executor::Run {
 
   int tag(const Op& op) const { return tag_base + op.channel; }
 
+  void begins(const Op& op, OpId id) {
+    if constexpr (kTraced) executor.trace_->begin(op, executor.window_.sequence(id));
+  }
+  void completes(OpId id) {
+    if constexpr (kTraced) executor.trace_->end(executor.window_.sequence(id));
+    executor.window_.complete(id);
+  }
+
   Status post_receives() {
     while (const auto id = executor.window_.take_ready(OpKind::recv)) {
       const Op& op = executor.window_.op(*id);
+      begins(op, *id);
       const Status status =
           executor.transport_.post_recv(op.peer, tag(op), {address(op.target), op.target.bytes}, *id);
       if (status != Status::ok) return status;
@@ -56,13 +66,14 @@ struct Executor::Run {
     for (const OpKind kind : {OpKind::reduce, OpKind::copy}) {
       while (const auto id = executor.window_.take_ready(kind)) {
         const Op& op = executor.window_.op(*id);
+        begins(op, *id);
         if (kind == OpKind::reduce) {
           buffers.combine.function(buffers.combine.context, address(op.source), address(op.target),
                                    op.target.bytes);
         } else if (address(op.source) != address(op.target) && op.target.bytes > 0) {
           std::memcpy(address(op.target), address(op.source), op.target.bytes);
         }
-        executor.window_.complete(*id);
+        completes(*id);
         any = true;
       }
     }
@@ -74,6 +85,7 @@ struct Executor::Run {
         schedule.window.synchronous ? transport::SendMode::synchronous : transport::SendMode::eager;
     while (const auto id = executor.window_.take_ready(OpKind::send)) {
       const Op& op = executor.window_.op(*id);
+      begins(op, *id);
       const Status status =
           executor.transport_.post_send(op.peer, tag(op), {address(op.source), op.source.bytes}, mode, *id);
       if (status != Status::ok) return status;
@@ -85,7 +97,10 @@ struct Executor::Run {
 
   Status wait() {
     std::size_t n_done = 0;
+    std::int64_t began_ns = 0;
+    if constexpr (kTraced) began_ns = executor.trace_->begin_wait();
     const Status status = executor.transport_.wait_some(executor.finished_, n_done);
+    if constexpr (kTraced) executor.trace_->end_wait(began_ns);
     if (status != Status::ok) return status;
     ECO_ASSERT(light, n_done > 0, "a schedule stands still with nothing under way");
     for (std::size_t i = 0; i < n_done; ++i) {
@@ -93,7 +108,7 @@ struct Executor::Run {
       const Op& op = executor.window_.op(id);
       const bool is_send = op.kind == OpKind::send;
       executor.recorder_.message_done(op.peer, is_send);
-      executor.window_.complete(id);
+      completes(id);
     }
     return Status::ok;
   }
@@ -140,7 +155,9 @@ Status Executor::run(const sched::Schedule& schedule, const Buffers& buffers, in
   if (!reserve(schedule.scratch_bytes)) return Status::failed;
   recorder_.begin_call(recipe_digest, transport_.n_ranks());
   window_.restart(schedule, buffers.input_is_output);
-  const Status status = Run{*this, schedule, buffers, tag_base}.to_the_end();
+  if (trace_ != nullptr) trace_->begin_call();
+  const Status status = trace_ == nullptr ? Run<false>{*this, schedule, buffers, tag_base}.to_the_end()
+                                          : Run<true>{*this, schedule, buffers, tag_base}.to_the_end();
   recorder_.end_call();
   if (status != Status::ok) transport_.abandon();
   return status;

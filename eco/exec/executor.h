@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "eco/exec/flight_recorder.h"
+#include "eco/exec/trace.h"
 #include "eco/sched/schedule.h"
 #include "eco/sched/window.h"
 #include "eco/transport/transport.h"
@@ -49,9 +50,13 @@ class Executor {
   [[nodiscard]] transport::Status run(const sched::Schedule& schedule, const Buffers& buffers, int tag_base,
                                       std::uint64_t recipe_digest = 0);
 
+  // Calls from now on are traced into it, which must live as long; null: no more. Costs one branch a call without.
+  void trace_into(Trace* trace) { trace_ = trace; }
+
   const FlightRecorder& recorder() const { return recorder_; }
 
  private:
+  template <bool kTraced>
   struct Run;
 
   transport::Transport& transport_;
@@ -59,6 +64,7 @@ class Executor {
   std::vector<std::byte> scratch_;
   std::vector<transport::Ticket> finished_;  // room for one wait
   FlightRecorder recorder_;
+  Trace* trace_ = nullptr;
 };
 
 }  // namespace eco::exec

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <vector>
 
 #include "eco/transport/loopback/loopback.h"
 
@@ -38,6 +39,87 @@ TEST(Executor, MovesBytes) {
     for (const std::byte b : memory) ASSERT_EQ(b, std::byte{7});
     EXPECT_EQ(executor.recorder().describe(), "idle after 1 calls");
   });
+}
+
+std::int64_t steps = 0;
+std::int64_t count_steps() { return ++steps; }
+
+// Completes what it was given at the next wait, the last first.
+class Backwards final : public transport::Transport {
+ public:
+  int rank() const override { return 0; }
+  int n_ranks() const override { return 2; }
+  int max_tag() const override { return 100; }
+  Status post_send(int, int, std::span<const std::byte>, transport::SendMode,
+                   transport::Ticket ticket) override {
+    posted_.push_back(ticket);
+    return Status::ok;
+  }
+  Status post_recv(int, int, std::span<std::byte>, transport::Ticket ticket) override {
+    posted_.push_back(ticket);
+    return Status::ok;
+  }
+  Status wait_some(std::span<transport::Ticket> done, std::size_t& n_done) override {
+    n_done = 1;
+    done[0] = posted_.back();
+    posted_.pop_back();
+    return Status::ok;
+  }
+  Status test_some(std::span<transport::Ticket> done, std::size_t& n_done) override {
+    return wait_some(done, n_done);
+  }
+
+ private:
+  std::vector<transport::Ticket> posted_;
+};
+
+TEST(Executor, TracesEveryOperationWhereAsked) {
+  Schedule schedule(0, 2);
+  schedule.repeat(3, [](std::size_t j, Emitter& e) {
+    const sched::Region arrived{Buffer::scratch, 8 * j, 8};
+    e.recv(1, arrived);
+    e.reduce(arrived, {Buffer::output, 8 * j, 8});
+    e.send(1, {Buffer::output, 8 * j, 8}, 1);
+  });
+  schedule.scratch_bytes = 24;
+  schedule.n_channels = 2;
+  std::array<std::byte, 24> memory{};
+  const Buffers buffers{
+      .input = {}, .output = memory, .combine = {[](void*, const void*, void*, std::size_t) {}, nullptr}};
+  Backwards transport;
+  Executor executor(transport);
+  Trace trace(count_steps);
+  const std::int64_t before = steps;
+  ASSERT_EQ(executor.run(schedule, buffers, 0), Status::ok);
+  EXPECT_EQ(steps, before) << "the clock is not looked at";
+
+  executor.trace_into(&trace);
+  for (int call = 0; call < 2; ++call) {  // the second forgets the first
+    ASSERT_EQ(executor.run(schedule, buffers, 0), Status::ok);
+    ASSERT_EQ(trace.ops().size(), 9u);
+    for (std::size_t j = 0; j < 3; ++j) {
+      const TracedOp& recv = trace.ops()[3 * j];
+      const TracedOp& reduce = trace.ops()[3 * j + 1];
+      const TracedOp& send = trace.ops()[3 * j + 2];
+      EXPECT_EQ(recv.kind, sched::OpKind::recv);
+      EXPECT_EQ(reduce.kind, sched::OpKind::reduce);
+      EXPECT_EQ(send.kind, sched::OpKind::send);
+      EXPECT_EQ(send.channel, 1);
+      EXPECT_EQ(send.peer, 1);
+      EXPECT_EQ(recv.bytes, 8u);
+      EXPECT_EQ(send.bytes, 8u);
+      for (const TracedOp* op : {&recv, &reduce, &send}) EXPECT_LT(op->start_ns, op->end_ns);
+      EXPECT_LT(recv.end_ns, reduce.start_ns);
+      EXPECT_LT(reduce.end_ns, send.start_ns);
+    }
+    EXPECT_GT(trace.ops()[0].end_ns, trace.ops()[6].end_ns) << "the last was complete first";
+    EXPECT_EQ(trace.waited_ns(), 6) << "six waits of a message each, a tick long";
+  }
+
+  executor.trace_into(nullptr);
+  const std::int64_t after = steps;
+  ASSERT_EQ(executor.run(schedule, buffers, 0), Status::ok);
+  EXPECT_EQ(steps, after);
 }
 
 TEST(Executor, ALostPeerEndsInAStatusNotInAHang) {

@@ -71,8 +71,14 @@ const Communicator::Built& Communicator::built(const CommonProblem& problem, con
     built_.erase(std::min_element(built_.begin(), built_.end(),
                                   [](const Built& a, const Built& b) { return a.last_use < b.last_use; }));
   }
-  built_.push_back({problem, recipe, algorithm->build(problem, view_, recipe.params, transport_.rank()),
-                    std::stoull(base::digest(recipe.text()), nullptr, 16), calls_});
+  built_.push_back({problem,
+                    recipe,
+                    algorithm->build(problem, view_, recipe.params, transport_.rank()),
+                    std::stoull(base::digest(recipe.text()), nullptr, 16),
+                    {},
+                    calls_});
+  if (view_.n_subnets() > 1)
+    built_.back().crossing = sched::count_crossing(built_.back().schedule, view_.subnet_of_rank);
   return built_.back();
 }
 
@@ -141,6 +147,7 @@ Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recip
   } else {
     status = running_->executor.run(call.schedule, buffers, tag_base, call.digest);
   }
+  last_crossing_ = call.crossing;
   if (status != Status::ok) {
     poisoned_ = true;
     keep_until_exit(running_);

@@ -21,6 +21,7 @@
 #include "eco/plan/plan_table.h"
 #include "eco/runtime/known_in_job.h"
 #include "eco/runtime/options.h"
+#include "eco/sched/traffic.h"
 #include "eco/transport/native.h"
 #include "eco/transport/transport.h"
 
@@ -85,6 +86,9 @@ class Communicator {
   [[nodiscard]] transport::Status run(const coll::CommonProblem& problem, const algo::Recipe& recipe,
                                       const exec::Buffers& buffers);
 
+  // Local: what this rank sent to other subnets in the last run.
+  const sched::Crossing& last_crossing() const { return last_crossing_; }
+
   const net::GroupView& view() const { return view_; }
   const plan::PlanTable& table() const { return table_; }
   const exec::FlightRecorder& recorder() const { return running_->executor.recorder(); }
@@ -103,6 +107,7 @@ class Communicator {
     algo::Recipe recipe;
     sched::Schedule schedule;
     std::uint64_t digest = 0;  // of the recipe, for the flight recorder
+    sched::Crossing crossing;
     std::uint64_t last_use = 0;
   };
   // What messages under way point into; outlives a failed run (abandoned.h).
@@ -131,6 +136,7 @@ class Communicator {
   std::vector<Built> built_;
   int channels_ = 1;  // of one call: tags go round in steps of this
   std::uint64_t calls_ = 0;
+  sched::Crossing last_crossing_;
   bool poisoned_ = false;
 };
 

@@ -237,6 +237,8 @@ TEST(Communicator, TakesAPlanGivenByHandAfterProvingIt) {
   const std::string recipe =
       algo::parse_recipe("broadcast/subnets segment=100 between=chain inside=flat order=1,0").text();
   options.plan_file = directory.write("plan.json", plan_text(recipe, 0, {0, 1, 2, 3}));
+  std::atomic<std::uint64_t> crossing_messages{0};
+  std::atomic<std::uint64_t> crossing_bytes{0};
   const auto good = arm_group(small_group(), options, [&](transport::Transport& transport, ArmResult& armed) {
     ASSERT_TRUE(armed.communicator) << armed.reason;
     EXPECT_EQ(armed.seconds_measuring, 0);
@@ -248,8 +250,12 @@ TEST(Communicator, TakesAPlanGivenByHandAfterProvingIt) {
     bool right = false;
     EXPECT_EQ(run_broadcast(*armed.communicator, transport.rank(), problem, *served, right), Status::ok);
     EXPECT_TRUE(right);
+    crossing_messages += armed.communicator->last_crossing().messages;
+    crossing_bytes += armed.communicator->last_crossing().bytes;
   });
   expect_all(good, "armed");
+  EXPECT_EQ(crossing_messages, 10u) << "each segment once from the root's subnet to the other";
+  EXPECT_EQ(crossing_bytes, 999u);
 
   options.plan_file = directory.write("ranks.json", plan_text(recipe, 0, {0, 1}));
   expect_all(arm_group(small_group(), options), "is for 2 ranks");

@@ -144,7 +144,7 @@ Trials::Run Trials::run_once(const Trial& trial, Prepared& prepared, std::size_t
   } else {
     native_.run(problem, prepared.buffers.input, output);
   }
-  return {static_cast<double>(now_ns() - begin.at_ns) * 1e-9, begin.late};
+  return {static_cast<double>(now_ns() - begin.at_ns) * 1e-9, begin.late, begin.at_ns};
 }
 
 void Trials::agree_that_nothing_is_lost(Prepared& prepared) {
@@ -222,6 +222,63 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
     const auto begin = times.begin() + static_cast<std::ptrdiff_t>(c * n_timed);
     std::copy_if(begin, begin + static_cast<std::ptrdiff_t>(able[c] != 0 ? n_timed : 0),
                  std::back_inserter(result.seconds[c]), [](double seconds) { return seconds != kNoSample; });
+  }
+  return result;
+}
+
+Traced Trials::trace(const coll::CommonProblem& problem, const algo::Recipe& recipe, int n_runs) {
+  const Trial trial{problem, {recipe}, true};
+  Prepared prepared;
+  std::vector<Traced> runs;
+  const auto objection = agreement_.failed([&] {
+    if (const auto reason = algo::why_not(recipe, problem, view_)) {
+      throw InvalidArgument("recipe '" + recipe.text() + "': " + *reason);
+    }
+    prepared = prepare(trial);
+    if (!prepared.able[0]) throw InvalidArgument("no memory for the scratch of '" + recipe.text() + "'");
+    const std::size_t n_ops = sched::count_operations(*prepared.schedules[0]);
+    if (n_ops > kMostTraced) {
+      throw InvalidArgument("a schedule of " + std::to_string(n_ops) + " operations on rank " +
+                            std::to_string(transport_.rank()) + " is too much to trace (at most " +
+                            std::to_string(kMostTraced) + "); ask about fewer bytes or larger segments");
+    }
+    runs.resize(static_cast<std::size_t>(n_runs));
+    for (Traced& run : runs) run.trace.reserve(n_ops);
+  });
+  if (objection) throw InvalidArgument(*objection);
+
+  bool late = run_once(trial, prepared, 0).late;
+  agree_that_nothing_is_lost(prepared);
+  if (problem.collective != Collective::barrier && !agreement_.all(prepared.output == prepared.expected)) {
+    throw Error("'" + recipe.text() + "' gave a wrong result");
+  }
+  while (!agreement_.all(!late) && start_.widen()) late = start_.wait().late;
+  std::vector<double> seconds;
+  for (Traced& traced : runs) {
+    Run run;
+    executor_->trace_into(&traced.trace);
+    do {
+      run = run_once(trial, prepared, 0);
+    } while (!agreement_.all(!run.late) && start_.widen());
+    executor_->trace_into(nullptr);
+    traced.began_ns = run.began_ns;
+    seconds.push_back(run.late ? kNoSample : run.seconds);
+  }
+  agree_that_nothing_is_lost(prepared);
+  native_.allreduce_max(seconds);
+
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    if (seconds[i] != kNoSample) order.push_back(i);
+  }
+  if (order.empty()) throw TransportError("no run of '" + recipe.text() + "' began on all ranks together");
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return seconds[a] < seconds[b]; });
+  const std::size_t kept = order[order.size() / 2];
+  Traced result = std::move(runs[kept]);
+  result.median_s = seconds[kept];
+  for (const double each : seconds) {
+    if (each != kNoSample) result.seconds.push_back(each);
   }
   return result;
 }

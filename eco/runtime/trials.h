@@ -55,6 +55,14 @@ struct Repetitions {
   int in_turn = 0;  // timed
 };
 
+// What one rank did in the run in the middle of several of one recipe (Trials::trace).
+struct Traced {
+  std::vector<double> seconds;  // of every run that counts: the latest rank's, on all ranks the same
+  double median_s = 0;          // of the run that was kept: the one in the middle
+  std::int64_t began_ns = 0;    // its common start by this rank's clock, which the trace is in
+  exec::Trace trace{now_ns};
+};
+
 // How often to run, given the seconds that one run of each candidate took.
 using Repeat = std::function<Repetitions(double run_all_s)>;
 
@@ -67,6 +75,12 @@ class Trials {
   // ranks, and empty if one of them had no memory for it. Throws TransportError on every rank that can still be reached
   // if a run failed.
   TrialResult run(const Trial& trial, const Repeat& repeat);
+  // Collective; every rank passes the same. Runs a recipe once to check its result and then n_runs times, traced. Throws
+  // on all ranks alike: InvalidArgument where the recipe does not fit or has more than kMostTraced operations on a rank,
+  // TransportError where a run failed, or none began together.
+  Traced trace(const coll::CommonProblem& problem, const algo::Recipe& recipe, int n_runs);
+  static constexpr std::size_t kMostTraced = 50'000;  // more than anybody looks at
+
   // Collective, ranks other than 0: runs what rank 0 orders until it ends.
   void follow();
 
@@ -79,6 +93,7 @@ class Trials {
   struct Run {
     double seconds = 0;  // on this rank
     bool late = false;   // it began too late to count
+    std::int64_t began_ns = 0;
   };
 
   Prepared prepare(const Trial& trial);

@@ -30,4 +30,11 @@ const Op* Cursor::next() {
   return &ops_[position_++];
 }
 
+std::size_t count_operations(const Schedule& schedule) {
+  Cursor cursor(schedule);
+  std::size_t n = 0;
+  while (cursor.next() != nullptr) ++n;
+  return n;
+}
+
 }  // namespace eco::sched

@@ -126,4 +126,7 @@ class Cursor {
   std::vector<Op> ops_;
 };
 
+// Of one rank, all iterations walked.
+std::size_t count_operations(const Schedule& schedule);
+
 }  // namespace eco::sched

@@ -177,6 +177,18 @@ std::size_t Traffic::bytes_between(std::span<const int> group_of_rank) const {
   return between;
 }
 
+Crossing count_crossing(const Schedule& schedule, std::span<const int> group_of_rank) {
+  const int mine = group_of_rank[static_cast<std::size_t>(schedule.rank())];
+  Crossing crossing;
+  Cursor cursor(schedule);
+  while (const Op* op = cursor.next()) {
+    if (op->kind != OpKind::send || group_of_rank[static_cast<std::size_t>(op->peer)] == mine) continue;
+    ++crossing.messages;
+    crossing.bytes += op->source.bytes;
+  }
+  return crossing;
+}
+
 Traffic count_traffic(const std::vector<Schedule>& schedules) { return Rounds(schedules).run(); }
 
 std::string draw(const Traffic& traffic, const std::vector<std::vector<int>>& groups,

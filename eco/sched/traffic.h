@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,6 +38,13 @@ struct Traffic {
   // Of messages whose ends are in different groups.
   std::size_t bytes_between(std::span<const int> group_of_rank) const;
 };
+
+// What one rank sends to ranks of other groups. Walks its schedule alone, once.
+struct Crossing {
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+};
+Crossing count_crossing(const Schedule& schedule, std::span<const int> group_of_rank);
 
 // Throws InvalidArgument if the schedules stand still (verify.h says why).
 Traffic count_traffic(const std::vector<Schedule>& schedules);

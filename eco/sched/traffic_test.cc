@@ -92,6 +92,28 @@ TEST(Traffic, OverlapsSegments) {
   EXPECT_EQ(traffic.chain, 2);
 }
 
+TEST(Traffic, CrossingsOfRanksAddUpToWhatIsSentBetweenGroups) {
+  const std::vector<int> groups = {0, 1, 1, 0};
+  std::vector<Schedule> all;
+  for (int rank = 0; rank < 4; ++rank) {
+    all.emplace_back(rank, 4);
+    all.back().repeat(3, [rank](std::size_t j, Emitter& e) {  // a ring: 0 to 1 and 2 to 3 cross
+      e.send((rank + 1) % 4, out(8 * j, 5));
+      e.recv((rank + 3) % 4, scratch(8 * j, 5));
+    });
+  }
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+  for (const Schedule& schedule : all) {
+    const Crossing crossing = count_crossing(schedule, groups);
+    messages += crossing.messages;
+    bytes += crossing.bytes;
+    EXPECT_EQ(crossing.messages, schedule.rank() % 2 == 0 ? 3U : 0U) << schedule.rank();
+  }
+  EXPECT_EQ(messages, 6U);
+  EXPECT_EQ(bytes, count_traffic(all).bytes_between(groups));
+}
+
 TEST(Traffic, RefusesSchedulesThatStandStill) {
   EXPECT_THROW(count_traffic(ranks({[](std::size_t, Emitter& e) { e.recv(1, out(0, 8)); },
                                     [](std::size_t, Emitter& e) { e.recv(0, out(0, 8)); }})),

@@ -86,6 +86,8 @@ struct RankState {
   bool synchronous = false;
   std::vector<std::uint32_t>
       channels;  // by Window::channel(): index into Simulator::channels_, kUnknown at first
+  double busy_s = 0;
+  std::vector<Operation> operations;  // by Window::sequence()
 };
 
 class Simulator {
@@ -101,7 +103,7 @@ class Simulator {
     ranks_.reserve(n_ranks);
     for (const sched::Schedule& schedule : schedules) {
       ranks_.push_back(
-          {sched::Window(schedule, options.window_capacity, options.input_is_output), {}, false, {}});
+          {sched::Window(schedule, options.window_capacity, options.input_is_output), {}, false, {}, 0, {}});
       RankState& rank = ranks_.back();
       rank.synchronous = schedule.window.synchronous;
     }
@@ -157,8 +159,11 @@ class Simulator {
           const std::size_t bytes = state.window.op(*id).target.bytes;
           const double rate =
               kind == sched::OpKind::reduce ? network_.combine_bytes_per_s : network_.memory_bytes_per_s;
-          if (rate > 0) state.cpu = state.cpu.after_combine(static_cast<double>(bytes) / rate);
-          state.window.complete(*id);
+          const double seconds = rate > 0 ? static_cast<double>(bytes) / rate : 0.0;
+          begins(state, *id);
+          state.cpu = state.cpu.after_combine(seconds);
+          state.busy_s += seconds;
+          completes(state, *id, state.cpu);
           progress = true;
         }
       }
@@ -169,8 +174,23 @@ class Simulator {
     }
   }
 
+  void begins(RankState& state, sched::OpId id) {
+    if (!options_.keep_operations) return;
+    const sched::Op& op = state.window.op(id);
+    const std::uint64_t sequence = state.window.sequence(id);
+    if (sequence >= state.operations.size()) state.operations.resize(sequence + 1);
+    const std::size_t bytes = op.kind == sched::OpKind::send ? op.source.bytes : op.target.bytes;
+    state.operations[sequence] = {op.kind, op.peer, op.channel, bytes, state.cpu.s, 0};
+  }
+
+  void completes(RankState& state, sched::OpId id, const Moment& when) {
+    if (options_.keep_operations) state.operations[state.window.sequence(id)].end_s = when.s;
+    state.window.complete(id);
+  }
+
   void post_receive(int rank, sched::OpId id) {
     RankState& state = ranks_[static_cast<std::size_t>(rank)];
+    begins(state, id);
     const sched::Op& op = state.window.op(id);
     Channel& channel = channels_[channel_index(state, id, op.peer, rank, op.channel)];
     state.window.posted(id);
@@ -189,8 +209,10 @@ class Simulator {
 
   void send(int rank, sched::OpId id) {
     RankState& state = ranks_[static_cast<std::size_t>(rank)];
+    begins(state, id);
     const sched::Op& op = state.window.op(id);
     state.cpu = state.cpu.after_overhead(network_.send_overhead_s);
+    state.busy_s += network_.send_overhead_s;
     const std::uint32_t index = new_message();
     Message& message = messages_[index];
     message.channel = channel_index(state, id, rank, op.peer, op.channel);
@@ -205,7 +227,7 @@ class Simulator {
     message.first = message.last = state.cpu;
     ++result_.n_messages;
     state.window.posted(id);
-    if (!state.synchronous && is_eager) state.window.complete(id);
+    if (!state.synchronous && is_eager) completes(state, id, state.cpu);
     events_.push(message.first.s, index, EventKind::hop, sends_of(rank));
   }
 
@@ -302,7 +324,7 @@ class Simulator {
     message.hop = 0;
     events_.push(message.first.s, index, EventKind::hop, sends_of(sender));
     if (state.synchronous) return;
-    state.window.complete(message.send);
+    completes(state, message.send, state.cpu);
     advance(sender);
   }
 
@@ -310,7 +332,7 @@ class Simulator {
   void match(std::uint32_t index, sched::OpId id, const Moment& when) {
     Message& message = messages_[index];
     const Channel& channel = channels_[message.channel];
-    ranks_[static_cast<std::size_t>(channel.receiver)].window.complete(id);
+    completes(ranks_[static_cast<std::size_t>(channel.receiver)], id, when);
     if (ranks_[static_cast<std::size_t>(channel.sender)].synchronous) {
       message.first = when.after_latency(routes_[channel.route].latency_s);
       events_.push(message.first.s, index, EventKind::confirmation, answers_of(channel.receiver));
@@ -324,7 +346,7 @@ class Simulator {
     const Channel& channel = channels_[message.channel];
     RankState& state = ranks_[static_cast<std::size_t>(channel.sender)];
     state.cpu = later(state.cpu, message.first);
-    state.window.complete(message.send);
+    completes(state, message.send, state.cpu);
     free_messages_.push_back(index);
     advance(channel.sender);
   }
@@ -367,9 +389,11 @@ class Simulator {
   Prediction finish() {
     Moment last;
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-      const RankState& state = ranks_[rank];
+      RankState& state = ranks_[rank];
       result_.n_operations += state.window.n_completed();
       result_.rank_end_s.push_back(state.cpu.s);
+      result_.rank_busy_s.push_back(state.busy_s);
+      if (options_.keep_operations) result_.rank_operations.push_back(std::move(state.operations));
       last = later(last, state.cpu);
       if (result_.finished && !state.window.done()) {
         throw InvalidArgument("the schedules can't end: rank " + std::to_string(rank) + " still has " +

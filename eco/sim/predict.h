@@ -47,6 +47,7 @@ struct PredictOptions {
   // Virtual seconds after which a prediction is given up: the candidate has lost already.
   double stop_after_s = std::numeric_limits<double>::infinity();
   bool keep_intervals = false;
+  bool keep_operations = false;
 };
 
 // One resource carrying one message, for drawing.
@@ -54,6 +55,17 @@ struct Interval {
   int resource = 0;
   int from = 0;  // ranks
   int to = 0;
+  std::size_t bytes = 0;
+  double start_s = 0;
+  double end_s = 0;
+};
+
+// One operation of a rank's schedule, for drawing beside what the Executor traced (exec/trace.h): a message starts when it
+// is posted and ends when its window hears that it is complete.
+struct Operation {
+  sched::OpKind kind = sched::OpKind::send;
+  int peer = -1;  // of messages
+  int channel = 0;
   std::size_t bytes = 0;
   double start_s = 0;
   double end_s = 0;
@@ -73,11 +85,14 @@ struct Prediction {
   bool finished = true;  // false: given up at stop_after_s, and `seconds` is a lower limit
   Terms terms;
   std::vector<double> rank_end_s;
+  // Posting sends, combining and copying. What receiving takes is not in it: libraries do it while a rank waits.
+  std::vector<double> rank_busy_s;
   std::vector<double> resource_busy_s;  // indexed like Network::resources
   int binding = -1;                     // the busiest resource; -1 if nothing was sent
   std::uint64_t n_operations = 0;
   std::uint64_t n_messages = 0;
   std::vector<Interval> intervals;  // with keep_intervals, in order of start on each resource
+  std::vector<std::vector<Operation>> rank_operations;  // with keep_operations, in program order
 };
 
 // Local. One schedule per rank of the view, in rank order, verified: throws InvalidArgument if they can't end.

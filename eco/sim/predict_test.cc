@@ -300,6 +300,42 @@ TEST(Predict, IsDeterministicAndKeepsIntervalsForDrawing) {
   }
 }
 
+TEST(Predict, KeepsOperationsAsATraceDoes) {
+  const auto network = network_of({2}, net::SubnetKind::switched);
+  network->send_overhead_s = 1e-4;
+  network->receive_overhead_s = 3e-4;
+  std::vector<Schedule> schedules = chain(2, 2, 1000);
+  schedules[1].once([](std::size_t, Emitter& e) { e.reduce(output(0, 1000), {Buffer::output, 1000, 1000}); });
+  PredictOptions options;
+  const Prediction without = predict(view_of(network), schedules, options);
+  EXPECT_TRUE(without.rank_operations.empty());
+  options.keep_operations = true;
+  const Prediction p = predict(view_of(network), schedules, options);
+  EXPECT_EQ(p.seconds, without.seconds);
+  ASSERT_EQ(p.rank_operations.size(), 2u);
+  ASSERT_EQ(p.rank_operations[0].size(), 2u);
+  ASSERT_EQ(p.rank_operations[1].size(), 3u);
+
+  const double hop_s = 2 * 1000 / kRate + kLatency;
+  const auto& sends = p.rank_operations[0];
+  EXPECT_EQ(sends[0].kind, sched::OpKind::send);
+  EXPECT_EQ(sends[0].peer, 1);
+  EXPECT_EQ(sends[0].bytes, 1000u);
+  EXPECT_NEAR(sends[0].start_s, 0, 1e-12);
+  EXPECT_NEAR(sends[0].end_s, 1e-4, 1e-12) << "the socket holds the bytes";
+  EXPECT_NEAR(sends[1].end_s, 2e-4, 1e-12);
+  const auto& receives = p.rank_operations[1];
+  EXPECT_EQ(receives[1].kind, sched::OpKind::recv);
+  EXPECT_EQ(receives[1].start_s, 0) << "posted at once";
+  EXPECT_NEAR(receives[0].end_s, 1e-4 + hop_s + 3e-4, 1e-12);
+  EXPECT_EQ(receives[2].kind, sched::OpKind::reduce);
+  EXPECT_NEAR(receives[2].start_s, receives[1].end_s, 1e-12) << "the second receive writes what it reads";
+  EXPECT_NEAR(receives[2].end_s, p.seconds, 1e-12);
+
+  EXPECT_NEAR(p.rank_busy_s[0], 2e-4, 1e-12);
+  EXPECT_NEAR(p.rank_busy_s[1], 1000 / 1e9, 1e-15) << "receiving counts as waiting";
+}
+
 TEST(Predict, CountsTheOperationsOfLongPipelines) {
   const auto network = network_of({8}, net::SubnetKind::switched);
   const net::GroupView view = view_of(network);

@@ -169,7 +169,8 @@ Attempt serve(Session& session, Group& group, const coll::CommonProblem& problem
     return {.served = true, .code = refuse(group.comm()), .bytes = problem.bytes};
   }
   const std::uint64_t took_ns = now_ns() - began;
-  session.counters().served(problem.collective, problem.bytes, took_ns, group.planned_gain_s(problem));
+  session.counters().served(problem.collective, problem.bytes, took_ns, group.planned_gain_s(problem),
+                            group.last_crossing());
   group.note_served(problem.collective, problem.bytes, took_ns);
   return {.served = true, .code = MPI_SUCCESS, .bytes = problem.bytes};
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "eco/coll/problem.h"
+#include "eco/sched/traffic.h"
 
 namespace eco::preload {
 
@@ -15,17 +16,23 @@ struct Tally {
   std::uint64_t bytes = 0;  // served and passed, as this rank's arguments say
   std::uint64_t nanoseconds_served = 0;
   std::uint64_t nanoseconds_passed = 0;
+  // Sent by this rank to other subnets in served calls.
+  std::uint64_t messages_between = 0;
+  std::uint64_t bytes_between = 0;
 };
-inline constexpr int kTallyNumbers = 5;
+inline constexpr int kTallyNumbers = 7;
 static_assert(sizeof(Tally) == kTallyNumbers * sizeof(std::uint64_t));
 
 class Counters {
  public:
-  void served(coll::Collective collective, std::size_t bytes, std::uint64_t nanoseconds, double gain_s) {
+  void served(coll::Collective collective, std::size_t bytes, std::uint64_t nanoseconds, double gain_s,
+              const sched::Crossing& crossing) {
     Cell& cell = cells_[static_cast<std::size_t>(collective)];
     cell.calls_served.fetch_add(1, std::memory_order_relaxed);
     cell.bytes.fetch_add(bytes, std::memory_order_relaxed);
     cell.nanoseconds_served.fetch_add(nanoseconds, std::memory_order_relaxed);
+    cell.messages_between.fetch_add(crossing.messages, std::memory_order_relaxed);
+    cell.bytes_between.fetch_add(crossing.bytes, std::memory_order_relaxed);
     gain_nanoseconds_.fetch_add(static_cast<std::int64_t>(gain_s * 1e9), std::memory_order_relaxed);
   }
   void passed(coll::Collective collective, std::size_t bytes, std::uint64_t nanoseconds) {
@@ -39,8 +46,10 @@ class Counters {
     std::array<Tally, coll::kCollectives> result;
     for (std::size_t i = 0; i < result.size(); ++i) {
       const Cell& cell = cells_[i];
-      result[i] = {cell.calls_served.load(), cell.calls_passed.load(), cell.bytes.load(),
-                   cell.nanoseconds_served.load(), cell.nanoseconds_passed.load()};
+      result[i] = {
+          cell.calls_served.load(),       cell.calls_passed.load(),       cell.bytes.load(),
+          cell.nanoseconds_served.load(), cell.nanoseconds_passed.load(), cell.messages_between.load(),
+          cell.bytes_between.load()};
     }
     return result;
   }
@@ -50,7 +59,7 @@ class Counters {
  private:
   struct Cell {
     std::atomic<std::uint64_t> calls_served{0}, calls_passed{0}, bytes{0}, nanoseconds_served{0},
-        nanoseconds_passed{0};
+        nanoseconds_passed{0}, messages_between{0}, bytes_between{0};
   };
   std::array<Cell, coll::kCollectives> cells_;
   std::atomic<std::int64_t> gain_nanoseconds_{0};

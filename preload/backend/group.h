@@ -72,6 +72,8 @@ class Group {
   void poison() { poisoned_ = true; }
   bool poisoned() const { return poisoned_; }
 
+  // What this rank sent to other subnets in the last run.
+  const sched::Crossing& last_crossing() const { return runtime_->last_crossing(); }
   // By the plan's measurements, native less ECO; 0 if not known.
   double planned_gain_s(const coll::CommonProblem& problem) const;
   PackedMemory& packed() { return packed_; }

@@ -49,7 +49,9 @@ nlohmann::json to_json(const Tallies& tallies) {
         {"bytes", tally.bytes},
         {"seconds", static_cast<double>(tally.nanoseconds_served + tally.nanoseconds_passed) * kNanosecond_s},
         {"seconds_served", static_cast<double>(tally.nanoseconds_served) * kNanosecond_s},
-        {"seconds_passed", static_cast<double>(tally.nanoseconds_passed) * kNanosecond_s}};
+        {"seconds_passed", static_cast<double>(tally.nanoseconds_passed) * kNanosecond_s},
+        {"between_messages", tally.messages_between},
+        {"between_bytes", tally.bytes_between}};
   }
   return json;
 }

@@ -35,5 +35,6 @@ int bench(int argc, char** argv);
 int characterize(int argc, char** argv);
 int tune(int argc, char** argv);
 int time(int argc, char** argv);
+int trace(int argc, char** argv);
 
 }  // namespace eco::rank

@@ -4,6 +4,7 @@
 //   mpirun -n 8 eco-rank-openmpi tune --out plan.json [--network F] [--ops A,B] [--sizes 8,16KiB] [--progress]
 //   mpirun -n 8 eco-rank-openmpi bench --ops broadcast,allreduce --sizes 8,1MiB --out samples.json
 //   mpirun -n 8 eco-rank-openmpi time --network network.json --trials trials.json --out times.json
+//   mpirun -n 8 eco-rank-openmpi trace --network network.json --op broadcast --bytes 1MiB --out trace.json
 //
 // `bench` is an ordinary program that calls MPI_ functions: under eco-exec it measures ECO, without it the library.
 // Rank 0 writes the files. Exit codes: 1 failed, 2 usage, 3 a collective gave a wrong result.
@@ -25,6 +26,7 @@ Verb find_verb(const std::string& name) {
   if (name == "characterize") return &eco::rank::characterize;
   if (name == "tune") return &eco::rank::tune;
   if (name == "time") return &eco::rank::time;
+  if (name == "trace") return &eco::rank::trace;
   return nullptr;
 }
 
@@ -39,7 +41,7 @@ int complain(const std::string& message, int code) {
 int run(int argc, char** argv) {
   const Verb verb = argc > 1 ? find_verb(argv[1]) : nullptr;
   if (verb == nullptr)
-    return complain("usage: eco-rank characterize|tune|bench|time ...", eco::rank::kBadUsage);
+    return complain("usage: eco-rank characterize|tune|bench|time|trace ...", eco::rank::kBadUsage);
   try {
     return verb(argc - 2, argv + 2);
   } catch (const eco::InvalidArgument& error) {

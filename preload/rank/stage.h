@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "eco/coll/problem.h"
+#include "eco/net/group_view.h"
+#include "eco/runtime/common_start.h"
 #include "eco/runtime/options.h"
+#include "eco/runtime/trials.h"
 #include "eco/transport/mpi/mpi_native.h"
 #include "eco/transport/mpi/mpi_transport.h"
 
@@ -29,6 +32,18 @@ struct Stage {
   std::unique_ptr<transport::mpi::MpiNative> native;
 };
 
+// The ranks of a Stage on the network of a file that rank 0 reads, ready for trials. Collective; throws InvalidArgument on
+// all ranks if the file can't be read or is of other hosts.
+struct Rehearsal {
+  Rehearsal(Stage& stage, const std::string& network_file);
+  Rehearsal(const Rehearsal&) = delete;
+  Rehearsal& operator=(const Rehearsal&) = delete;
+
+  bool one_clock;
+  net::GroupView view;
+  runtime::Trials trials;
+};
+
 // One line a step: "eco-rank: 42 % pairs of hosts". Nothing is printed twice.
 class Progress {
  public:
@@ -45,6 +60,9 @@ runtime::Options options_of_environment();
 // Local. The collectives that operations name, each once. Throws InvalidArgument.
 coll::Collective collective_of(const std::string& operation);
 std::vector<coll::Collective> collectives_of(const std::vector<std::string>& operations);
+
+// Local. Of so many bytes, cut to whole elements and equal blocks; doubles where they are combined. Throws InvalidArgument.
+coll::CommonProblem problem_of(const std::string& operation, std::size_t bytes, int root, int n_ranks);
 
 // Local. Throws Error where the file can't be written.
 void write_file(const std::string& path, const std::string& text);

@@ -6,24 +6,17 @@
 // trials.json: {"schema": "eco.rank.trials", "version": 1,
 //               "trials": [{"collective": "broadcast", "bytes": 1024, "root": 0, "recipes": ["broadcast/chain ..."]}]}
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "eco/algo/algorithm.h"
 #include "eco/base/errors.h"
 #include "eco/base/json_file.h"
-#include "eco/net/group_view.h"
-#include "eco/net/io.h"
-#include "eco/runtime/agreement.h"
-#include "eco/runtime/common_start.h"
-#include "eco/runtime/communicator.h"
-#include "eco/runtime/this_host.h"
 #include "eco/runtime/trials.h"
 #include "preload/rank/arguments.h"
-#include "preload/rank/identities.h"
 #include "preload/rank/stage.h"
 
 namespace eco::rank {
@@ -39,13 +32,8 @@ std::vector<runtime::Trial> read_trials(const std::string& path, int n_ranks) {
         base::parse_document(base::read_text(path), "trials file " + path, "eco.rank.trials", 1);
     for (const json& entry : list.at("trials")) {
       runtime::Trial trial{.keeps_all = true};
-      coll::CommonProblem& problem = trial.problem;
-      problem.collective = collective_of(entry.at("collective").get<std::string>());
-      problem.n_ranks = n_ranks;
-      problem.root = entry.at("root").get<int>();
-      if (coll::is_reduction(problem.collective) && problem.collective != coll::Collective::barrier)
-        problem.element_bytes = sizeof(double);
-      problem.bytes = coll::whole_bytes(problem, entry.at("bytes").get<std::size_t>());
+      trial.problem = problem_of(entry.at("collective").get<std::string>(),
+                                 entry.at("bytes").get<std::size_t>(), entry.at("root").get<int>(), n_ranks);
       trial.candidates.emplace_back();
       for (const json& recipe : entry.at("recipes"))
         trial.candidates.emplace_back(algo::parse_recipe(recipe.get<std::string>()));
@@ -57,10 +45,22 @@ std::vector<runtime::Trial> read_trials(const std::string& path, int n_ranks) {
   return trials;
 }
 
-json to_json(const runtime::Trial& trial, const runtime::TrialResult& result) {
+// Of all ranks; none of a recipe that does not fit.
+std::size_t count_operations(const algo::Recipe& recipe, const coll::CommonProblem& problem,
+                             const net::GroupView& view) {
+  if (algo::why_not(recipe, problem, view)) return 0;
+  std::size_t n = 0;
+  for (const sched::Schedule& schedule : algo::build_all(recipe, problem, view))
+    n += sched::count_operations(schedule);
+  return n;
+}
+
+json to_json(const runtime::Trial& trial, const runtime::TrialResult& result, const net::GroupView& view) {
   json recipes = json::array();
   for (std::size_t c = 1; c < trial.candidates.size(); ++c)
-    recipes.push_back({{"recipe", trial.candidates[c]->text()}, {"seconds", result.seconds[c]}});
+    recipes.push_back({{"recipe", trial.candidates[c]->text()},
+                       {"seconds", result.seconds[c]},
+                       {"operations", count_operations(*trial.candidates[c], trial.problem, view)}});
   return {{"collective", coll::name(trial.problem.collective)},
           {"bytes", trial.problem.bytes},
           {"root", trial.problem.root},
@@ -77,16 +77,8 @@ int time(int argc, char** argv) {
   const int most_rounds = static_cast<int>(arguments.number("--rounds", 2, 1, 1000));
   const double most_s = arguments.number("--max-seconds", 1, 0, 86400);
   Stage stage;
-  runtime::Agreement agreement(*stage.native, stage.rank(), stage.n_ranks());
-  const std::string text =
-      agreement.share(stage.rank() == 0 ? net::to_json(net::load_network(arguments.text("--network"))) : "");
-  const auto network = std::make_shared<const net::Network>(net::parse_network(text, "network"));
-  const auto identities =
-      gather_identities(*stage.native, stage.n_ranks(), runtime::this_host(options_of_environment()));
-  const net::GroupView view = net::make_view(network, runtime::hosts_of_ranks(*network, identities, true));
-  const runtime::CommonStart start(*stage.native,
-                                   runtime::reads_one_clock(*stage.native, stage.rank(), stage.n_ranks()));
-  runtime::Trials trials(*stage.transport, *stage.native, view, start);
+  Rehearsal rehearsal(stage, arguments.text("--network"));
+  runtime::Trials& trials = rehearsal.trials;
   if (stage.rank() != 0) {
     trials.follow();
     return 0;
@@ -104,7 +96,7 @@ int time(int argc, char** argv) {
       const double rounds = most_s / (std::max(run_all_s, 1e-9) * (1 + in_turn));
       return {std::clamp(static_cast<int>(rounds), 1, most_rounds), in_turn};
     });
-    done.push_back(to_json(trial, result));
+    done.push_back(to_json(trial, result, rehearsal.view));
   }
   trials.end();
   const json file = {{"schema", "eco.rank.times"},

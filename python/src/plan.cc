@@ -70,6 +70,7 @@ std::string timeline(const std::string& network, const std::vector<int>& host_of
   const Question question(network, host_of_rank, collective, bytes, root);
   sim::PredictOptions options;
   options.keep_intervals = true;
+  options.keep_operations = true;
   options.eager_bytes = question.view.network->eager_bytes();
   const sim::Prediction prediction = sim::predict(question.view, build(question, recipe), options);
   if (prediction.n_messages > kMostDrawn) {
@@ -86,7 +87,16 @@ std::string timeline(const std::string& network, const std::vector<int>& host_of
   record["combine_s"] = prediction.terms.combine_s;
   record["operations"] = prediction.n_operations;
   record["messages"] = prediction.n_messages;
-  record["rank_end_s"] = prediction.rank_end_s;
+  record["ranks"] = ordered_json::array();
+  for (std::size_t r = 0; r < prediction.rank_end_s.size(); ++r) {
+    ordered_json operations = ordered_json::array();
+    for (const sim::Operation& op : prediction.rank_operations[r]) {
+      operations.push_back({sched::name(op.kind), op.peer, op.channel, op.bytes, op.start_s, op.end_s});
+    }
+    record["ranks"].push_back({{"end_s", prediction.rank_end_s[r]},
+                               {"busy_s", prediction.rank_busy_s[r]},
+                               {"operations", std::move(operations)}});
+  }
   record["resources"] = ordered_json::array();
   for (std::size_t r = 0; r < prediction.resource_busy_s.size(); ++r) {
     record["resources"].push_back(
@@ -167,7 +177,9 @@ void bind_plan(nb::module_& m) {
         "after that many predictions. Proved. Local.");
   m.def("timeline", &timeline, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("recipe"),
         nb::arg("collective"), nb::arg("bytes"), nb::arg("root"), nb::call_guard<nb::gil_scoped_release>(),
-        "What a recipe's schedules are predicted to do when, resource by resource, as JSON. Local.");
+        "What a recipe's schedules are predicted to do when, resource by resource and rank by rank "
+        "(operations in "
+        "program order: kind, peer, channel, bytes, start_s, end_s), as JSON. Local.");
   m.def("explain", &explain, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("collective"),
         nb::arg("bytes"), nb::arg("root"), nb::arg("plan") = "", nb::call_guard<nb::gil_scoped_release>(),
         "The planner's explanation as text; `plan` is the text of a plan table for the same group. Local.");

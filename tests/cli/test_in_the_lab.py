@@ -22,7 +22,9 @@ from eco.characterize import characterize_place
 from eco.errors import EcoError
 from eco.lab import Lab, load
 from eco.pairs import BenchOptions
+from eco.report import trace_view
 from eco.report.records import Record
+from eco.trace import Operation, TraceOptions, trace_place
 
 pytestmark = [pytest.mark.lab, pytest.mark.mpi]
 
@@ -188,6 +190,70 @@ def test_bench_in_the_lab(lab: Lab) -> None:
     assert len(document["samples"]) == 6 * 2 * 2
     assert len(document["launches"]) == 2 * 2 * 2
     assert all(launched["relay_late_us"]["packets"] > 0 for launched in document["launches"])
+
+
+PLAN_ROWS = {"broadcast": "broadcast/subnets segment=8192", "allreduce": "allreduce/subnets segment=8192"}
+
+
+def test_the_report_counts_what_crosses_between_subnets(lab: Lab) -> None:
+    """Two subnets; a broadcast crosses once, an allreduce of one segment once each way."""
+    entries = [
+        {"collective": name, "root_subnet": 0,
+         "rows": [{"up_to_bytes": 1 << 20, "recipe": recipe, "predicted_s": 0.0, "measured_s": 0.0, "native_s": 0.0,
+                   "reason": "by hand"}]}
+        for name, recipe in PLAN_ROWS.items()
+    ]  # fmt: skip
+    plan = {"schema": "eco.plan", "version": 1, "network": "", "library": "", "host_of_rank": [0, 1, 2, 3],
+            "entries": entries}  # fmt: skip
+    Path("plan.json").write_text(json.dumps(plan))
+    with lab:
+        ended = lab.run(
+            program(lab, "--plan", "plan.json", "--report", "r.json"), timeout=LIMIT_S, capture=True
+        )
+    assert ended.returncode == 0, ended.stderr
+    report = json.loads(Path("r.json").read_text())
+    totals, of_rank_0 = report["totals"], report["collectives"]
+    assert totals["broadcast"]["calls_served"] == 4 * 8
+    # 32 KiB in four segments, eight times.
+    assert totals["broadcast"]["between_messages"] == 8 * 4
+    assert totals["broadcast"]["between_bytes"] == 8 * 32768
+    assert of_rank_0["broadcast"]["between_bytes"] == 8 * 32768, "the root sends them"
+    assert totals["allreduce"]["between_messages"] == 8 * 2
+    assert totals["allreduce"]["between_bytes"] == 8 * 2 * 8
+
+
+@pytest.mark.parametrize("recipe", [None, "allreduce/ring segment=4096"])
+def test_trace_shows_every_operation_of_real_ranks(lab: Lab, recipe: str | None) -> None:
+    with lab:
+        place = jobs.LabPlace(lab)
+        network = Path("network.json")
+        characterize_place(place, network, None, LIMIT_S, None)
+        run = trace_place(place, network, TraceOptions("allreduce", 65536, recipe=recipe, runs=3))
+        with pytest.raises(EcoError, match="allreduce/ring"):
+            trace_place(place, network, TraceOptions("broadcast", 65536, recipe="allreduce/ring"))
+        with pytest.raises(EcoError, match=r"none\.json"):
+            trace_place(place, Path("none.json"), TraceOptions("broadcast", 65536))
+    assert run.one_clock
+    assert len(run.seconds) == 3
+    assert run.traced_s == sorted(run.seconds)[1]
+    sent: dict[tuple[int, int, int], list[Operation]] = {}
+    received: dict[tuple[int, int, int], list[Operation]] = {}
+    for rank, steps in enumerate(run.traced):
+        assert 0 < steps.end_s <= run.traced_s
+        assert 0 <= steps.busy_s <= steps.end_s
+        for step, expected in zip(steps.operations, run.predicted[rank].operations, strict=True):
+            assert (step.kind, step.peer, step.channel, step.bytes) == (
+                expected.kind, expected.peer, expected.channel, expected.bytes)  # fmt: skip
+            assert 0 <= step.start_s <= step.end_s <= steps.end_s
+            if step.kind == "send":
+                sent.setdefault((rank, step.peer, step.channel), []).append(step)
+            elif step.kind == "recv":
+                received.setdefault((step.peer, rank, step.channel), []).append(step)
+    assert sent.keys() == received.keys()
+    for channel, messages in sent.items():
+        for message, arrived in zip(messages, received[channel], strict=True):
+            assert message.start_s < arrived.end_s, "on one clock nothing arrives before it is sent"
+    trace_view.write(run, Path("trace.html"))
 
 
 def test_eco_run_inserts_what_the_lab_can_start(lab: Lab) -> None:

@@ -1,10 +1,12 @@
 """`eco predict` on synthetic networks: no ranks, no launcher."""
 
+import io
 import json
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from eco import _core
@@ -108,8 +110,24 @@ def test_a_map_shows_every_cell(tmp_path: Path) -> None:
     chart = decision_map.figure(cells, "broadcast")
     assert [list(row) for row in chart.data[0].z] == [[0, None], [None, 1]]
     assert list(chart.data[0].colorbar.ticktext) == ["broadcast/flat", "broadcast/chain"]
+    assert [list(row) for row in chart.data[0].text] == [["flat<br>100 us", None], [None, "chain<br>200 us"]]
+    assert list(chart.data[0].x) == ["8 B", "1 KiB"]
+    assert list(chart.data[0].y) == ["2", "4"]
+    colours = [colour for _, colour in chart.data[0].colorscale]
+    assert len(set(colours)) == 2
     with pytest.raises(InvalidArgument):
         decision_map.write(cells, "broadcast", tmp_path / "map.svg")
+
+
+def test_a_map_of_many_algorithms_has_a_colour_for_each() -> None:
+    cells = [Choice(8, ranks, f"allgather/number{ranks} segment=0", 1e-4) for ranks in range(2, 26)]
+    chart = decision_map.figure(cells, "allgather")
+    assert len({colour for _, colour in chart.data[0].colorscale}) == len(cells)
+
+
+def test_a_map_without_cells_says_so(tmp_path: Path) -> None:
+    decision_map.write([], "broadcast", tmp_path / "map.html")
+    assert "no algorithm serves" in (tmp_path / "map.html").read_text(encoding="utf-8")
 
 
 def test_choices_go_up_to_all_ranks(group: explain.Group) -> None:
@@ -120,6 +138,9 @@ def test_choices_go_up_to_all_ranks(group: explain.Group) -> None:
     assert [(choice.ranks, choice.bytes) for choice in found] == [
         (ranks, size) for ranks in (2, 4, 8) for size in (8, 16384)
     ]
+    barriers = command.choices(group, "barrier", 0)
+    assert [(choice.ranks, choice.bytes) for choice in barriers] == [(2, 0), (4, 0), (8, 0)]
+    assert list(decision_map.figure(barriers, "barrier").data[0].x) == ["nothing"]
     best = explain.candidates(group, "broadcast", 16384, 5, prune=True)[0]
     assert (found[-1].recipe, found[-1].seconds) == (best.recipe, best.predicted_s)
 
@@ -140,6 +161,18 @@ def test_the_command_prints_and_writes(network: Path, tmp_path: Path) -> None:
     assert "broadcast, block: cheapest predicted" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("width", [80, 200])
+def test_recipes_are_whole_on_any_terminal(group: explain.Group, width: int) -> None:
+    found = explain.candidates(group, "reduce_scatter", 16384, 0)[:3]
+    console = Console(width=width, file=io.StringIO())
+    console.print(command.table(found, "reduce_scatter", width))
+    assert isinstance(console.file, io.StringIO)
+    printed = " ".join(console.file.getvalue().split())
+    for candidate in found:
+        assert candidate.recipe.split()[0] in printed
+        assert candidate.recipe.split()[-1] in printed
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
@@ -149,6 +182,8 @@ def test_the_command_prints_and_writes(network: Path, tmp_path: Path) -> None:
         (["--recipe", "broadcast/none"], InvalidArgument),
         (["--recipe", "allreduce/ring"], InvalidArgument),
         (["--gantt", "chart.png", "--size", "8"], InvalidArgument),
+        (["--ranks", "1"], InvalidArgument),
+        (["--size", "0"], InvalidArgument),
     ],
 )
 def test_bad_questions_are_refused(network: Path, arguments: list[str], error: type[EcoError]) -> None:

@@ -103,7 +103,40 @@ def test_it_is_written_with_its_scores_and_drawn(tmp_path: Path) -> None:
     assert written["simulate"]["max_regret"] == pytest.approx(1.0)
     assert [entry["algorithm"] for entry in written["records"]] == [NATIVE, "broadcast/chain"]
     curves.write_html(outcome.records, tmp_path / "v.html")
-    assert "chain predicted" in (tmp_path / "v.html").read_text()
+    assert "dashed: closed form" in (tmp_path / "v.html").read_text()
+
+
+def test_curves_have_one_entry_for_each_algorithm_over_all_charts() -> None:
+    def of(op: str, name: str, size: int, predicted: float | None, closed: float | None = None) -> Record:
+        recipe = f"{op}/{name} segment=0" if name != NATIVE else NATIVE
+        return Record("net", "openmpi", "block", op, size, recipe, predicted, closed, (0.002, 0.004))
+
+    records = [
+        of(op, name, size, None if name == NATIVE else 0.0045, 0.0015 if name == "chain" else None)
+        for op in ("broadcast", "reduce")
+        for name in (NATIVE, "flat", "chain")
+        for size in (4096, 1024)
+    ]
+    page = curves.figure(records)
+    assert [trace.name for trace in page.data if trace.showlegend] == ["chain", "flat", NATIVE]
+    colours = {trace.legendgroup: trace.line.color or trace.marker.color for trace in page.data}
+    assert len(set(colours.values())) == 3
+    lines = [trace for trace in page.data if trace.line.dash == "dash"]
+    assert [(list(trace.x), list(trace.y)) for trace in lines] == [([1024, 4096], [1.5, 1.5])] * 2
+    measured = next(trace for trace in page.data if trace.name == "flat")
+    assert list(measured.y) == [3.0, 3.0]
+    assert "predicted 4.5 ms (+50 %)" in measured.hovertext[0]
+    assert (page.layout.xaxis.type, list(page.layout.xaxis.ticktext)) == ("log", ["1 KiB", "4 KiB"])
+    assert page.layout.yaxis2.title.text == "ms"
+
+
+def test_curves_of_barriers_and_of_nothing_are_drawn(tmp_path: Path) -> None:
+    barrier = Record("net", "mpich", "block", "barrier", 0, "barrier/flat", 0.001, None, (0.002,))
+    page = curves.figure([barrier])
+    assert page.layout.xaxis.type == "linear", "a logarithmic axis would lose what has no size"
+    assert [list(trace.x) for trace in page.data] == [[0], [0]]
+    curves.write_html([], tmp_path / "none.html")
+    assert "nothing was measured" in (tmp_path / "none.html").read_text()
 
 
 def test_what_is_predicted_far_behind_the_best_is_not_run() -> None:

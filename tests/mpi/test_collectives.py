@@ -117,6 +117,7 @@ def test_report(library: Library, tmp_path: Path) -> None:
     assert mine["allreduce"]["calls_served"] == 40
     assert mine["allreduce"]["seconds"] > 0
     assert totals["allreduce"]["bytes"] == 2 * mine["allreduce"]["bytes"]
+    assert totals["allreduce"]["between_messages"] == 0, "one host is one subnet"
 
 
 @pytest.mark.parametrize(("native_s", "says"), [(9.0, "s gained of"), (0.0, "s lost of")])

@@ -29,6 +29,7 @@ COMMANDS = (
     "explain",
     "lab",
     "predict",
+    "trace",
     "validate",
     "verify",
     "doctor",

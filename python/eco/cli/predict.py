@@ -5,7 +5,8 @@
     eco predict --op broadcast --size 64KiB --recipe "broadcast/subnets segment=8624" --gantt chart.html
     eco predict --op broadcast --map map.html                                 the choice by size and number of ranks
 
-`eco explain` asks the same question and says why the others lost; here are numbers and pictures.
+`eco explain` asks the same question and says why the others lost; here are numbers and pictures. `eco trace` runs a
+recipe and draws what happened under what was predicted.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ from typing import Annotated
 
 import typer
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from eco import _core
 from eco.cli.explain import Candidate, Group, candidates, latest_network, make_group
 from eco.cli.options import NetworkFile, Placement, Ranks, Root
 from eco.collectives import check_known
-from eco.errors import EcoError
+from eco.errors import EcoError, InvalidArgument
 from eco.report import decision_map, gantt
 from eco.report.decision_map import Choice
 from eco.report.gantt import Interval, Timeline
+from eco.report.progress import make_console
 from eco.report.records import parse_size, seconds_text, size_text, write_json
 
 SCHEMA = "eco.predict"
@@ -35,6 +36,8 @@ VERSION = 1
 
 #: Of a decision map: from one packet's part to what an uplink carries in a second.
 MAP_SIZES = (8, 64, 512, 4096, 16384, 65536, 262144, 1 << 20, 4 << 20)
+#: Columns of a terminal below which a recipe has no room beside its numbers.
+NARROW = 110
 
 
 def found_by_search(
@@ -72,6 +75,8 @@ def counts_of_ranks(n_ranks: int) -> list[int]:
 def choices(group: Group, collective: str, root: int, sizes: tuple[int, ...] = MAP_SIZES) -> list[Choice]:
     """The cheapest recipe for each size and for the first 2, 4, 8, ... ranks of the group."""
     found: list[Choice] = []
+    if collective == "barrier":
+        sizes = (0,)
     for count in counts_of_ranks(len(group.host_of_rank)):
         part = replace(group, host_of_rank=group.host_of_rank[:count])
         for size in sizes:
@@ -81,21 +86,31 @@ def choices(group: Group, collective: str, root: int, sizes: tuple[int, ...] = M
     return found
 
 
-def table(shown: list[Candidate], title: str) -> Table:
-    """Predicted seconds by term, cheapest first."""
+def table(shown: list[Candidate], title: str, width: int) -> Table:
+    """Predicted seconds by term, cheapest first. Where the terminal is narrow, the recipes follow below the numbers."""
+    narrow = width < NARROW
     out = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    if narrow:
+        out.add_column("", justify="right", no_wrap=True)
     for name in ("predicted", "transfer", "latency", "overhead", "combine"):
         out.add_column(name, justify="right", no_wrap=True)
     out.add_column("busiest", no_wrap=True)
-    out.add_column("recipe", overflow="fold")
-    for candidate in shown:
+    if not narrow:
+        out.add_column("recipe", overflow="fold")
+    recipes: list[str] = []
+    for number, candidate in enumerate(shown, start=1):
         terms = (candidate.transfer_s, candidate.latency_s, candidate.overhead_s, candidate.combine_s)
+        recipe = candidate.recipe + (" (extrapolated from fewer segments)" if candidate.extrapolated else "")
+        recipes.append(f"{number} {recipe}")
         out.add_row(
+            *([str(number)] if narrow else []),
             seconds_text(candidate.predicted_s or 0.0),
             *(seconds_text(term) for term in terms),
             f"{candidate.busiest} {seconds_text(candidate.busiest_s)}" if candidate.busiest else "-",
-            candidate.recipe + (" (extrapolated from fewer segments)" if candidate.extrapolated else ""),
+            *([] if narrow else [recipe]),
         )
+    if narrow:
+        out.caption, out.caption_justify = "\n".join(recipes), "left"
     return out
 
 
@@ -129,8 +144,10 @@ def predict(
 ) -> None:
     """Say what recipes would take on a network, by term, and draw it."""
     check_known(op)
-    n_bytes = parse_size(size)
+    n_bytes = 0 if op == "barrier" else parse_size(size)
     group = make_group(network or latest_network(), placement, ranks)
+    if len(group.host_of_rank) < 2 or (n_bytes == 0 and op != "barrier"):
+        raise InvalidArgument("of one rank or no bytes nothing is sent, so there is nothing to predict")
     if recipe:
         able = [one_recipe(group, recipe, op, n_bytes, root)]
     else:
@@ -139,9 +156,9 @@ def predict(
     if not able:
         raise EcoError(f"no algorithm serves {op} of {size_text(n_bytes)} here; eco explain says why")
     n_ranks = len(group.host_of_rank)
-    title = f"{op} of {size_text(n_bytes)} over {n_ranks} ranks, {placement}"
-    console = Console()
-    console.print(table(able[:top], title))
+    what = f"{op} of {size_text(n_bytes)}" if n_bytes else op
+    console = make_console()
+    console.print(table(able[:top], f"{what} over {n_ranks} ranks, {placement}", console.width))
     if not recipe:
         rest = f"{max(0, len(able) - top)} slower ones not shown"
         console.print(f"{rest}; {len(found)} found by search" if search else rest, highlight=False)
@@ -162,5 +179,6 @@ def predict(
         gantt.write(predicted_timeline(group, able[0].recipe, op, n_bytes, root), gantt_file)
         console.print(f"written: {gantt_file}", highlight=False)
     if map_file:
-        decision_map.write(choices(group, op, root), f"{op}, {placement}: cheapest predicted", map_file)
+        title = f"{op}, {placement}: cheapest predicted of ECO's patterns"
+        decision_map.write(choices(group, op, root), title, map_file)
         console.print(f"written: {map_file}", highlight=False)

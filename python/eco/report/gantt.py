@@ -14,11 +14,8 @@ from xml.sax.saxutils import escape
 import plotly.graph_objects as go
 
 from eco.errors import InvalidArgument
-from eco.report.picture import write_page
+from eco.report.picture import PALETTE, write_page
 from eco.report.records import seconds_text, size_text, write_text
-
-#: One colour for each sender, again from the first after the last.
-COLOURS = ("#1f7a5c", "#c0392b", "#2f6db3", "#d68910", "#7d3c98", "#17a2a2", "#8d6e63", "#5d6d7e")
 
 
 @dataclass(frozen=True)
@@ -70,7 +67,7 @@ def figure(timeline: Timeline) -> go.Figure:
             orientation="h",
             name=f"rank {sender}",
             marker={
-                "color": COLOURS[sender % len(COLOURS)],
+                "color": PALETTE[sender % len(PALETTE)],
                 "line": {"width": 0.5, "color": "white"},
             },
             hovertext=[_words(interval) for interval in mine],
@@ -115,7 +112,7 @@ def svg(timeline: Timeline) -> str:
         y = top + row * place[interval.resource]
         parts.append(
             f'<rect x="{x:.2f}" y="{y + 2}" width="{width:.2f}" height="{row - 4}" stroke="white" '
-            f'stroke-width="0.4" fill="{COLOURS[interval.source % len(COLOURS)]}">'
+            f'stroke-width="0.4" fill="{PALETTE[interval.source % len(PALETTE)]}">'
             f"<title>{escape(_words(interval))}</title></rect>"
         )
     baseline = top + row * len(used) + 16

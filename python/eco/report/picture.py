@@ -7,6 +7,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import plotly.graph_objects as go
+from plotly.colors import qualitative
 from plotly.subplots import make_subplots
 
 from eco.report.records import Record, Results, grouped, seconds_text, size_text, write_text
@@ -14,6 +15,8 @@ from eco.report.records import Record, Results, grouped, seconds_text, size_text
 STOCK = "#9aa3ad"
 ECO = "#1f7a5c"
 BOUND = "#c0392b"
+#: For many things at once: dark enough for white text, none of them twice.
+PALETTE = (*qualitative.Dark24, *qualitative.Dark2)
 
 
 def _label(record: Record) -> str:
@@ -69,6 +72,18 @@ def figure(results: Results, title: str = "Stock against ECO") -> go.Figure:
 def write_html(results: Results, path: Path, title: str = "Stock against ECO") -> None:
     """One file, no network needed to look at it."""
     write_page(figure(results, title), path)
+
+
+def nothing(title: str, why: str) -> go.Figure:
+    """A page that says why there is no picture."""
+    page = go.Figure()
+    page.add_annotation(
+        text=why, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False, font={"size": 16}
+    )
+    page.update_xaxes(visible=False)
+    page.update_yaxes(visible=False)
+    page.update_layout(title=title, template="plotly_white", height=240)
+    return page
 
 
 def write_page(page: go.Figure, path: Path) -> None:

@@ -1,0 +1,112 @@
+"""`eco trace`: what every rank does when, predicted and traced, one above the other.
+
+    eco trace --lab three-subnets --op broadcast --size 1MiB                       writes trace.html
+    eco trace --network network.json --op allreduce --recipe "allreduce/ring segment=8192" -- mpirun -n 8
+
+A recipe runs some times on the ranks; of the run in the middle each send, receive, combine and copy is shown beside its
+prediction, with a table of the ranks whose end was predicted worst.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from eco import jobs
+from eco.characterize import characterize_place
+from eco.collectives import check_known
+from eco.errors import InvalidArgument
+from eco.lab import Lab, load
+from eco.report import trace_view
+from eco.report.progress import make_console, rank_progress
+from eco.report.records import parse_size, seconds_text
+from eco.trace import TracedRun, TraceOptions, trace_place
+
+
+@contextlib.contextmanager
+def place_of(
+    lab: str | None, command: Sequence[str] | None, library: str | None, placement: str, ranks: int | None
+) -> Iterator[jobs.Place]:
+    """The lab, brought up, or the ranks of a launcher."""
+    if bool(lab) == bool(command):
+        raise InvalidArgument(
+            "give either --lab F.toml, or a launcher after --, like: eco trace -- mpirun -n 8"
+        )
+    if lab:
+        with Lab(load(lab), library=library or "openmpi", placement=placement, n_ranks=ranks) as network:
+            yield jobs.LabPlace(network)
+        return
+    yield jobs.launcher_place(list(command or ()), library, "eco trace")
+
+
+def show(run: TracedRun, console: Console) -> None:
+    """The table, and the call as a whole."""
+    console.print(trace_view.table(run))
+    share = run.predicted_s / run.traced_s - 1 if run.traced_s > 0 else 0.0
+    console.print(
+        f"predicted {seconds_text(run.predicted_s)}, traced {seconds_text(run.traced_s)}, "
+        f"{trace_view.which_run(run)}: {100 * share:+.1f} %; {run.library}",
+        highlight=False,
+    )
+
+
+def trace(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(help="launcher and options, without a program", metavar="[-- LAUNCHER ...]"),
+    ] = None,
+    lab: Annotated[
+        str | None, typer.Option(help="an emulated network: a TOML file or a shipped name")
+    ] = None,
+    op: Annotated[str, typer.Option(help="which operation, like allgather")] = "broadcast",
+    size: Annotated[str, typer.Option(help="like 16KiB or 1MiB")] = "1MiB",
+    recipe: Annotated[
+        str | None, typer.Option(help="run this one; else the one predicted to be fastest")
+    ] = None,
+    root: Annotated[int, typer.Option(help="of a broadcast, reduce, scatter or gather", min=0)] = 0,
+    library: Annotated[
+        str | None, typer.Option(help="in the lab: openmpi or mpich; with srun: which it starts")
+    ] = None,
+    placement: Annotated[str, typer.Option(help="in the lab: block, round-robin, shuffled:SEED")] = "block",
+    ranks: Annotated[int | None, typer.Option(help="in the lab: how many ranks (all)", min=1)] = None,
+    network: Annotated[
+        Path | None, typer.Option(help="a network file of these hosts, instead of measuring", metavar="FILE")
+    ] = None,
+    plogp: Annotated[
+        bool, typer.Option("--plogp", help="measure pLogP too, for the eager limit (minutes)")
+    ] = False,
+    runs: Annotated[int, typer.Option(help="how often it runs; the one in the middle is shown", min=1)] = 9,
+    picture: Annotated[
+        Path, typer.Option(help="write both charts and the table, as HTML", metavar="FILE")
+    ] = Path("trace.html"),
+    json: Annotated[
+        Path | None, typer.Option(help="write every operation, for a program to read", metavar="FILE")
+    ] = None,
+    timeout: Annotated[float, typer.Option(help="seconds that one launch may take")] = 300.0,
+) -> None:
+    """Draw what every rank does when, as predicted and as it happened."""
+    check_known(op)
+    if picture.suffix != ".html":
+        raise InvalidArgument(f"{picture}: predicted and traced charts are written as .html")
+    options = TraceOptions(op, parse_size(size), root, recipe, runs, timeout)
+    console = make_console()
+    with (
+        place_of(lab, command, library, placement, ranks) as place,
+        jobs.scratch("network") as folder,
+        rank_progress(console) as progress,
+    ):
+        file = network or folder / "network.json"
+        if network is None:
+            characterize_place(place, file, None, timeout, progress("measuring the network"), plogp=plogp)
+        run = trace_place(place, file, options)
+    trace_view.write(run, picture)
+    console.print(f"written: {picture}", highlight=False)
+    if json:
+        run.write(json)
+        console.print(f"written: {json}", highlight=False)
+    show(run, console)
