@@ -41,7 +41,7 @@ struct Program {
   std::size_t scratch_bytes = 0;
   int n_channels = 1;
   sched::SendWindow window;
-  std::vector<std::vector<int>> groups;
+  std::vector<coll::RankGroup> groups;
 };
 using Programs = std::vector<Program>;
 
@@ -223,7 +223,7 @@ const std::vector<Mutation>& mutations() {
       {"another root",
        [](const Place& p) {
          if (p.op().kind != OpKind::group || !coll::is_rooted(p.op().collective)) return false;
-         const auto& group = p.programs[p.rank].groups[static_cast<std::size_t>(p.op().channel)];
+         const auto& group = p.programs[p.rank].groups[static_cast<std::size_t>(p.op().channel)].ranks;
          p.op().peer = (p.op().peer + 1) % static_cast<int>(group.size());
          return true;
        }},

@@ -83,9 +83,9 @@ Digest::Value digest(const CommonProblem& problem, const std::vector<sched::Sche
       }
     }
     digest.add(n);
-    for (const std::vector<int>& group : schedule.groups) {
-      digest.add(group.size());
-      for (const int rank : group) digest.add(static_cast<std::uint64_t>(rank));
+    for (const coll::RankGroup& group : schedule.groups) {
+      digest.add(group.ranks.size() << 8 | static_cast<std::size_t>(group.lane));
+      for (const int rank : group.ranks) digest.add(static_cast<std::uint64_t>(rank));
     }
   }
   return digest.value();

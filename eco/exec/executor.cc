@@ -86,12 +86,12 @@ struct Executor::Run {
   Status start_groups() {
     while (const auto id = executor.window_.take_ready(OpKind::group)) {
       const Op& op = executor.window_.op(*id);
-      const auto& ranks = schedule.groups[static_cast<std::size_t>(op.channel)];
+      const coll::RankGroup& ranks = schedule.groups[static_cast<std::size_t>(op.channel)];
       int& group = executor.groups_[static_cast<std::size_t>(op.channel)];
       if (group < 0) group = executor.transport_.find_group(ranks);
       if (group < 0) return Status::failed;
       const transport::GroupCall call{
-          .problem = sched::problem_of_group(op, ranks.size()),
+          .problem = sched::problem_of_group(op, ranks.ranks.size()),
           .source = {op.source.bytes > 0 ? address(op.source) : nullptr, op.source.bytes},
           .target = {op.target.bytes > 0 ? address(op.target) : nullptr, op.target.bytes},
           .combine = buffers.combine};

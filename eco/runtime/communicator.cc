@@ -82,7 +82,7 @@ void Communicator::reserve(const CommonProblem& problem, const algo::Recipe& rec
   }
   const sched::Schedule& schedule = built(problem, recipe).schedule;
   needs.channels = std::max(needs.channels, schedule.n_channels);
-  for (const std::vector<int>& group : schedule.groups) {
+  for (const coll::RankGroup& group : schedule.groups) {
     if (std::find(needs.groups.begin(), needs.groups.end(), group) == needs.groups.end())
       needs.groups.push_back(group);
   }

@@ -117,7 +117,7 @@ class Communicator {
   // What one call may need of what all ranks have to have.
   struct Needs {
     int channels = 1;
-    std::vector<std::vector<int>> groups;  // whose collectives are steps of recipes
+    std::vector<coll::RankGroup> groups;  // whose collectives are steps of recipes
   };
   // Local: memory for every recipe of these entries at the largest size it serves. Throws Unsupported if there is not
   // enough of memory or tags. `needs` grows to what the recipes need.

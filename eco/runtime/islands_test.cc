@@ -74,7 +74,7 @@ TEST(Islands, ServeRightResults) {
 class MessagesOnly final : public testing::PassingTransport {
  public:
   using PassingTransport::PassingTransport;
-  bool open_groups(const std::vector<std::vector<int>>& groups) override { return groups.empty(); }
+  bool open_groups(const std::vector<coll::RankGroup>& groups) override { return groups.empty(); }
 };
 
 TEST(Islands, ATransportWithoutGroupsOnOneRankIsAReasonOnAll) {

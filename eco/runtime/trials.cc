@@ -125,7 +125,7 @@ Trials::Prepared Trials::prepare(const Trial& trial) {
 
 void Trials::open_groups(const Prepared& prepared, std::vector<std::int64_t>& able) {
   std::vector<std::size_t> with_groups;
-  std::vector<std::vector<int>> groups;
+  std::vector<coll::RankGroup> groups;
   for (std::size_t c = 0; c < able.size(); ++c) {
     if (able[c] == 0 || !prepared.schedules[c] || prepared.schedules[c]->groups.empty()) continue;
     with_groups.push_back(c);

@@ -21,7 +21,7 @@ using testing::scratch;
 const CommonProblem kBroadcast{.collective = Collective::broadcast, .n_ranks = 3, .bytes = 16};
 const CommonProblem kReduce{.collective = Collective::reduce, .n_ranks = 3, .bytes = 16, .element_bytes = 8};
 
-std::vector<Schedule> ranks(const std::vector<Body>& bodies, const std::vector<std::vector<int>>& groups) {
+std::vector<Schedule> ranks(const std::vector<Body>& bodies, const std::vector<coll::RankGroup>& groups) {
   std::vector<Schedule> schedules;
   for (std::size_t rank = 0; rank < bodies.size(); ++rank) {
     schedules.emplace_back(static_cast<int>(rank), static_cast<int>(bodies.size()));
@@ -41,7 +41,7 @@ Body halves(bool is_root, std::vector<std::size_t> offsets = {0, 8}, int root = 
   };
 }
 
-const std::vector<std::vector<int>> kAll = {{0, 1, 2}};
+const std::vector<coll::RankGroup> kAll = {{0, 1, 2}};
 
 TEST(Group, BroadcastsAndReduces) {
   expect_right(kBroadcast, ranks({halves(true), halves(false), halves(false)}, kAll));
@@ -138,11 +138,13 @@ TEST(Group, CatchesListsThatAreNoGroups) {
   for (const std::vector<int>& group : {std::vector{0, 1, 1}, {0, 1, 3}, {-1, 0}, {0}, {}})
     expect_fault(kBroadcast, ranks({halves(true), halves(false), halves(false)}, {group}),
                  "two or more different");
+  expect_fault(kBroadcast, ranks({halves(true), halves(false), halves(false)}, {{0, 1, 2}, {0, 1, 2}}),
+               "listed twice");
 }
 
 TEST(Group, CatchesTheWrongOrderOfOperands) {
   CommonProblem problem = kReduce;
-  const std::vector<std::vector<int>> backwards = {{2, 1, 0}};
+  const std::vector<coll::RankGroup> backwards = {{2, 1, 0}};
   const auto contribute = [](std::size_t, Emitter& e) { e.group(0, Collective::reduce, 2, in(0, 16), {}); };
   const auto schedules =
       ranks({[](std::size_t, Emitter& e) { e.group(0, Collective::reduce, 2, in(0, 16), out(0, 16)); },

@@ -50,9 +50,9 @@ struct Meeting {
 template <class Contribution>
 class Meetings {
  public:
-  explicit Meetings(const std::vector<std::vector<int>>& groups) {
-    for (const std::vector<int>& ranks : groups)
-      groups_.push_back({ranks, std::vector<std::size_t>(ranks.size()), {}});
+  explicit Meetings(const std::vector<coll::RankGroup>& groups) {
+    for (const coll::RankGroup& group : groups)
+      groups_.push_back({group.ranks, std::vector<std::size_t>(group.ranks.size()), {}});
   }
 
   struct Arrival {

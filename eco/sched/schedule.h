@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "eco/coll/problem.h"
+#include "eco/coll/rank_group.h"
 
 namespace eco::sched {
 
@@ -51,9 +52,8 @@ std::string_view name(OpKind kind);
 struct Op {
   OpKind kind = OpKind::send;
   coll::Collective collective = coll::Collective::broadcast;  // group: of its members
-  int peer = -1;  // send, recv: the other rank; group: the root's place among the members
-  int channel =
-      0;  // group: which one; send, recv: those of one (peer, direction, channel) match in program order
+  int peer = -1;    // send, recv: the other rank; group: the root's place among the members
+  int channel = 0;  // send, recv: those of one peer, direction and channel match in order; group: which one
   Region source{};  // read: send, copy, reduce (left operand); group: what this member contributes
   Region target{};  // written: recv, copy; reduce: target = source op target; group: what this member gets
 };
@@ -130,7 +130,7 @@ class Schedule {
   SendWindow window;
   // Ranks that do something together, in the order in which their contributions stand: all groups of the whole, the same
   // list on all ranks.
-  std::vector<std::vector<int>> groups;
+  std::vector<coll::RankGroup> groups;
 
  private:
   int rank_;

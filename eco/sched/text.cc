@@ -49,7 +49,7 @@ std::string to_text(const Schedule& schedule, std::size_t max_ops) {
   }
   text += "\n";
   for (std::size_t g = 0; g < schedule.groups.size(); ++g) {
-    const std::vector<int>& ranks = schedule.groups[g];
+    const std::vector<int>& ranks = schedule.groups[g].ranks;
     if (std::find(ranks.begin(), ranks.end(), schedule.rank()) == ranks.end()) continue;
     text += "  group " + std::to_string(g) + ":";
     for (const int rank : ranks) text += " " + std::to_string(rank);

@@ -222,9 +222,10 @@ std::string draw(const Traffic& traffic, const std::vector<std::vector<int>>& gr
     round[static_cast<std::size_t>(message.to)] += "<" + std::to_string(message.from);
   }
   for (const GroupStep& step : traffic.group_steps) {
-    for (const int rank : step.ranks)
-      cells[static_cast<std::size_t>(step.round)][static_cast<std::size_t>(rank)] +=
-          "=" + std::to_string(step.group);
+    for (const int rank : step.ranks) {
+      std::string& cell = cells[static_cast<std::size_t>(step.round)][static_cast<std::size_t>(rank)];
+      cell.append("=").append(std::to_string(step.group));
+    }
   }
   std::size_t width = 4;
   for (const auto& round : cells) {

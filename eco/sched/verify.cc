@@ -77,12 +77,14 @@ std::optional<Fault> fault_of_groups(const CommonProblem& problem, const std::ve
     if (schedules[rank].groups != schedules[0].groups)
       return Fault{"rank " + std::to_string(rank) + ": lists other groups than rank 0"};
   }
-  for (const std::vector<int>& group : schedules[0].groups) {
-    std::vector<int> ranks = group;
+  for (const coll::RankGroup& group : schedules[0].groups) {
+    std::vector<int> ranks = group.ranks;
     std::sort(ranks.begin(), ranks.end());
     const bool has_twins = std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end();
     if (ranks.size() < 2 || ranks.front() < 0 || ranks.back() >= problem.n_ranks || has_twins)
       return Fault{"a group is no list of two or more different ranks"};
+    if (std::count(schedules[0].groups.begin(), schedules[0].groups.end(), group) > 1)
+      return Fault{"the same group is listed twice"};
   }
   return std::nullopt;
 }

@@ -16,6 +16,7 @@
 
 #include "eco/coll/combine.h"
 #include "eco/coll/problem.h"
+#include "eco/coll/rank_group.h"
 
 namespace eco::transport {
 
@@ -60,15 +61,15 @@ class Transport {
 
   // Groups of ranks that do collectives among themselves, beside the messages: a capability, which a transport may lack.
   // Collective over all ranks, with the same list on all and no schedule under way: operations of these groups may be
-  // started from now on. A group is its ranks, in the order in which their contributions stand. False if this rank can't;
+  // started from now on. False if this rank can't;
   // others may be able to, so callers agree.
-  [[nodiscard]] virtual bool open_groups(const std::vector<std::vector<int>>& groups) {
+  [[nodiscard]] virtual bool open_groups(const std::vector<coll::RankGroup>& groups) {
     return groups.empty();
   }
   // Collective likewise: closes all groups but these.
-  virtual void close_groups_but(const std::vector<std::vector<int>>& /*groups*/) {}
-  // The number of an open group; -1 if there is none of these ranks. Local.
-  virtual int find_group(const std::vector<int>& /*ranks*/) const { return -1; }
+  virtual void close_groups_but(const std::vector<coll::RankGroup>& /*groups*/) {}
+  // The number of an open group; -1 if it is not open. Local.
+  virtual int find_group(const coll::RankGroup& /*group*/) const { return -1; }
   // Begins this rank's part of a group's next collective; all members begin the same ones in the same order.
   [[nodiscard]] virtual Status start_group(int /*group*/, const GroupCall& /*call*/, Ticket /*ticket*/) {
     return Status::failed;

@@ -99,13 +99,15 @@ Schedule build_in(const Group& group, const Algorithm* algorithm, const net::Gro
   return algorithm->build(group.problem, view_of(view, group.members), params, member);
 }
 
-using Groups = std::vector<std::vector<int>>;
+using Groups = std::vector<coll::RankGroup>;
 
 // The numbers of a part's groups among those of the whole, which they are added to.
-std::vector<int> number_groups(const Groups& of_part, const std::vector<int>& members, Groups& all) {
+std::vector<int> number_groups(const Groups& of_part, const std::vector<int>& members, int first_lane,
+                               Groups& all) {
   std::vector<int> numbers;
-  for (std::vector<int> group : of_part) {
-    for (int& rank : group) rank = members[static_cast<std::size_t>(rank)];
+  for (coll::RankGroup group : of_part) {
+    for (int& rank : group.ranks) rank = members[static_cast<std::size_t>(rank)];
+    group.lane += first_lane;
     const auto known = std::find(all.begin(), all.end(), group);
     numbers.push_back(static_cast<int>(known - all.begin()));
     if (known == all.end()) all.push_back(std::move(group));
@@ -117,6 +119,8 @@ Lane place(const Steps& steps, const net::GroupView& view, const Params& whole, 
   const Params params = params_of_part(whole);
   Lane lane;
   lane.scratch_bytes = steps.scratch_bytes();
+  // Of the groups of native parts: each part has its own, or a segment's last part would keep back the next one's first.
+  int first_lane = 0;
   for (const Steps::Step& step : steps.all()) {
     if (step.algorithm.empty()) {
       Schedule schedule(rank, view.n_ranks());
@@ -130,13 +134,16 @@ Lane place(const Steps& steps, const net::GroupView& view, const Params& whole, 
       throw InvalidArgument("there is no algorithm '" + step.algorithm + "'");
     // All ranks count channels and groups alike, whatever the groups that they are in.
     int n_channels = 0;
+    int n_group_lanes = 0;
     for (const Group& group : step.groups) {
       const auto found = std::find(group.members.begin(), group.members.end(), rank);
       const bool takes_part = found != group.members.end();
       const auto member = takes_part ? static_cast<int>(found - group.members.begin()) : 0;
       Schedule schedule = build_in(group, algorithm, view, params, member);
       n_channels = std::max(n_channels, schedule.n_channels);
-      std::vector<int> numbers = number_groups(schedule.groups, group.members, groups);
+      for (const coll::RankGroup& own : schedule.groups)
+        n_group_lanes = std::max(n_group_lanes, own.lane + 1);
+      std::vector<int> numbers = number_groups(schedule.groups, group.members, first_lane, groups);
       if (!takes_part) continue;
       const std::size_t scratch = lane.scratch_bytes;
       lane.scratch_bytes += schedule.scratch_bytes;
@@ -144,6 +151,7 @@ Lane place(const Steps& steps, const net::GroupView& view, const Params& whole, 
                             lane.n_channels, std::move(numbers)});
     }
     lane.n_channels += n_channels;
+    first_lane += n_group_lanes;
   }
   return lane;
 }

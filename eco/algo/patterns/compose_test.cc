@@ -10,6 +10,7 @@
 #include "eco/algo/testing.h"
 #include "eco/base/errors.h"
 #include "eco/net/synthetic.h"
+#include "eco/sched/traffic.h"
 #include "eco/sched/verify.h"
 
 namespace eco::algo {
@@ -243,7 +244,9 @@ TEST(NativeParts, AreGroupsOfTheWholeAlikeOnAllRanks) {
   const Recipe recipe = parse_recipe(
       "allreduce/levels segment=16 islands=hosts leaders=3 parts=native,allreduce/levels,native");
   const auto schedules = build_all(recipe, of(Collective::allreduce, 9), view);
-  const std::vector<std::vector<int>> hosts = {{0, 4, 8}, {2, 5, 7}, {1, 6}};
+  // Reductions and broadcasts do not wait for each other.
+  const std::vector<coll::RankGroup> hosts = {{{0, 4, 8}, 0}, {{2, 5, 7}, 0}, {{1, 6}, 0},
+                                              {{0, 4, 8}, 1}, {{2, 5, 7}, 1}, {{1, 6}, 1}};
   std::size_t n_of_groups = 0;
   for (const sched::Schedule& schedule : schedules) {
     EXPECT_EQ(schedule.groups, hosts);
@@ -253,6 +256,16 @@ TEST(NativeParts, AreGroupsOfTheWholeAlikeOnAllRanks) {
   }
   // Of every segment two parts, on all ranks but the lone one of host 2.
   EXPECT_EQ(n_of_groups, 8U * 2 * ((of(Collective::allreduce, 9).bytes + 15) / 16));
+}
+
+// Ten segments take a round each on the only link between the islands, and three more until the first and after the last.
+TEST(NativeParts, DoNotKeepBackTheNextSegment) {
+  const auto view = testing::scattered_view("2+2", 4);
+  const Recipe recipe = parse_recipe("allreduce/levels segment=64 parts=native,allreduce/doubling,native");
+  const sched::Traffic traffic = sched::count_traffic(build_all(recipe, allreduce(4, 64 * 10), view));
+  EXPECT_EQ(traffic.messages.size(), 20U);
+  EXPECT_EQ(traffic.group_steps.size(), 40U);
+  EXPECT_LE(traffic.rounds, 13);
 }
 
 TEST(NativeParts, AreRefusedWhereTheyCannotBe) {

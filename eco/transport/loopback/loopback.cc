@@ -104,31 +104,31 @@ Status LoopbackTransport::post_recv(int peer, int tag, std::span<std::byte> byte
   return Status::ok;
 }
 
-bool LoopbackTransport::open_groups(const std::vector<std::vector<int>>& groups) {
-  for (const std::vector<int>& ranks : groups) {
-    if (find_group(ranks) < 0) groups_.push_back(ranks);
+bool LoopbackTransport::open_groups(const std::vector<coll::RankGroup>& groups) {
+  for (const coll::RankGroup& group : groups) {
+    if (find_group(group) < 0) groups_.push_back(group);
   }
   return true;
 }
 
-void LoopbackTransport::close_groups_but(const std::vector<std::vector<int>>& groups) {
-  for (std::vector<int>& ranks : groups_) {
-    if (std::find(groups.begin(), groups.end(), ranks) == groups.end()) ranks.clear();
+void LoopbackTransport::close_groups_but(const std::vector<coll::RankGroup>& groups) {
+  for (coll::RankGroup& group : groups_) {
+    if (std::find(groups.begin(), groups.end(), group) == groups.end()) group = {};
   }
 }
 
-int LoopbackTransport::find_group(const std::vector<int>& ranks) const {
-  const auto found = std::find(groups_.begin(), groups_.end(), ranks);
+int LoopbackTransport::find_group(const coll::RankGroup& group) const {
+  const auto found = std::find(groups_.begin(), groups_.end(), group);
   return found == groups_.end() ? -1 : static_cast<int>(found - groups_.begin());
 }
 
 Status LoopbackTransport::start_group(int group, const GroupCall& call, Ticket ticket) {
-  const std::vector<int>& ranks = groups_[static_cast<std::size_t>(group)];
+  const std::vector<int>& ranks = groups_[static_cast<std::size_t>(group)].ranks;
   const auto member = static_cast<std::size_t>(std::find(ranks.begin(), ranks.end(), rank_) - ranks.begin());
   if (member == ranks.size()) return Status::failed;
   const std::lock_guard lock(hub_.mutex_);
   auto& mailbox = hub_.mailboxes_[static_cast<std::size_t>(rank_)];
-  Hub::Meetings& meetings = hub_.meetings_[ranks];
+  Hub::Meetings& meetings = hub_.meetings_[groups_[static_cast<std::size_t>(group)]];
   meetings.next.resize(ranks.size());
   const std::size_t number = meetings.next[member]++;
   Hub::Meeting& meeting = meetings.under_way[number];

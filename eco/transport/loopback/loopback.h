@@ -100,7 +100,7 @@ class Hub {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::tuple<int, int, int>, Stream> streams_;  // from, to, tag
-  std::map<std::vector<int>, Meetings> meetings_;        // by the ranks of a group
+  std::map<coll::RankGroup, Meetings> meetings_;
   std::vector<Mailbox> mailboxes_;
   std::vector<bool> lost_;
 
@@ -122,9 +122,9 @@ class LoopbackTransport final : public Transport {
   Status post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) override;
   Status wait_some(std::span<Ticket> done, std::size_t& n_done) override;
   Status test_some(std::span<Ticket> done, std::size_t& n_done) override;
-  bool open_groups(const std::vector<std::vector<int>>& groups) override;
-  void close_groups_but(const std::vector<std::vector<int>>& groups) override;
-  int find_group(const std::vector<int>& ranks) const override;
+  bool open_groups(const std::vector<coll::RankGroup>& groups) override;
+  void close_groups_but(const std::vector<coll::RankGroup>& groups) override;
+  int find_group(const coll::RankGroup& group) const override;
   Status start_group(int group, const GroupCall& call, Ticket ticket) override;
 
  private:
@@ -132,7 +132,7 @@ class LoopbackTransport final : public Transport {
 
   Hub& hub_;
   int rank_;
-  std::vector<std::vector<int>> groups_;  // open ones; closed ones are empty
+  std::vector<coll::RankGroup> groups_;  // open ones; closed ones have no ranks
 };
 
 class LoopbackNative final : public Native {

@@ -72,16 +72,16 @@ Operation operation_of(const coll::Combine& combine) {
 
 }  // namespace
 
-bool MpiGroups::open(const std::vector<Ranks>& groups) {
-  std::vector<Ranks> wanted;
-  for (const Ranks& ranks : groups) {
-    if (find(ranks) < 0 && std::find(wanted.begin(), wanted.end(), ranks) == wanted.end())
-      wanted.push_back(ranks);
+bool MpiGroups::open(const std::vector<coll::RankGroup>& groups) {
+  std::vector<coll::RankGroup> wanted;
+  for (const coll::RankGroup& group : groups) {
+    if (find(group) < 0 && std::find(wanted.begin(), wanted.end(), group) == wanted.end())
+      wanted.push_back(group);
   }
   if (wanted.empty()) return true;
   if (comm_ == MPI_COMM_NULL) return false;
-  std::vector<Ranks> before;
-  for (const Group& group : groups_) before.push_back(group.ranks);
+  std::vector<coll::RankGroup> before;
+  for (const Group& group : groups_) before.push_back(group.of);
   while (!wanted.empty()) {
     if (open_disjoint(wanted)) continue;
     close_but(before);
@@ -90,18 +90,19 @@ bool MpiGroups::open(const std::vector<Ranks>& groups) {
   return true;
 }
 
-bool MpiGroups::open_disjoint(std::vector<Ranks>& wanted) {
+bool MpiGroups::open_disjoint(std::vector<coll::RankGroup>& wanted) {
   int me = 0;
   PMPI_Comm_rank(comm_, &me);
   std::set<int> taken;
-  std::vector<Ranks> now, later;
+  std::vector<coll::RankGroup> now, later;
   int color = MPI_UNDEFINED;
   int key = 0;
-  for (Ranks& ranks : wanted) {
+  for (coll::RankGroup& group : wanted) {
+    const std::vector<int>& ranks = group.ranks;
     const bool meets =
         std::any_of(ranks.begin(), ranks.end(), [&](int rank) { return taken.contains(rank); });
     if (meets) {
-      later.push_back(std::move(ranks));
+      later.push_back(std::move(group));
       continue;
     }
     taken.insert(ranks.begin(), ranks.end());
@@ -110,7 +111,7 @@ bool MpiGroups::open_disjoint(std::vector<Ranks>& wanted) {
       color = static_cast<int>(now.size());
       key = static_cast<int>(found - ranks.begin());
     }
-    now.push_back(std::move(ranks));
+    now.push_back(std::move(group));
   }
   MPI_Comm made = MPI_COMM_NULL;
   int is_made = PMPI_Comm_split(comm_, color, key, &made) == MPI_SUCCESS ? 1 : 0;
@@ -131,18 +132,18 @@ bool MpiGroups::open_disjoint(std::vector<Ranks>& wanted) {
   return true;
 }
 
-void MpiGroups::close_but(const std::vector<Ranks>& groups) {
+void MpiGroups::close_but(const std::vector<coll::RankGroup>& groups) {
   if (abandoned_) return;
   for (Group& group : groups_) {
-    if (std::find(groups.begin(), groups.end(), group.ranks) != groups.end()) continue;
-    group.ranks.clear();
+    if (std::find(groups.begin(), groups.end(), group.of) != groups.end()) continue;
+    group.of = {};
     if (group.comm != MPI_COMM_NULL) PMPI_Comm_free(&group.comm);
   }
 }
 
-int MpiGroups::find(const Ranks& ranks) const {
+int MpiGroups::find(const coll::RankGroup& wanted) const {
   const auto found =
-      std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) { return group.ranks == ranks; });
+      std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) { return group.of == wanted; });
   return found == groups_.end() ? -1 : static_cast<int>(found - groups_.begin());
 }
 

@@ -25,8 +25,6 @@ struct Operation {
 
 class MpiGroups {
  public:
-  using Ranks = std::vector<int>;  // of `comm`
-
   // Local. With MPI_COMM_NULL no group can be opened.
   explicit MpiGroups(MPI_Comm comm) : comm_(comm) {}
   ~MpiGroups() { close_but({}); }
@@ -35,10 +33,10 @@ class MpiGroups {
 
   // Collective over `comm`, whose error handler must be MPI_ERRORS_RETURN. The same answer on all ranks; if it is false
   // nothing was opened.
-  [[nodiscard]] bool open(const std::vector<Ranks>& groups);
+  [[nodiscard]] bool open(const std::vector<coll::RankGroup>& groups);
   // All ranks close the same ones.
-  void close_but(const std::vector<Ranks>& groups);
-  int find(const Ranks& ranks) const;
+  void close_but(const std::vector<coll::RankGroup>& groups);
+  int find(const coll::RankGroup& group) const;
   // Local; what MPI says.
   [[nodiscard]] int start(int group, const GroupCall& call, MPI_Request* request) const;
   // Operations are under way that nobody will wait for: no communicator is freed from now on. Local.
@@ -46,12 +44,12 @@ class MpiGroups {
 
  private:
   struct Group {
-    Ranks ranks;
-    MPI_Comm comm;  // MPI_COMM_NULL where this rank is not in it
+    coll::RankGroup of;  // ranks of `comm`
+    MPI_Comm comm;       // MPI_COMM_NULL where this rank is not in it
   };
 
   // Collective: one split for those of `wanted` that have no rank in common with one before; takes them out.
-  bool open_disjoint(std::vector<Ranks>& wanted);
+  bool open_disjoint(std::vector<coll::RankGroup>& wanted);
 
   MPI_Comm comm_;
   std::vector<Group> groups_;  // closed ones have no ranks

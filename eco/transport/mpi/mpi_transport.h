@@ -59,11 +59,11 @@ class MpiTransport final : public Transport {
   [[nodiscard]] Status post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) override;
   [[nodiscard]] Status wait_some(std::span<Ticket> done, std::size_t& n_done) override;
   [[nodiscard]] Status test_some(std::span<Ticket> done, std::size_t& n_done) override;
-  [[nodiscard]] bool open_groups(const std::vector<std::vector<int>>& groups) override {
+  [[nodiscard]] bool open_groups(const std::vector<coll::RankGroup>& groups) override {
     return groups_.open(groups);
   }
-  void close_groups_but(const std::vector<std::vector<int>>& groups) override { groups_.close_but(groups); }
-  int find_group(const std::vector<int>& ranks) const override { return groups_.find(ranks); }
+  void close_groups_but(const std::vector<coll::RankGroup>& groups) override { groups_.close_but(groups); }
+  int find_group(const coll::RankGroup& group) const override { return groups_.find(group); }
   [[nodiscard]] Status start_group(int group, const GroupCall& call, Ticket ticket) override;
   // Receives that nothing has matched yet are cancelled. What is matched already, and every send, can only be let go:
   // the library ends it in its own time. So with collectives, whose communicators then stay.
