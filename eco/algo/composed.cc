@@ -53,17 +53,17 @@ bool is_inside(const Composition& composition, std::size_t part) {
   return std::find(composition.inside.begin(), composition.inside.end(), part) != composition.inside.end();
 }
 
-// A choice with the library's own inside; `over_subnets`: and with trees of subnets between, where there are such.
-std::vector<std::string> native_inside(const Composition& composition, std::vector<std::string> parts,
-                                       bool over_subnets) {
+// The same choice with trees of subnets between, where there are such.
+std::vector<std::string> over_subnets(const Composition& composition, std::vector<std::string> parts) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::string of_subnets = parts[i].substr(0, parts[i].find('/')) + "/subnets";
-    if (is_inside(composition, i)) {
-      parts[i] = kNativePart;
-    } else if (over_subnets && find(of_subnets) != nullptr) {
-      parts[i] = of_subnets;
-    }
+    if (!is_inside(composition, i) && find(of_subnets) != nullptr) parts[i] = of_subnets;
   }
+  return parts;
+}
+
+std::vector<std::string> native_inside(const Composition& composition, std::vector<std::string> parts) {
+  for (const std::size_t i : composition.inside) parts[i] = kNativePart;
   return parts;
 }
 
@@ -84,9 +84,13 @@ std::vector<Offer> offers(const Composition& composition, const GroupView& view)
   if (composition.inside.empty()) return all;
   for (const Islands islands : {Islands::subnets, Islands::hosts}) {
     if (!has_islands(view, islands)) continue;
-    if (islands == Islands::hosts && view.n_subnets() > 1)
-      add(islands, native_inside(composition, composition.choices.front(), true), {1});
-    for (const auto& parts : composition.choices) add(islands, native_inside(composition, parts, false), {1});
+    auto choices = composition.choices;
+    if (islands == Islands::hosts) {
+      // Leaders of hosts see their subnets. ECO's own inside, once: else hosts would be tried with the library's alone.
+      if (view.n_subnets() > 1) choices.insert(choices.begin(), over_subnets(composition, choices.front()));
+      add(islands, choices.front(), {1});
+    }
+    for (const auto& parts : choices) add(islands, native_inside(composition, parts), {1});
   }
   return all;
 }
