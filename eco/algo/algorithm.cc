@@ -75,7 +75,23 @@ std::optional<std::string> why_not(const Recipe& recipe, const coll::CommonProbl
   if (auto reason = algorithm->why_not(problem, view)) return reason;
   if (algorithm->objection_to) return algorithm->objection_to(problem, view, recipe.params);
   if (!recipe.params.parts.empty()) return "'" + recipe.algorithm + "' has no parts";
+  if (recipe.params.islands != Islands::subnets) return "'" + recipe.algorithm + "' has no islands";
   return std::nullopt;
+}
+
+Recipe stand_in(const Recipe& recipe) {
+  Recipe guess = recipe;
+  const Algorithm* algorithm = find(recipe.algorithm);
+  if (algorithm == nullptr) return guess;
+  for (std::size_t i = 0; i < std::min(guess.params.parts.size(), algorithm->parts.size()); ++i) {
+    if (guess.params.parts[i] != kNativePart) continue;
+    for (const Shape shape : {Shape::chain, Shape::flat, Shape::binomial}) {  // the last that there is
+      const std::string name =
+          std::string(coll::name(algorithm->parts[i])) + "/" + std::string(algo::name(shape));
+      if (find(name) != nullptr) guess.params.parts[i] = name;
+    }
+  }
+  return guess;
 }
 
 std::vector<sched::Schedule> build_all(const Recipe& recipe, const coll::CommonProblem& problem,

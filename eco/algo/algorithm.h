@@ -33,6 +33,8 @@ struct Algorithm {
   // What stands against these parameters, where that is possible (parts of a composition); may be empty.
   std::function<std::optional<std::string>(const Problem& problem, const View& view, const Params& params)>
       objection_to{};
+  // Of a composition: what each part does.
+  std::vector<coll::Collective> parts{};
 
   // Why it can't serve this problem on this group; nothing if it can.
   std::optional<std::string> why_not(const Problem& problem, const View& view) const;
@@ -47,6 +49,11 @@ const Algorithm* find(std::string_view name);
 // collective, lists (order, tree, ...) that do not fit the group, or the algorithm's own why_not. Nothing if it can.
 std::optional<std::string> why_not(const Recipe& recipe, const coll::CommonProblem& problem,
                                    const net::GroupView& view);
+
+// The same recipe with a guess in the place of every native part: whole segments over a binomial tree in the order of
+// ranks (or flat, or a chain, where there is none). For whoever predicts: nobody knows what the library sends there. The
+// recipe itself where nothing of it is native.
+Recipe stand_in(const Recipe& recipe);
 
 // All ranks' schedules, for whoever predicts, verifies or draws.
 std::vector<sched::Schedule> build_all(const Recipe& recipe, const coll::CommonProblem& problem,

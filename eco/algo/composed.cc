@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "eco/algo/patterns/candidates.h"
+#include "eco/algo/patterns/islands.h"
 
 namespace eco::algo {
 namespace {
@@ -41,12 +42,75 @@ Params with_parts(const Composition& composition, Params params) {
   return params;
 }
 
+// What is worth predicting besides segments and windows.
+struct Offer {
+  Islands islands;
+  std::vector<std::string> parts;
+  std::vector<int> leaders;
+};
+
+bool is_inside(const Composition& composition, std::size_t part) {
+  return std::find(composition.inside.begin(), composition.inside.end(), part) != composition.inside.end();
+}
+
+// The same choice with trees of subnets between, where there are such.
+std::vector<std::string> over_subnets(const Composition& composition, std::vector<std::string> parts) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string of_subnets = parts[i].substr(0, parts[i].find('/')) + "/subnets";
+    if (!is_inside(composition, i) && find(of_subnets) != nullptr) parts[i] = of_subnets;
+  }
+  return parts;
+}
+
+std::vector<std::string> native_inside(const Composition& composition, std::vector<std::string> parts) {
+  for (const std::size_t i : composition.inside) parts[i] = kNativePart;
+  return parts;
+}
+
+std::vector<Offer> offers(const Composition& composition, const GroupView& view) {
+  std::vector<Offer> all;
+  const auto add = [&](Islands islands, const std::vector<std::string>& parts,
+                       const std::vector<int>& leaders) {
+    const bool known = std::any_of(all.begin(), all.end(), [&](const Offer& other) {
+      return other.islands == islands && other.parts == parts;
+    });
+    if (!known) all.push_back({islands, parts, leaders});
+  };
+  for (const auto& parts : composition.choices) {
+    // Several leaders are tried with one choice of parts, or there would be too many.
+    add(Islands::subnets, parts,
+        &parts == &composition.choices.front() ? composition.leaders : std::vector{1});
+  }
+  if (composition.inside.empty()) return all;
+  for (const Islands islands : {Islands::subnets, Islands::hosts}) {
+    if (!has_islands(view, islands)) continue;
+    auto choices = composition.choices;
+    if (islands == Islands::hosts) {
+      // Leaders of hosts see their subnets. ECO's own inside, once: else hosts would be tried with the library's alone.
+      if (view.n_subnets() > 1) choices.insert(choices.begin(), over_subnets(composition, choices.front()));
+      add(islands, choices.front(), {1});
+    }
+    for (const auto& parts : choices) add(islands, native_inside(composition, parts), {1});
+  }
+  return all;
+}
+
 Objection objection_to_params(const Composition& composition, const CommonProblem& problem,
-                              const GroupView& view, const Params& given) {
+                              const GroupView& given_view, const Params& given) {
   const Params params = with_parts(composition, given);
   const std::size_t n_parts = composition.choices.front().size();
   if (params.parts.size() != n_parts)
     return "it has " + std::to_string(n_parts) + " parts, not " + std::to_string(params.parts.size());
+  if (params.islands != Islands::subnets && composition.inside.empty()) return "it has no islands";
+  for (std::size_t i = 0; i < n_parts; ++i) {
+    if (params.parts[i] == kNativePart && !is_inside(composition, i))
+      return "its part " + std::to_string(i) + " is not inside islands, and can't be the library's";
+  }
+  const Seen seen(given_view, params.islands);
+  const GroupView& view = seen.view();
+  if (composition.objection != nullptr) {
+    if (auto reason = composition.objection(problem, view)) return reason;
+  }
   std::size_t largest = 1;
   if (composition.leaders.size() > 1) {
     for (const net::SubnetView& subnet : view.subnets) largest = std::max(largest, subnet.ranks.size());
@@ -87,16 +151,18 @@ Algorithm composed(Composition given) {
   Algorithm row;
   row.name = std::string(coll::name(composition->collective)) + "/" + composition->pattern;
   row.collective = composition->collective;
+  for (const std::string& part : composition->choices.front())
+    row.parts.push_back(*coll::collective_from_name(part.substr(0, part.find('/'))));
   row.candidates = [composition, unable](const CommonProblem& problem, const GroupView& view) {
     std::vector<Params> all;
     for (Params& params : few_candidates(problem, bytes_cut(composition->cut, problem))) {
-      for (const auto& parts : composition->choices) {
-        for (const int leaders : composition->leaders) {
-          // Several need segments to share; tried with one choice of parts, or there would be too many.
-          const bool shared = segments_of(composition->cut, problem, params.segment_bytes).count() > 1 &&
-                              parts == composition->choices.front();
+      for (const Offer& offer : offers(*composition, view)) {
+        for (const int leaders : offer.leaders) {
+          // Several need segments to share.
+          const bool shared = segments_of(composition->cut, problem, params.segment_bytes).count() > 1;
           if (leaders > 1 && !shared) continue;
-          params.parts = parts;
+          params.parts = offer.parts;
+          params.islands = offer.islands;
           params.leaders = leaders;
           if (!unable(problem, view, params)) all.push_back(params);
         }
@@ -107,20 +173,19 @@ Algorithm composed(Composition given) {
   row.build = [composition](const CommonProblem& problem, const GroupView& view, const Params& wanted,
                             int rank) {
     const Params params = with_parts(*composition, wanted);
+    const Seen seen(view, params.islands);
     const auto steps_of = [&](std::size_t bytes, std::size_t lane) {
-      return composition->steps({problem, view, params, rank, bytes, lane});
+      return composition->steps({problem, seen.view(), params, rank, bytes, lane});
     };
     return flow(steps_of, view, params, rank, segments_of(composition->cut, problem, params.segment_bytes),
                 static_cast<std::size_t>(params.leaders));
   };
   row.objection = [composition, unable](const CommonProblem& problem, const GroupView& view) -> Objection {
-    if (composition->objection != nullptr) {
-      if (auto reason = composition->objection(problem, view)) return reason;
-    }
     Objection first;
-    for (const auto& parts : composition->choices) {
+    for (const Offer& offer : offers(*composition, view)) {
       Params params;
-      params.parts = parts;
+      params.parts = offer.parts;
+      params.islands = offer.islands;
       const Objection reason = unable(problem, view, params);
       if (!reason) return std::nullopt;
       if (!first) first = reason;

@@ -20,8 +20,8 @@ namespace eco::algo {
 // One segment at one rank, as a composition's builder sees it.
 struct Piece {
   const CommonProblem& problem;  // the whole
-  const GroupView& view;
-  const Params& params;  // with parts
+  const GroupView& view;         // with its islands for subnets
+  const Params& params;          // with parts
   int rank;
   std::size_t bytes;  // of this segment: of the whole, or of every block
   std::size_t lane;
@@ -52,7 +52,10 @@ struct Composition {
   std::vector<std::vector<std::string>> choices;  // of parts, worth predicting
   // Of Params::leaders, worth predicting; more than one only where leaders can take turns.
   std::vector<int> leaders = {1};
+  // `view`: with its islands for subnets, where these are hosts.
   std::optional<std::string> (*objection)(const CommonProblem& problem, const GroupView& view) = nullptr;
+  // Parts that run inside islands and may be the library's own there; of levels.
+  std::vector<std::size_t> inside = {};
 };
 
 // The registry's row.

@@ -87,14 +87,16 @@ void add_levels(std::vector<Algorithm>& all) {
                 broadcast_in_levels,
                 {{"broadcast/chain", "broadcast/binomial"}, {"broadcast/binomial", "broadcast/two_tree"}},
                 leaders,
-                needs_levels}));
+                needs_levels,
+                {1}}));
   all.push_back(composed({Collective::reduce,
                           "levels",
                           Cut::whole,
                           reduce_in_levels,
                           {{"reduce/binomial", "reduce/chain"}, {"reduce/chain", "reduce/flat"}},
                           leaders,
-                          needs_levels}));
+                          needs_levels,
+                          {0}}));
   all.push_back(composed({Collective::allreduce,
                           "levels",
                           Cut::whole,
@@ -102,7 +104,8 @@ void add_levels(std::vector<Algorithm>& all) {
                           {{"reduce/chain", "allreduce/doubling", "broadcast/chain"},
                            {"reduce/binomial", "allreduce/reduce_scatter+allgather", "broadcast/binomial"}},
                           leaders,
-                          needs_levels}));
+                          needs_levels,
+                          {0, 2}}));
   all.push_back(composed({Collective::barrier,
                           "levels",
                           Cut::whole,
@@ -110,23 +113,28 @@ void add_levels(std::vector<Algorithm>& all) {
                           {{"reduce/flat", "barrier/dissemination", "broadcast/flat"},
                            {"reduce/binomial", "barrier/dissemination", "broadcast/binomial"}},
                           {1},
-                          needs_levels}));
+                          needs_levels,
+                          {0, 2}}));
   all.push_back(composed({Collective::allgather,
                           "levels",
                           Cut::block,
                           allgather_in_levels,
                           {{"gather/flat", "broadcast/flat", "broadcast/chain"}},
                           leaders,
-                          needs_levels}));
+                          needs_levels,
+                          {0, 2}}));
   all.push_back(composed({Collective::reduce_scatter,
                           "levels",
                           Cut::block,
                           reduce_scatter_in_levels,
                           {{"reduce/chain", "reduce/flat", "scatter/flat"}},
                           leaders,
-                          needs_levels}));
+                          needs_levels,
+                          {0, 2}}));
   for (const Collective collective : {Collective::scan, Collective::exscan}) {
     const std::string inside = title(collective, "chain");
+    // An exscan leaves the first member of an island without a result, which a group's operation can't.
+    const bool inclusive = collective == Collective::scan;
     all.push_back(composed({collective,
                             "levels",
                             Cut::whole,
@@ -134,7 +142,8 @@ void add_levels(std::vector<Algorithm>& all) {
                             {{inside, "exscan/chain", "broadcast/flat"},
                              {title(collective, "doubling"), "exscan/doubling", "broadcast/chain"}},
                             {1},
-                            needs_runs_of_subnets}));
+                            needs_runs_of_subnets,
+                            inclusive ? std::vector<std::size_t>{0, 2} : std::vector<std::size_t>{2}}));
   }
 }
 

@@ -41,13 +41,14 @@ struct Program {
   std::size_t scratch_bytes = 0;
   int n_channels = 1;
   sched::SendWindow window;
+  std::vector<coll::RankGroup> groups;
 };
 using Programs = std::vector<Program>;
 
 Programs programs_of(const std::vector<Schedule>& schedules) {
   Programs programs;
   for (const Schedule& schedule : schedules) {
-    Program program{{}, schedule.scratch_bytes, schedule.n_channels, schedule.window};
+    Program program{{}, schedule.scratch_bytes, schedule.n_channels, schedule.window, schedule.groups};
     sched::Cursor cursor(schedule);
     while (const Op* op = cursor.next()) program.ops.push_back(*op);
     programs.push_back(std::move(program));
@@ -63,13 +64,9 @@ std::vector<Schedule> schedules_of(const Programs& programs) {
     schedule.scratch_bytes = program.scratch_bytes;
     schedule.n_channels = program.n_channels;
     schedule.window = program.window;
+    schedule.groups = program.groups;
     schedule.once([ops = program.ops](std::size_t, sched::Emitter& e) {
-      for (const Op& op : ops) {
-        if (op.kind == OpKind::send) e.send(op.peer, op.source, op.channel);
-        if (op.kind == OpKind::recv) e.recv(op.peer, op.target, op.channel);
-        if (op.kind == OpKind::reduce) e.reduce(op.source, op.target);
-        if (op.kind == OpKind::copy) e.copy(op.source, op.target);
-      }
+      for (const Op& op : ops) e.emit(op);
     });
     schedules.push_back(std::move(schedule));
   }
@@ -223,6 +220,13 @@ const std::vector<Mutation>& mutations() {
          Op* other = p.next(p.op().kind, p.op().peer, false);
          return other != nullptr && exchange(other->channel, p.op().channel);
        }},
+      {"another root",
+       [](const Place& p) {
+         if (p.op().kind != OpKind::group || !coll::is_rooted(p.op().collective)) return false;
+         const auto& group = p.programs[p.rank].groups[static_cast<std::size_t>(p.op().channel)].ranks;
+         p.op().peer = (p.op().peer + 1) % static_cast<int>(group.size());
+         return true;
+       }},
       {"on another channel",
        [](const Place& p) {
          if (!p.is_message() || p.programs[p.rank].n_channels < 2) return false;
@@ -287,11 +291,11 @@ class Mutants {
       const auto view = testing::scattered_view(network, n_ranks);
       const CommonProblem problem = problem_of(algorithm, commutative, n_ranks);
       if (algorithm.why_not(problem, view)) continue;
-      Recipe recipe{algorithm.name, algorithm.candidates(problem, view).back()};
-      Recipe cut = recipe;
-      cut.params.segment_bytes = problem.bytes > 0 ? 2 * problem.element_bytes : 0;
-      if (!why_not(cut, problem, view)) recipe = cut;
-      of(recipe, problem, view);
+      const std::vector<Params> candidates = algorithm.candidates(problem, view);
+      of_cut({algorithm.name, candidates.back()}, problem, view);
+      // With native parts and without.
+      if (!(stand_in({algorithm.name, candidates.back()}).params == candidates.back()))
+        of_cut({algorithm.name, candidates.front()}, problem, view);
       return;
     }
     FAIL() << algorithm.name << " serves none of the views";
@@ -301,6 +305,13 @@ class Mutants {
   std::map<std::string, int> reasons;  // first words of the verifier's
 
  private:
+  void of_cut(Recipe recipe, const CommonProblem& problem, const net::GroupView& view) {
+    Recipe cut = recipe;
+    cut.params.segment_bytes = problem.bytes > 0 ? 2 * problem.element_bytes : 0;
+    if (!why_not(cut, problem, view)) recipe = cut;
+    of(recipe, problem, view);
+  }
+
   void of(const Recipe& recipe, const CommonProblem& problem, const net::GroupView& view) {
     const std::vector<Schedule> schedules = build_all(recipe, problem, view);
     ASSERT_FALSE(sched::verify(problem, schedules)) << recipe.text();
@@ -351,7 +362,9 @@ class Mutants {
                                           "receives",
                                           "outside its buffer",
                                           "writes to the input",
-                                          "is not rank"};
+                                          "is not rank",
+                                          "another member means",
+                                          "awaits rank"};
 
  private:
   std::mt19937_64 random_{20};

@@ -74,7 +74,8 @@ Digest::Value digest(const CommonProblem& problem, const std::vector<sched::Sche
     sched::Cursor cursor(schedule);
     while (const sched::Op* op = cursor.next()) {
       ++n;
-      digest.add(static_cast<std::uint64_t>(op->kind) | static_cast<std::uint64_t>(op->channel) << 8 |
+      digest.add(static_cast<std::uint64_t>(op->kind) | static_cast<std::uint64_t>(op->collective) << 4 |
+                 static_cast<std::uint64_t>(op->channel) << 8 |
                  static_cast<std::uint64_t>(op->peer + 1) << 32);
       for (const sched::Region& region : {op->source, op->target}) {
         digest.add(static_cast<std::uint64_t>(region.buffer) | region.offset << 2);
@@ -82,6 +83,10 @@ Digest::Value digest(const CommonProblem& problem, const std::vector<sched::Sche
       }
     }
     digest.add(n);
+    for (const coll::RankGroup& group : schedule.groups) {
+      digest.add(group.ranks.size() << 8 | static_cast<std::size_t>(group.lane));
+      for (const int rank : group.ranks) digest.add(static_cast<std::uint64_t>(rank));
+    }
   }
   return digest.value();
 }
@@ -149,10 +154,13 @@ class Prover {
     params.window = std::array{0, 0, 1, 3}[random_() % 4];
   }
 
-  // In the place of every part of a composition any algorithm of the part's collective, compositions among them.
+  // In the place of every part of a composition any algorithm of the part's collective, compositions among them; native
+  // parts stay so half of the time.
   void exchange_parts(Params& params) {
-    for (std::string& part : params.parts) {
-      const std::string collective = part.substr(0, part.find('/') + 1);
+    for (std::size_t i = 0; i < params.parts.size(); ++i) {
+      std::string& part = params.parts[i];
+      if (part == kNativePart && random_() % 2 == 0) continue;
+      const std::string collective = std::string(coll::name(algorithm_.parts[i])) + "/";
       std::vector<std::string> alike;
       for (const Algorithm& other : registry()) {
         if (other.name.starts_with(collective)) alike.push_back(other.name);
@@ -238,6 +246,7 @@ class Prover {
     for (const bool in_place : {false, true}) {
       if (in_place && algorithm_.collective != Collective::allreduce) continue;
       ++proof_.n_cases;
+      proof_.n_native += schedules.front().groups.empty() ? 0 : 1;
       proof_.n_ordered += problem.commutative ? 0 : 1;
       proof_.n_in_place += in_place ? 1 : 0;
       if (!seen_.insert(digest(problem, schedules, in_place)).second) continue;

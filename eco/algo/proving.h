@@ -63,6 +63,7 @@ struct Proof {
   std::size_t n_ordered = 0;   // cases of operations that do not commute
   std::size_t n_in_place = 0;
   std::size_t n_composed = 0;       // cases of compositions with parts that were picked by seed
+  std::size_t n_native = 0;         // cases in which islands' collectives are the library's
   std::size_t n_refused = 0;        // problems that the algorithm does not serve, on a view
   std::vector<std::string> faults;  // what went wrong, where; at most kMostFaults
   static constexpr std::size_t kMostFaults = 20;

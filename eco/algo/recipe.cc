@@ -12,6 +12,7 @@ namespace eco::algo {
 namespace {
 
 constexpr std::array<std::string_view, 5> kShapes = {"chain", "binomial", "flat", "kary", "knomial"};
+constexpr std::array<std::string_view, 2> kIslands = {"subnets", "hosts"};
 
 // Powers of it times a group's size stay far from what an int holds.
 constexpr int kMostDegree = 1024;
@@ -60,7 +61,16 @@ Shape shape(std::string_view text, std::string_view value) {
   refuse(text, "shape '" + std::string(value) + "' is none of chain, binomial, flat, kary, knomial");
 }
 
+Islands islands(std::string_view text, std::string_view value) {
+  for (std::size_t i = 0; i < kIslands.size(); ++i) {
+    if (kIslands[i] == value) return static_cast<Islands>(i);
+  }
+  refuse(text, "islands '" + std::string(value) + "' are none of subnets, hosts");
+}
+
 }  // namespace
+
+std::string_view name(Islands islands) { return kIslands[static_cast<std::size_t>(islands)]; }
 
 std::string_view name(Shape shape) { return kShapes[static_cast<std::size_t>(shape)]; }
 
@@ -78,6 +88,7 @@ std::string Recipe::text() const {
     }
   }
   if (params.leaders != 1) out << " leaders=" << params.leaders;
+  if (params.islands != Params{}.islands) out << " islands=" << name(params.islands);
   for (std::size_t i = 0; i < params.parts.size(); ++i) out << (i == 0 ? " parts=" : ",") << params.parts[i];
   return out.str();
 }
@@ -111,6 +122,8 @@ Recipe parse_recipe(std::string_view text) {
     } else if (key == "leaders") {
       p.leaders = number<int>(text, key, value);
       if (p.leaders < 1) refuse(text, "leaders=" + std::string(value) + ": somebody has to lead");
+    } else if (key == "islands") {
+      p.islands = islands(text, value);
     } else if (key == "parts") {
       std::string_view left = value;
       for (bool more = true; more;) {

@@ -17,6 +17,13 @@ namespace eco::algo {
 enum class Shape : std::uint8_t { chain, binomial, flat, kary, knomial };
 std::string_view name(Shape shape);
 
+// What levels are made of: subnets, or hosts with several ranks (between them the leaders' subnets count as ever).
+enum class Islands : std::uint8_t { subnets, hosts };
+std::string_view name(Islands islands);
+
+// In the place of an algorithm: the library's own collective on the island (docs/adr/0012).
+inline constexpr std::string_view kNativePart = "native";
+
 struct Params {
   std::size_t segment_bytes = 0;  // the pipeline's unit; 0: the whole message (or block) at once
   int head = 0;                 // broadcast: so many first segments go straight from the root to every subnet
@@ -28,7 +35,9 @@ struct Params {
   // Subnets of the view in tree order, the root's moved to the front; empty: the view's order.
   std::vector<int> order{};
   int leaders = 1;  // levels: so many ranks of each subnet lead in turn, segment by segment
-  // Of a composition: the algorithm of each part in its order, "scatter/binomial"; empty: the composition's first choice.
+  Islands islands = Islands::subnets;  // levels
+  // Of a composition: the algorithm of each part in its order, "scatter/binomial", or kNativePart inside islands; empty:
+  // the composition's first choice.
   std::vector<std::string> parts{};
   // What a search finds (plan/search.h); empty: as the shapes above and the order of ranks have it.
   // Parent subnet of each subnet of the view, -1 at one of them: which subnets are joined, instead of `between`. Hung

@@ -142,6 +142,7 @@ inline std::string run_schedules(const coll::CommonProblem& problem,
     const auto index = static_cast<std::size_t>(rank);
     exec::Executor executor(transport);
     const sched::Schedule& schedule = schedules[index];
+    if (!transport.open_groups(schedule.groups)) wrong[index] = "no groups";
     for (int call = 0; call < calls; ++call) {
       const std::vector<std::byte> in = input_of(problem, rank, operation);
       std::vector<std::byte> out(coll::output_bytes(problem, rank), std::byte{0xEE});

@@ -95,6 +95,27 @@ struct Executor::Run {
     return Status::ok;
   }
 
+  Status start_groups() {
+    while (const auto id = executor.window_.take_ready(OpKind::group)) {
+      const Op& op = executor.window_.op(*id);
+      const coll::RankGroup& ranks = schedule.groups[static_cast<std::size_t>(op.channel)];
+      int& group = executor.groups_[static_cast<std::size_t>(op.channel)];
+      if (group < 0) group = executor.transport_.find_group(ranks);
+      if (group < 0) return Status::failed;
+      begins(op, *id);
+      const transport::GroupCall call{
+          .problem = sched::problem_of_group(op, ranks.ranks.size()),
+          .source = {op.source.bytes > 0 ? address(op.source) : nullptr, op.source.bytes},
+          .target = {op.target.bytes > 0 ? address(op.target) : nullptr, op.target.bytes},
+          .combine = buffers.combine};
+      if (const Status status = executor.transport_.start_group(group, call, *id); status != Status::ok)
+        return status;
+      executor.recorder_.group_started();
+      executor.window_.posted(*id);
+    }
+    return Status::ok;
+  }
+
   Status wait() {
     std::size_t n_done = 0;
     std::int64_t began_ns = 0;
@@ -106,8 +127,11 @@ struct Executor::Run {
     for (std::size_t i = 0; i < n_done; ++i) {
       const OpId id = executor.finished_[i];
       const Op& op = executor.window_.op(id);
-      const bool is_send = op.kind == OpKind::send;
-      executor.recorder_.message_done(op.peer, is_send);
+      if (op.kind == OpKind::group) {
+        executor.recorder_.group_done();
+      } else {
+        executor.recorder_.message_done(op.peer, op.kind == OpKind::send);
+      }
       completes(id);
     }
     return Status::ok;
@@ -119,6 +143,7 @@ struct Executor::Run {
         if (const Status status = post_receives(); status != Status::ok) return status;
       } while (run_local());
       if (const Status status = post_sends(); status != Status::ok) return status;
+      if (const Status status = start_groups(); status != Status::ok) return status;
       if (executor.window_.done()) break;
       if (const Status status = wait(); status != Status::ok) return status;
     }
@@ -155,6 +180,7 @@ Status Executor::run(const sched::Schedule& schedule, const Buffers& buffers, in
   if (!reserve(schedule.scratch_bytes)) return Status::failed;
   recorder_.begin_call(recipe_digest, transport_.n_ranks());
   window_.restart(schedule, buffers.input_is_output);
+  groups_.assign(schedule.groups.size(), -1);
   if (trace_ != nullptr) trace_->begin_call();
   const Status status = trace_ == nullptr ? Run<false>{*this, schedule, buffers, tag_base}.to_the_end()
                                           : Run<true>{*this, schedule, buffers, tag_base}.to_the_end();

@@ -5,7 +5,7 @@
 //   Status status = executor.run(schedule, buffers, /*tag_base=*/0);
 //
 // Posts every receive that is legal, runs reductions and copies, launches ready sends in program order under the
-// schedule's send window, then waits for completions. Collective by nature: every rank runs its own schedule of the
+// schedule's send window, starts what groups do, then waits for completions. Collective by nature: every rank runs its own schedule of the
 // same recipe. Does not throw or allocate per message once warm.
 #pragma once
 
@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "eco/coll/combine.h"
 #include "eco/exec/flight_recorder.h"
 #include "eco/exec/trace.h"
 #include "eco/sched/schedule.h"
@@ -23,11 +24,7 @@
 
 namespace eco::exec {
 
-// inout[i] = in[i] op inout[i] over `bytes` bytes, a whole number of elements.
-struct Combine {
-  void (*function)(void* context, const void* in, void* inout, std::size_t bytes) = nullptr;
-  void* context = nullptr;
-};
+using coll::Combine;
 
 struct Buffers {
   std::span<const std::byte> input;  // empty where the collective has none
@@ -46,7 +43,7 @@ class Executor {
   // Grows the scratch memory ahead of time (DESIGN, rule 8). False if there is not enough memory.
   [[nodiscard]] bool reserve(std::size_t scratch_bytes);
   // `recipe_digest` only names the call in the flight recorder.
-  // Tags tag_base .. tag_base + schedule.n_channels - 1 are used.
+  // Tags tag_base .. tag_base + schedule.n_channels - 1 are used. The transport must have the schedule's groups open.
   [[nodiscard]] transport::Status run(const sched::Schedule& schedule, const Buffers& buffers, int tag_base,
                                       std::uint64_t recipe_digest = 0);
 
@@ -63,6 +60,7 @@ class Executor {
   sched::Window window_;
   std::vector<std::byte> scratch_;
   std::vector<transport::Ticket> finished_;  // room for one wait
+  std::vector<int> groups_;                  // of the present schedule, as the transport numbers them
   FlightRecorder recorder_;
   Trace* trace_ = nullptr;
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <span>
 #include <vector>
 
 #include "eco/transport/loopback/loopback.h"
@@ -168,6 +169,66 @@ TEST(Executor, RefusesScratchThatDoesNotExist) {
   EXPECT_FALSE(executor.reserve(std::size_t{1} << 60));
 }
 
+// The first two ranks reduce by themselves, segment after segment, and rank 1 hands the result on.
+TEST(Executor, RunsCollectivesOfGroups) {
+  constexpr std::size_t kSegments = 100;
+  const auto schedule_of = [](int rank) {
+    Schedule schedule(rank, 3);
+    schedule.groups = {{0, 1}};
+    schedule.scratch_bytes = kSegments * sizeof(double);
+    schedule.repeat(kSegments, [rank](std::size_t j, Emitter& e) {
+      const sched::Region mine{Buffer::input, j * sizeof(double), sizeof(double)};
+      const sched::Region sum{Buffer::output, j * sizeof(double), sizeof(double)};
+      if (rank < 2) e.group(0, coll::Collective::reduce, 1, mine, rank == 1 ? sum : sched::Region{});
+      if (rank == 1) e.send(2, sum);
+      if (rank == 2) e.recv(1, sum);
+    });
+    return schedule;
+  };
+  const Combine combine{.function = [](void*, const void* in, void* inout, std::size_t bytes) {
+    ASSERT_EQ(bytes, sizeof(double));
+    *static_cast<double*>(inout) += *static_cast<const double*>(in);
+  }};
+  const std::vector<transport::LoopbackOptions> loopbacks = {{}, {.synchronous = true}, {.seed = 9}};
+  for (const transport::LoopbackOptions& options : loopbacks) {
+    Hub hub(3, options);
+    run_ranks(hub, [&](LoopbackTransport& transport, LoopbackNative&) {
+      const int rank = transport.rank();
+      std::vector<double> mine(kSegments, rank + 1.0);
+      std::vector<double> sums(kSegments);
+      const Buffers buffers{.input = std::as_bytes(std::span(mine)),
+                            .output = std::as_writable_bytes(std::span(sums)),
+                            .combine = combine};
+      Executor executor(transport);
+      ASSERT_TRUE(transport.open_groups({{0, 1}}));
+      for (int call = 0; call < 2; ++call) {
+        ASSERT_EQ(executor.run(schedule_of(rank), buffers, 0), Status::ok);
+        if (rank > 0) {
+          EXPECT_EQ(sums, std::vector<double>(kSegments, 3.0));
+        }
+      }
+    });
+  }
+}
+
+TEST(Executor, FailsWhereAGroupIsNotOpen) {
+  Hub hub(2);
+  run_ranks(hub, [](LoopbackTransport& transport, LoopbackNative&) {
+    Schedule schedule(transport.rank(), 2);
+    schedule.groups = {{0, 1}};
+    schedule.once([&](std::size_t, Emitter& e) {
+      e.group(0, coll::Collective::allgather, 0, {Buffer::input, 0, 1}, {Buffer::output, 0, 2});
+    });
+    const std::array<std::byte, 1> mine{};
+    std::array<std::byte, 2> all{};
+    Executor executor(transport);
+    ASSERT_TRUE(transport.open_groups({{0, 1}}));
+    EXPECT_EQ(executor.run(schedule, {.input = mine, .output = all}, 0), Status::ok);
+    transport.close_groups_but({});
+    EXPECT_EQ(executor.run(schedule, {.input = mine, .output = all}, 0), Status::failed);
+  });
+}
+
 TEST(FlightRecorder, SaysWhoIsAwaited) {
   FlightRecorder recorder;
   recorder.begin_call(0x9f3a, 8);
@@ -177,6 +238,11 @@ TEST(FlightRecorder, SaysWhoIsAwaited) {
   const auto before = recorder.progress();
   EXPECT_EQ(recorder.describe(),
             "call 1, recipe 0000000000009f3a: awaiting 1 send(s) to rank 2, 2 message(s) from rank 4");
+  recorder.group_started();
+  EXPECT_EQ(recorder.describe(),
+            "call 1, recipe 0000000000009f3a: awaiting 1 send(s) to rank 2, 2 message(s) from rank 4, "
+            "1 native step(s) of an island");
+  recorder.group_done();
   recorder.message_done(4, false);
   EXPECT_GT(recorder.progress(), before);
   EXPECT_TRUE(recorder.in_call());

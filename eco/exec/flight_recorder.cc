@@ -26,6 +26,13 @@ void FlightRecorder::message_done(int peer, bool is_send) {
   progress_.fetch_add(1, std::memory_order_relaxed);
 }
 
+void FlightRecorder::group_started() { groups_.fetch_add(1, std::memory_order_relaxed); }
+
+void FlightRecorder::group_done() {
+  groups_.fetch_sub(1, std::memory_order_relaxed);
+  progress_.fetch_add(1, std::memory_order_relaxed);
+}
+
 void FlightRecorder::end_call() { in_call_.store(false, std::memory_order_release); }
 
 std::string FlightRecorder::describe() const {
@@ -49,6 +56,8 @@ std::string FlightRecorder::describe() const {
       separator = ", ";
     }
   }
+  if (const int groups = groups_.load(std::memory_order_relaxed); groups > 0)
+    text += separator + std::to_string(groups) + " native step(s) of an island";
   return text;
 }
 

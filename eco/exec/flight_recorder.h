@@ -16,9 +16,12 @@ class FlightRecorder {
   void begin_call(std::uint64_t recipe_digest, int n_ranks);
   void message_posted(int peer, bool is_send);
   void message_done(int peer, bool is_send);
+  void group_started();
+  void group_done();
   void end_call();
 
-  // "call 17 recipe 9f3a..: awaiting 2 messages from rank 4, 1 send to rank 2", or "idle after 17 calls".
+  // "call 17 recipe 9f3a..: awaiting 2 messages from rank 4, 1 send to rank 2, 1 native step(s) of an island", or "idle
+  // after 17 calls".
   std::string describe() const;
   std::uint64_t n_calls() const { return calls_.load(std::memory_order_relaxed); }
   bool in_call() const { return in_call_.load(std::memory_order_relaxed); }
@@ -34,6 +37,7 @@ class FlightRecorder {
   std::atomic<std::uint64_t> recipe_digest_{0};
   std::atomic<std::uint64_t> progress_{0};
   std::atomic<bool> in_call_{false};
+  std::atomic<int> groups_{0};          // operations of groups under way
   std::unique_ptr<Pending[]> pending_;  // by peer; made at the first call, of one size from then on
   int n_ranks_ = 0;
 };

@@ -56,6 +56,12 @@ std::string describe(const Row& row) {
   return text + "\n";
 }
 
+std::string parts_of(const algo::Recipe& recipe) {
+  std::string text;
+  for (const std::string& part : recipe.params.parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
 std::string line(const Candidate& candidate, const Candidate& cheapest, bool is_cheapest) {
   const Forecast& f = candidate.forecast;
   std::string text = padded(milliseconds(f.seconds), 10) + padded(milliseconds(f.terms.transfer_s), 10) +
@@ -69,6 +75,7 @@ std::string line(const Candidate& candidate, const Candidate& cheapest, bool is_
     text += why_it_lost(candidate, cheapest);
   }
   if (f.extrapolated) text += " (extrapolated from fewer segments)";
+  if (f.guesses_native) text += " (native parts guessed: " + parts_of(algo::stand_in(candidate.recipe)) + ")";
   return text + "\n";
 }
 

@@ -134,12 +134,14 @@ Forecast forecast_of(const algo::Recipe& recipe, const CommonProblem& problem, c
 
 }  // namespace
 
-Forecast forecast(const algo::Recipe& recipe, const CommonProblem& problem, const net::GroupView& view,
+Forecast forecast(const algo::Recipe& asked, const CommonProblem& problem, const net::GroupView& view,
                   const ForecastOptions& options) {
+  const algo::Recipe recipe = algo::stand_in(asked);
   const std::vector<Schedule> schedules = algo::build_all(recipe, problem, view);
   const Counts counts = count(schedules, view);
   Forecast result = forecast_of(recipe, problem, view, options, schedules, counts.operations);
   result.n_crossings = static_cast<double>(counts.crossings);
+  result.guesses_native = !(recipe == asked);
   return result;
 }
 

@@ -26,8 +26,9 @@ struct ForecastOptions {
 
 struct Forecast {
   double seconds = 0;
-  bool given_up = false;      // `seconds` is a lower limit, the rest is not known
-  bool extrapolated = false;  // from schedules of fewer segments, since its own were too long to walk
+  bool given_up = false;        // `seconds` is a lower limit, the rest is not known
+  bool extrapolated = false;    // from schedules of fewer segments, since its own were too long to walk
+  bool guesses_native = false;  // its native parts are predicted as what algo::stand_in() puts in their place
   sim::Terms terms;
   std::string busiest;  // the resource that carries the most; empty if nothing is sent
   double busiest_s = 0;

@@ -2,10 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "eco/algo/algorithm.h"
+#include "eco/base/errors.h"
 #include "eco/net/synthetic.h"
+#include "eco/plan/planner.h"
 
 namespace eco::plan {
 namespace {
@@ -67,6 +72,46 @@ TEST(Forecast, IsTheSameToTheLastDigit) {
     EXPECT_EQ(found.n_messages, one.n_messages) << one.recipe;
     EXPECT_FALSE(found.extrapolated);
   }
+}
+
+// What the library sends on an island is a guess, and named as one; the schedules themselves can't be predicted.
+TEST(Forecast, GuessesNativeParts) {
+  const net::GroupView view = net::make_view(
+      std::make_shared<net::Network>(net::synthetic_network(kThreeSubnets)), {0, 3, 6, 1, 4, 7, 2, 5});
+  const CommonProblem problem{.collective = Collective::broadcast, .n_ranks = 8, .bytes = 100'000};
+  const algo::Recipe native =
+      algo::parse_recipe("broadcast/levels segment=5728 parts=broadcast/chain,native");
+  const algo::Recipe guess =
+      algo::parse_recipe("broadcast/levels segment=5728 parts=broadcast/chain,broadcast/binomial");
+  const Forecast found = forecast(native, problem, view);
+  const Forecast as_guessed = forecast(guess, problem, view);
+  EXPECT_TRUE(found.guesses_native);
+  EXPECT_FALSE(as_guessed.guesses_native);
+  EXPECT_EQ(found.seconds, as_guessed.seconds);
+  EXPECT_EQ(prove(native, problem, view), std::nullopt);
+  const std::string text = explain(problem, view, nullptr, {candidate_of(native, problem, view)});
+  EXPECT_NE(text.find("(native parts guessed: broadcast/chain, broadcast/binomial)"), std::string::npos)
+      << text;
+  EXPECT_THROW(sim::predict(view, algo::build_all(native, problem, view)), InvalidArgument);
+}
+
+// Beside the same in ECO's own parts a guess is something new to measure.
+TEST(Shortlist, TakesNativePartsBesideOthers) {
+  const net::GroupView view = net::make_view(
+      std::make_shared<net::Network>(net::synthetic_network(kThreeSubnets)), {0, 1, 2, 3, 4, 5, 6, 7});
+  const CommonProblem problem{.collective = Collective::broadcast, .n_ranks = 8, .bytes = 100'000};
+  std::vector<Candidate> ranked;
+  for (const char* parts : {"broadcast/chain,broadcast/binomial", "broadcast/binomial,broadcast/binomial",
+                            "broadcast/chain,native", "broadcast/binomial,native"}) {
+    const std::string recipe = std::string("broadcast/levels segment=5728 parts=") + parts;
+    ranked.push_back(candidate_of(algo::parse_recipe(recipe), problem, view));
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const Candidate& a, const Candidate& b) {
+    return a.forecast.seconds < b.forecast.seconds;
+  });
+  const auto chosen = shortlist(ranked, 2, problem, view);
+  ASSERT_EQ(chosen.size(), 2U);
+  EXPECT_NE(chosen[0]->forecast.guesses_native, chosen[1]->forecast.guesses_native);
 }
 
 }  // namespace

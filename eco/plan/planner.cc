@@ -258,10 +258,12 @@ std::vector<const Candidate*> shortlist(const std::vector<Candidate>& ranked, st
       break;
     }
   }
-  // Others of another algorithm first: what a prediction is wrong about, it is wrong about for all sizes of segments.
+  // Others of another algorithm first: what a prediction is wrong about, it is wrong about for all sizes of segments. So
+  // it is with native parts, which are guessed.
   const auto is_new = [&](const Candidate* candidate) {
     return std::none_of(chosen.begin(), chosen.end(), [&](const Candidate* other) {
-      return other->recipe.algorithm == candidate->recipe.algorithm;
+      return other->recipe.algorithm == candidate->recipe.algorithm &&
+             other->forecast.guesses_native == candidate->forecast.guesses_native;
     });
   };
   for (const Candidate* candidate : std::vector<const Candidate*>(pool)) {

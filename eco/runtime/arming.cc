@@ -364,13 +364,25 @@ ArmResult Communicator::arm(transport::Transport& transport, transport::Native& 
 std::unique_ptr<Communicator> Communicator::reserved(Steps& steps, transport::Transport& transport,
                                                      const net::GroupView& view, plan::PlanTable table) {
   std::unique_ptr<Communicator> communicator;
-  int channels = 1;
+  Needs needs;
   steps.together("", [&] {
     communicator.reset(new Communicator(transport, view, std::move(table)));
-    communicator->reserve(communicator->table_.entries, channels);
+    communicator->reserve(communicator->table_.entries, needs);
   });
-  communicator->channels_ = static_cast<int>(steps.agreement().largest(channels));
+  communicator->provide(steps, std::move(needs));
   return communicator;
+}
+
+void Communicator::provide(Steps& steps, Needs needs) {
+  if (!needs.groups.empty()) {  // on all ranks the same: they follow from the table and the view
+    const bool opened = transport_.open_groups(needs.groups);
+    steps.together("", [&] {
+      if (!opened) throw Unsupported("the library has no communicators for the islands of the plan");
+    });
+  }
+  transport_.close_groups_but(needs.groups);  // those of trials that lost
+  needs.channels = static_cast<int>(steps.agreement().largest(needs.channels));
+  needs_ = std::move(needs);
 }
 
 ArmResult Communicator::arm_known(transport::Transport& transport, transport::Native& native,
@@ -411,9 +423,12 @@ Learned Communicator::learn(transport::Native& native, const Options& options, c
         return entry.collective != collective && knows(entry.collective);
       });
       leave_out_disabled(found.table, options);
-      int channels = channels_;
-      steps.together("", [&] { reserve(found.table.entries, channels); });
-      channels_ = static_cast<int>(steps.agreement().largest(channels));
+      Needs needs;
+      steps.together("", [&] {
+        needs = needs_;
+        reserve(found.table.entries, needs);
+      });
+      provide(steps, std::move(needs));
       if (found.table.is_all_native()) learned.reason = kAsGood;
       for (const plan::Entry& entry : found.table.entries) {
         known_[static_cast<std::size_t>(entry.collective)] = true;

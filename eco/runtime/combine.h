@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include "eco/coll/combine.h"
+
 namespace eco::runtime {
 
 // exec::Combine::function: inout[i] = in[i] + inout[i].
@@ -18,5 +20,8 @@ inline void combine_tokens(void*, const void* in, void* inout, std::size_t bytes
   auto* right = static_cast<unsigned char*>(inout);
   for (std::size_t i = 0; i < bytes; ++i) right[i] = static_cast<unsigned char>(left[i] | right[i]);
 }
+
+inline coll::Combine sum_of_doubles() { return {.function = sum_doubles, .element_bytes = sizeof(double)}; }
+inline coll::Combine or_of_bytes() { return {.function = combine_tokens}; }
 
 }  // namespace eco::runtime

@@ -82,19 +82,23 @@ const Communicator::Built& Communicator::built(const CommonProblem& problem, con
   return built_.back();
 }
 
-void Communicator::reserve(const CommonProblem& problem, const algo::Recipe& recipe, int& channels) {
+void Communicator::reserve(const CommonProblem& problem, const algo::Recipe& recipe, Needs& needs) {
   if (const auto reason = algo::why_not(recipe, problem, view_)) {
     throw InvalidArgument("plan: '" + recipe.text() + "' does not fit this group: " + *reason);
   }
   const sched::Schedule& schedule = built(problem, recipe).schedule;
-  channels = std::max(channels, schedule.n_channels);
+  needs.channels = std::max(needs.channels, schedule.n_channels);
+  for (const coll::RankGroup& group : schedule.groups) {
+    if (std::find(needs.groups.begin(), needs.groups.end(), group) == needs.groups.end())
+      needs.groups.push_back(group);
+  }
   if (!running_->executor.reserve(schedule.scratch_bytes)) {
     throw Unsupported("rank " + std::to_string(transport_.rank()) + " has no memory for " +
                       std::to_string(schedule.scratch_bytes) + " bytes of scratch");
   }
 }
 
-void Communicator::reserve(const std::vector<plan::Entry>& entries, int& channels) {
+void Communicator::reserve(const std::vector<plan::Entry>& entries, Needs& needs) {
   for (const plan::Entry& entry : entries) {
     CommonProblem problem;
     problem.collective = entry.collective;
@@ -110,12 +114,12 @@ void Communicator::reserve(const std::vector<plan::Entry>& entries, int& channel
       problem.bytes = coll::whole_bytes(problem, row.up_to_bytes);
       for (const auto* recipe : {&row.recipe, &row.in_order}) {
         problem.commutative = recipe == &row.recipe;
-        if (*recipe) reserve(problem, **recipe, channels);
+        if (*recipe) reserve(problem, **recipe, needs);
       }
     }
   }
-  if (channels - 1 > transport_.max_tag()) {
-    throw Unsupported("the plan needs " + std::to_string(channels) + " tags, the library has " +
+  if (needs.channels - 1 > transport_.max_tag()) {
+    throw Unsupported("the plan needs " + std::to_string(needs.channels) + " tags, the library has " +
                       std::to_string(transport_.max_tag() + 1));
   }
 }
@@ -134,15 +138,15 @@ Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recip
   if (poisoned_) return Status::failed;
   const Built& call = built(problem, recipe);
   const auto turns = std::min(kTagTurns, (static_cast<std::uint64_t>(transport_.max_tag()) + 1) /
-                                             static_cast<std::uint64_t>(channels_));
-  const int tag_base = static_cast<int>(calls_ % turns) * channels_;
+                                             static_cast<std::uint64_t>(needs_.channels));
+  const int tag_base = static_cast<int>(calls_ % turns) * needs_.channels;
   ++calls_;
   Status status = Status::ok;
   if (problem.collective == Collective::barrier) {
     const exec::Buffers token{.input = running_->token,
                               .output = running_->all_tokens,
                               .input_is_output = false,
-                              .combine = {combine_tokens, nullptr}};
+                              .combine = or_of_bytes()};
     status = running_->executor.run(call.schedule, token, tag_base, call.digest);
   } else {
     status = running_->executor.run(call.schedule, buffers, tag_base, call.digest);

@@ -119,10 +119,17 @@ class Communicator {
   };
   const Built& built(const coll::CommonProblem& problem, const algo::Recipe& recipe);
   bool is_built(const coll::CommonProblem& problem, const algo::Recipe& recipe) const;
+  // What one call may need of what all ranks have to have.
+  struct Needs {
+    int channels = 1;
+    std::vector<coll::RankGroup> groups;  // whose collectives are steps of recipes
+  };
   // Local: memory for every recipe of these entries at the largest size it serves. Throws Unsupported if there is not
-  // enough of memory or tags. `channels` grows to what the recipes need.
-  void reserve(const std::vector<plan::Entry>& entries, int& channels);
-  void reserve(const coll::CommonProblem& problem, const algo::Recipe& recipe, int& channels);
+  // enough of memory or tags. `needs` grows to what the recipes need.
+  void reserve(const std::vector<plan::Entry>& entries, Needs& needs);
+  void reserve(const coll::CommonProblem& problem, const algo::Recipe& recipe, Needs& needs);
+  // Collective: tags and groups for all that was reserved. Throws StaysNative on all alike.
+  void provide(Steps& steps, Needs needs);
   // Collective: one of this table on all ranks, its resources reserved. Throws StaysNative on all alike.
   static std::unique_ptr<Communicator> reserved(Steps& steps, transport::Transport& transport,
                                                 const net::GroupView& view, plan::PlanTable table);
@@ -134,7 +141,7 @@ class Communicator {
   std::array<bool, coll::kCollectives> known_{};
   std::string provenance_;
   std::vector<Built> built_;
-  int channels_ = 1;  // of one call: tags go round in steps of this
+  Needs needs_;  // tags go round in steps of its channels
   std::uint64_t calls_ = 0;
   sched::Crossing last_crossing_;
   bool poisoned_ = false;

@@ -89,6 +89,15 @@ class PassingTransport : public transport::Transport {
   transport::Status test_some(std::span<transport::Ticket> done, std::size_t& n) override {
     return below_.test_some(done, n);
   }
+  bool open_groups(const std::vector<coll::RankGroup>& groups) override { return below_.open_groups(groups); }
+  void close_groups_but(const std::vector<coll::RankGroup>& groups) override {
+    below_.close_groups_but(groups);
+  }
+  int find_group(const coll::RankGroup& group) const override { return below_.find_group(group); }
+  transport::Status start_group(int group, const transport::GroupCall& call,
+                                transport::Ticket ticket) override {
+    return below_.start_group(group, call, ticket);
+  }
 
  protected:
   transport::Transport& below_;

@@ -107,7 +107,7 @@ Trials::Prepared Trials::prepare(const Trial& trial) {
   prepared.buffers.input =
       std::span<const std::byte>(prepared.input).first(coll::input_bytes(problem, transport_.rank()));
   prepared.buffers.output = prepared.output;
-  prepared.buffers.combine.function = sums_doubles(problem) ? sum_doubles : combine_tokens;
+  prepared.buffers.combine = sums_doubles(problem) ? sum_of_doubles() : or_of_bytes();
   for (const auto& candidate : trial.candidates) {
     prepared.schedules.emplace_back();
     prepared.able.push_back(true);
@@ -121,6 +121,19 @@ Trials::Prepared Trials::prepare(const Trial& trial) {
     if (!executor_->reserve(prepared.schedules.back()->scratch_bytes)) prepared.able.back() = false;
   }
   return prepared;
+}
+
+void Trials::open_groups(const Prepared& prepared, std::vector<std::int64_t>& able) {
+  std::vector<std::size_t> with_groups;
+  std::vector<coll::RankGroup> groups;
+  for (std::size_t c = 0; c < able.size(); ++c) {
+    if (able[c] == 0 || !prepared.schedules[c] || prepared.schedules[c]->groups.empty()) continue;
+    with_groups.push_back(c);
+    groups.insert(groups.end(), prepared.schedules[c]->groups.begin(), prepared.schedules[c]->groups.end());
+  }
+  // All ranks know the same of it.
+  if (with_groups.empty() || agreement_.all(transport_.open_groups(groups))) return;
+  for (const std::size_t c : with_groups) able[c] = 0;
 }
 
 Trials::Run Trials::run_once(const Trial& trial, Prepared& prepared, std::size_t candidate) {
@@ -177,6 +190,7 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
   std::vector<double> first_s(n, 0.0);
   bool late = false;
   native_.allreduce_min(able);
+  open_groups(prepared, able);
   const std::int64_t began_ns = now_ns();
   for (std::size_t c = 0; c < n; ++c) {
     if (able[c] == 0) continue;

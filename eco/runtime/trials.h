@@ -97,6 +97,9 @@ class Trials {
   };
 
   Prepared prepare(const Trial& trial);
+  // Collective. Candidates whose islands' collectives the transport can't do are not able. What is opened stays so: trials
+  // of other sizes need the same.
+  void open_groups(const Prepared& prepared, std::vector<std::int64_t>& able);
   // Collective.
   Run run_once(const Trial& trial, Prepared& prepared, std::size_t candidate);
   void agree_that_order_is_read(const std::function<void()>& read);

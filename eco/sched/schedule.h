@@ -12,6 +12,9 @@
 // no dependency is ever typed in), and messages on one channel are posted in program order on both sides, which is
 // what makes them match.
 //
+// A step may be a collective of the library's own on a group of ranks, an island (docs/adr/0012). Its members start a
+// group's operations in program order, all of them the same ones.
+//
 // A schedule is symbolic: it holds loops whose bodies emit the operations of one iteration, so its size does not grow
 // with the message. A Cursor walks the operations; whoever runs, predicts, verifies or draws a schedule walks it.
 // Building and walking are pure: no clock, no environment, no communication.
@@ -23,6 +26,9 @@
 #include <span>
 #include <string_view>
 #include <vector>
+
+#include "eco/coll/problem.h"
+#include "eco/coll/rank_group.h"
 
 namespace eco::sched {
 
@@ -39,16 +45,27 @@ struct Region {
   std::size_t bytes = 0;
 };
 
-enum class OpKind : std::uint8_t { send, recv, reduce, copy };
+enum class OpKind : std::uint8_t { send, recv, reduce, copy, group };
+inline constexpr std::size_t kOpKinds = 5;
 std::string_view name(OpKind kind);
 
 struct Op {
   OpKind kind = OpKind::send;
-  int peer = -1;    // send, recv: the other rank
-  int channel = 0;  // send, recv: messages of one (peer, direction, channel) match in program order
-  Region source;    // read: send, copy, reduce (left operand)
-  Region target;    // written: recv, copy; reduce: target = source op target
+  coll::Collective collective = coll::Collective::broadcast;  // group: of its members
+  int peer = -1;    // send, recv: the other rank; group: the root's place among the members
+  int channel = 0;  // send, recv: those of one peer, direction and channel match in order; group: which one
+  Region source{};  // read: send, copy, reduce (left operand); group: what this member contributes
+  Region target{};  // written: recv, copy; reduce: target = source op target; group: what this member gets
 };
+
+// What members of a group can do together. A broadcast's root contributes the message and gets nothing, the others the
+// reverse; elsewhere members contribute and get what ranks do.
+bool is_group_collective(coll::Collective collective);
+// Of a group operation, as one of so many members has it; nothing but collective, ranks, root and bytes.
+coll::CommonProblem problem_of_group(const Op& op, std::size_t n_members);
+// How long its source and target have to be at this member.
+std::size_t group_source_bytes(const coll::CommonProblem& problem, int member);
+std::size_t group_target_bytes(const coll::CommonProblem& problem, int member);
 
 // How many messages of one channel may be under way at once. With `synchronous`, "under way" ends when the receiver has
 // matched the message; otherwise when the bytes have left the caller's hands, which bounds nothing in the network.
@@ -67,13 +84,21 @@ class Emitter {
   explicit Emitter(std::vector<Op>& ops) : ops_(ops) {}
 
   void send(int peer, Region source, int channel = 0) {
-    ops_.push_back({OpKind::send, peer, channel, source, {}});
+    ops_.push_back({.kind = OpKind::send, .peer = peer, .channel = channel, .source = source});
   }
   void recv(int peer, Region target, int channel = 0) {
-    ops_.push_back({OpKind::recv, peer, channel, {}, target});
+    ops_.push_back({.kind = OpKind::recv, .peer = peer, .channel = channel, .target = target});
   }
-  void reduce(Region source, Region target) { ops_.push_back({OpKind::reduce, -1, 0, source, target}); }
-  void copy(Region source, Region target) { ops_.push_back({OpKind::copy, -1, 0, source, target}); }
+  void reduce(Region source, Region target) {
+    ops_.push_back({.kind = OpKind::reduce, .source = source, .target = target});
+  }
+  void copy(Region source, Region target) {
+    ops_.push_back({.kind = OpKind::copy, .source = source, .target = target});
+  }
+  void group(int group, coll::Collective collective, int root, Region source, Region target) {
+    ops_.push_back({OpKind::group, collective, root, group, source, target});
+  }
+  void emit(const Op& op) { ops_.push_back(op); }
   // What this iteration has emitted so far, for whoever puts another's operations into its own place.
   std::span<Op> emitted() { return ops_; }
 
@@ -103,6 +128,9 @@ class Schedule {
   std::size_t scratch_bytes = 0;
   int n_channels = 1;
   SendWindow window;
+  // Ranks that do something together, in the order in which their contributions stand: all groups of the whole, the same
+  // list on all ranks.
+  std::vector<coll::RankGroup> groups;
 
  private:
   int rank_;

@@ -1,5 +1,6 @@
 #include "eco/sched/text.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <tuple>
@@ -16,6 +17,14 @@ std::string op_text(const Op& op) {
   const bool sends = op.kind == OpKind::send;
   const bool receives = op.kind == OpKind::recv;
   std::string other;
+  if (op.kind == OpKind::group) {
+    std::string line =
+        "  group  " + std::to_string(op.channel) + " " + std::string(coll::name(op.collective));
+    if (coll::is_rooted(op.collective)) line += " root " + std::to_string(op.peer);
+    if (op.source.bytes > 0) line += " " + region_text(op.source);
+    if (op.target.bytes > 0) line += " -> " + region_text(op.target);
+    return line + "\n";
+  }
   if (sends || receives) {
     other = (sends ? "-> " : "<- ") + std::to_string(op.peer);
     if (op.channel != 0) other += " channel " + std::to_string(op.channel);
@@ -39,6 +48,13 @@ std::string to_text(const Schedule& schedule, std::size_t max_ops) {
             (schedule.window.synchronous ? " synchronous" : "");
   }
   text += "\n";
+  for (std::size_t g = 0; g < schedule.groups.size(); ++g) {
+    const std::vector<int>& ranks = schedule.groups[g].ranks;
+    if (std::find(ranks.begin(), ranks.end(), schedule.rank()) == ranks.end()) continue;
+    text += "  group " + std::to_string(g) + ":";
+    for (const int rank : ranks) text += " " + std::to_string(rank);
+    text += "\n";
+  }
   std::size_t n = 0;
   Cursor cursor(schedule);
   while (const Op* op = cursor.next()) {

@@ -3,6 +3,7 @@
 //   rank 1 of 8, scratch 0, channels 1
 //     recv   output[0+1392]     <- 0
 //     send   output[0+1392]     -> 2
+//     group  0 broadcast root 1 output[0+1392]
 #pragma once
 
 #include <cstddef>

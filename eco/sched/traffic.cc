@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "eco/base/errors.h"
+#include "eco/sched/meetings.h"
 #include "eco/sched/window.h"
 
 namespace eco::sched {
@@ -36,7 +37,7 @@ class Depths {
 
 class Rounds {
  public:
-  explicit Rounds(const std::vector<Schedule>& schedules) {
+  explicit Rounds(const std::vector<Schedule>& schedules) : meetings_(schedules.front().groups) {
     traffic_.n_ranks = static_cast<int>(schedules.size());
     for (const Schedule& schedule : schedules)
       ranks_.push_back({Window(schedule, 512, false), {}, {}, 0, 0, 0});
@@ -97,7 +98,31 @@ class Rounds {
         rank.sends.push_back(*id);
         rank.window.posted(*id);
       }
+      while (const auto id = rank.window.take_ready(OpKind::group)) arrive(r, *id);
     }
+  }
+
+  void arrive(int r, OpId id) {
+    Rank& rank = ranks_[static_cast<std::size_t>(r)];
+    const Op op = rank.window.op(id);
+    rank.window.posted(id);
+    const auto arrival = meetings_.arrive(r, id, op, rank.depths.most(op.source));
+    if (!arrival.fault.empty()) throw InvalidArgument("traffic: a group's operation " + arrival.fault);
+    if (arrival.meeting->all_here()) full_.push_back(arrival.meeting);
+  }
+
+  // What each member gets carries what all contributed.
+  void hold(const Meeting<int>& meeting) {
+    int depth = 0;
+    for (const auto& member : meeting.members) depth = std::max(depth, member.contribution + 1);
+    for (std::size_t m = 0; m < meeting.members.size(); ++m) {
+      Rank& rank = ranks_[static_cast<std::size_t>((*meeting.ranks)[m])];
+      const Op op = rank.window.op(meeting.members[m].id);
+      if (op.target.bytes > 0) rank.depths.set(op.target, depth);
+      rank.window.complete(meeting.members[m].id);
+    }
+    traffic_.chain = std::max(traffic_.chain, depth);
+    traffic_.group_steps.push_back({traffic_.rounds, meeting.group, *meeting.ranks});
   }
 
   static void run_local(Rank& rank, const Op& op) {
@@ -133,9 +158,12 @@ class Rounds {
         break;
       }
     }
+    const std::vector<Meeting<int>*> full = std::exchange(full_, {});
     for (const Moved& message : moved) deliver(message);
-    if (!moved.empty()) ++traffic_.rounds;
-    return !moved.empty();
+    for (const Meeting<int>* meeting : full) hold(*meeting);
+    const bool any = !moved.empty() || !full.empty();
+    if (any) ++traffic_.rounds;
+    return any;
   }
 
   void deliver(const Moved& message) {
@@ -157,6 +185,8 @@ class Rounds {
   Traffic traffic_;
   std::vector<Rank> ranks_;
   std::map<Channel, std::deque<OpId>> receives_;
+  Meetings<int> meetings_;           // contributions: how deep they are
+  std::vector<Meeting<int>*> full_;  // all members are there
 };
 
 std::string padded(const std::string& text, std::size_t width) {
@@ -202,6 +232,12 @@ std::string draw(const Traffic& traffic, const std::vector<std::vector<int>>& gr
     auto& sender = round[static_cast<std::size_t>(message.from)];
     sender.insert(0, ">" + std::to_string(message.to));
     round[static_cast<std::size_t>(message.to)] += "<" + std::to_string(message.from);
+  }
+  for (const GroupStep& step : traffic.group_steps) {
+    for (const int rank : step.ranks) {
+      std::string& cell = cells[static_cast<std::size_t>(step.round)][static_cast<std::size_t>(rank)];
+      cell.append("=").append(std::to_string(step.group));
+    }
   }
   std::size_t width = 4;
   for (const auto& round : cells) {

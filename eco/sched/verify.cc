@@ -10,7 +10,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "eco/coll/meaning.h"
 #include "eco/sched/expressions.h"
+#include "eco/sched/meetings.h"
 #include "eco/sched/window.h"
 
 namespace eco::sched {
@@ -22,7 +24,7 @@ using Tree = Expressions::Tree;
 
 struct Mode {
   const char* name;
-  bool synchronous;           // every send waits for its receive
+  bool synchronous;           // every send waits for its receive, every member of a group for all others
   std::uint64_t shuffle;      // seed of a random order of completions; 0: first come, first served
   bool newest_first = false;  // those who are ahead run as far ahead as they can
 };
@@ -44,6 +46,10 @@ std::string describe(const Op& op) {
   const auto region = [](const Region& r) {
     return std::string(name(r.buffer)) + "[" + std::to_string(r.offset) + "+" + std::to_string(r.bytes) + "]";
   };
+  if (op.kind == OpKind::group) {
+    return std::string(coll::name(op.collective)) + " of group " + std::to_string(op.channel) + ", " +
+           region(op.source) + " into " + region(op.target);
+  }
   if (op.kind == OpKind::send) return text + " " + region(op.source) + " to rank " + std::to_string(op.peer);
   if (op.kind == OpKind::recv)
     return text + " " + region(op.target) + " from rank " + std::to_string(op.peer);
@@ -65,6 +71,24 @@ std::size_t unit_bytes(const CommonProblem& problem, const std::vector<Schedule>
   return std::max<std::size_t>(unit, 1);
 }
 
+// What is wrong with the lists of groups: all ranks have to have the same.
+std::optional<Fault> fault_of_groups(const CommonProblem& problem, const std::vector<Schedule>& schedules) {
+  for (std::size_t rank = 1; rank < schedules.size(); ++rank) {
+    if (schedules[rank].groups != schedules[0].groups)
+      return Fault{"rank " + std::to_string(rank) + ": lists other groups than rank 0"};
+  }
+  for (const coll::RankGroup& group : schedules[0].groups) {
+    std::vector<int> ranks = group.ranks;
+    std::sort(ranks.begin(), ranks.end());
+    const bool has_twins = std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end();
+    if (ranks.size() < 2 || ranks.front() < 0 || ranks.back() >= problem.n_ranks || has_twins)
+      return Fault{"a group is no list of two or more different ranks"};
+    if (std::count(schedules[0].groups.begin(), schedules[0].groups.end(), group) > 1)
+      return Fault{"the same group is listed twice"};
+  }
+  return std::nullopt;
+}
+
 class Machine {
  public:
   Machine(const CommonProblem& problem, const std::vector<Schedule>& schedules, const VerifyOptions& options,
@@ -75,7 +99,8 @@ class Machine {
         mode_(mode),
         unit_(unit),
         expressions_(problem.n_ranks, problem.collective == Collective::barrier),
-        random_(mode.shuffle) {
+        random_(mode.shuffle),
+        meetings_(schedules[0].groups) {
     for (int rank = 0; rank < problem.n_ranks; ++rank) {
       const Schedule& schedule = schedules[static_cast<std::size_t>(rank)];
       ranks_.push_back({Window(schedule, options.window_capacity, options.input_is_output), {}, {}});
@@ -120,8 +145,9 @@ class Machine {
  private:
   struct Rank {
     Window window;
-    std::array<Memory, 3> memory;                          // by Buffer
-    std::unordered_map<OpId, std::vector<Cell>> arriving;  // matched receives that are not complete
+    std::array<Memory, 3> memory;  // by Buffer
+    std::unordered_map<OpId, std::vector<Cell>>
+        arriving;  // for matched receives, and groups, that are not complete
   };
   struct PostedSend {
     int rank;
@@ -194,6 +220,105 @@ class Machine {
       if (!id) break;
       post_send(rank, *id);
     }
+    while (!fault_) {
+      const auto id = state.window.take_ready(OpKind::group);
+      if (!id) break;
+      post_group(rank, *id);
+    }
+  }
+
+  // The cells of a region that an operation now under way reads, or writes.
+  std::optional<std::vector<Cell>> begin_reading(int rank, const Region& region, const Op& op) {
+    const auto place = locate(rank, region, op);
+    if (!place) return std::nullopt;
+    auto [memory, span] = *place;
+    if (!readable(rank, *memory, span.first, span.second, op)) return std::nullopt;
+    for (std::size_t u = span.first; u < span.second; ++u) ++memory->reads[u];
+    const auto begin = memory->cells.begin();
+    return std::vector<Cell>{begin + static_cast<std::ptrdiff_t>(span.first),
+                             begin + static_cast<std::ptrdiff_t>(span.second)};
+  }
+  bool begin_writing(int rank, const Op& op) {
+    if (op.target.buffer == Buffer::input && op.target.bytes > 0)
+      return fail(rank, describe(op) + " writes to the input"), false;
+    const auto place = locate(rank, op.target, op);
+    if (!place) return false;
+    auto [memory, span] = *place;
+    if (!writable(rank, *memory, span.first, span.second, op)) return false;
+    for (std::size_t u = span.first; u < span.second; ++u) ++memory->writes[u];
+    return true;
+  }
+  void end_reading(int rank, const Op& op) {
+    auto [memory, span] = *locate(rank, op.source, op);
+    for (std::size_t u = span.first; u < span.second; ++u) --memory->reads[u];
+  }
+  void end_writing(int rank, OpId id, const Op& op) {
+    Rank& state = ranks_[static_cast<std::size_t>(rank)];
+    auto [memory, span] = *locate(rank, op.target, op);
+    const std::vector<Cell> cells = std::move(state.arriving[id]);
+    state.arriving.erase(id);
+    for (std::size_t u = span.first; u < span.second; ++u) {
+      --memory->writes[u];
+      memory->cells[u] = cells[u - span.first];
+    }
+  }
+
+  void post_group(int rank, OpId id) {
+    Rank& state = ranks_[static_cast<std::size_t>(rank)];
+    const Op op = state.window.op(id);
+    if (!is_group_collective(op.collective))
+      return fail(rank, describe(op) + " is nothing that a group can do");
+    auto source = begin_reading(rank, op.source, op);
+    // Before its target counts as written: what it reads may not be there too.
+    if (!source || !begin_writing(rank, op)) return;
+    state.window.posted(id);
+    const auto arrival = meetings_.arrive(rank, id, op, std::move(*source));
+    if (!arrival.fault.empty()) return fail(rank, describe(op) + " " + arrival.fault);
+    const CommonProblem& problem = arrival.meeting->problem;
+    if (op.source.bytes != group_source_bytes(problem, arrival.member) ||
+        op.target.bytes != group_target_bytes(problem, arrival.member)) {
+      return fail(rank, describe(op) + ": sizes differ");
+    }
+    settle(*arrival.meeting);
+  }
+
+  // Those whose results can be made now have them on their way.
+  void settle(Meeting<std::vector<Cell>>& meeting) {
+    for (std::size_t m = 0; m < meeting.members.size() && !fault_; ++m) {
+      auto& member = meeting.members[m];
+      if (!member.is_here || member.is_done) continue;
+      if (mode_.synchronous ? !meeting.all_here() : !meeting.has_all_for(static_cast<int>(m))) continue;
+      const int rank = (*meeting.ranks)[m];
+      if (group_target_bytes(meeting.problem, static_cast<int>(m)) > 0)
+        ranks_[static_cast<std::size_t>(rank)].arriving[member.id] = result_of(meeting, static_cast<int>(m));
+      completions_.emplace_back(rank, member.id);
+      member.is_done = true;
+    }
+    const auto is_done = [](const auto& member) { return member.is_done; };
+    if (!std::all_of(meeting.members.begin(), meeting.members.end(), is_done)) return;
+    for (auto& member : meeting.members) std::vector<Cell>().swap(member.contribution);
+  }
+
+  // Contributions stand in the order of the members.
+  std::vector<Cell> result_of(const Meeting<std::vector<Cell>>& meeting, int member) {
+    std::vector<Cell> result(group_target_bytes(meeting.problem, member) / unit_);
+    const int rank = (*meeting.ranks)[static_cast<std::size_t>(member)];
+    for (const coll::Part& part : coll::meaning(meeting.problem, member)) {
+      for (std::size_t u = 0; u < part.bytes / unit_; ++u) {
+        Cell& cell = result[part.offset / unit_ + u];
+        const auto of = [&](int m) {
+          return meeting.members[static_cast<std::size_t>(m)].contribution[part.input_offset / unit_ + u];
+        };
+        cell = of(part.first);
+        for (int m = part.first + 1; m <= part.last; ++m) {
+          const auto tree = expressions_.combine(cell.tree, of(m).tree);
+          if (of(m).unit != cell.unit) return fail(rank, "a group combines different elements"), result;
+          if (!tree) return fail(rank, "a group takes a contribution twice"), result;
+          cell.tree = *tree;
+        }
+      }
+    }
+    return result;
   }
 
   bool valid_peer(int rank, const Op& op) {
@@ -206,14 +331,9 @@ class Machine {
     Rank& state = ranks_[static_cast<std::size_t>(rank)];
     const Op op = state.window.op(id);
     if (!valid_peer(rank, op)) return;
-    if (op.target.buffer == Buffer::input) return fail(rank, describe(op) + " writes to the input");
-    const auto place = locate(rank, op.target, op);
-    if (!place) return;
-    auto [memory, span] = *place;
-    if (!writable(rank, *memory, span.first, span.second, op)) return;
-    for (std::size_t u = span.first; u < span.second; ++u) ++memory->writes[u];
+    if (!begin_writing(rank, op)) return;
     state.window.posted(id);
-    stream(op.peer, rank, op.channel).receives.emplace_back(id, span.second - span.first);
+    stream(op.peer, rank, op.channel).receives.emplace_back(id, op.target.bytes / unit_);
     match(op.peer, rank, op.channel);
   }
 
@@ -221,20 +341,11 @@ class Machine {
     Rank& state = ranks_[static_cast<std::size_t>(rank)];
     const Op op = state.window.op(id);
     if (!valid_peer(rank, op)) return;
-    const auto place = locate(rank, op.source, op);
-    if (!place) return;
-    auto [memory, span] = *place;
-    if (!readable(rank, *memory, span.first, span.second, op)) return;
-    for (std::size_t u = span.first; u < span.second; ++u) ++memory->reads[u];
+    auto cells = begin_reading(rank, op.source, op);
+    if (!cells) return;
     state.window.posted(id);
     const bool waits = mode_.synchronous || schedules_[static_cast<std::size_t>(rank)].window.synchronous;
-    const auto begin = memory->cells.begin();
-    stream(rank, op.peer, op.channel)
-        .sends.push_back({rank,
-                          id,
-                          {begin + static_cast<std::ptrdiff_t>(span.first),
-                           begin + static_cast<std::ptrdiff_t>(span.second)},
-                          waits});
+    stream(rank, op.peer, op.channel).sends.push_back({rank, id, std::move(*cells), waits});
     if (!waits) completions_.emplace_back(rank, id);
     match(rank, op.peer, op.channel);
   }
@@ -298,18 +409,8 @@ class Machine {
   void finish_message(int rank, OpId id) {
     Rank& state = ranks_[static_cast<std::size_t>(rank)];
     const Op op = state.window.op(id);
-    if (op.kind == OpKind::send) {
-      auto [memory, span] = *locate(rank, op.source, op);
-      for (std::size_t u = span.first; u < span.second; ++u) --memory->reads[u];
-    } else {
-      auto [memory, span] = *locate(rank, op.target, op);
-      const std::vector<Cell> cells = std::move(state.arriving[id]);
-      state.arriving.erase(id);
-      for (std::size_t u = span.first; u < span.second; ++u) {
-        --memory->writes[u];
-        memory->cells[u] = cells[u - span.first];
-      }
-    }
+    if (op.kind != OpKind::recv) end_reading(rank, op);
+    if (op.kind != OpKind::send) end_writing(rank, id, op);
     state.window.complete(id);
   }
 
@@ -317,8 +418,10 @@ class Machine {
     for (int rank = 0; rank < problem_.n_ranks; ++rank) {
       const Window& window = ranks_[static_cast<std::size_t>(rank)].window;
       if (!window.done()) {
+        const auto awaited = meetings_.who_is_awaited();
         return fail(rank, "stands still with " + std::to_string(window.n_unfinished()) +
-                              " operations left (deadlock, or a message that nobody sends)");
+                              " operations left (deadlock, or a message that nobody sends" +
+                              (awaited ? "; " + *awaited : "") + ")");
       }
     }
     for (const auto& [key, s] : streams_) {
@@ -403,6 +506,7 @@ class Machine {
   std::mt19937_64 random_;
   std::vector<Rank> ranks_;
   std::unordered_map<std::uint64_t, Stream> streams_;
+  Meetings<std::vector<Cell>> meetings_;
   std::deque<std::pair<int, OpId>> completions_;
   std::optional<Fault> fault_;
 };
@@ -415,6 +519,7 @@ std::optional<Fault> verify(const CommonProblem& problem, const std::vector<Sche
     return Fault{std::to_string(schedules.size()) + " schedules for " + std::to_string(problem.n_ranks) +
                  " ranks"};
   }
+  if (auto fault = fault_of_groups(problem, schedules)) return fault;
   const std::size_t unit = unit_bytes(problem, schedules);
   if (problem.collective != Collective::barrier && coll::is_reduction(problem.collective) &&
       unit % problem.element_bytes != 0) {

@@ -3,15 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include "eco/sched/testing.h"
+
 namespace eco::sched {
 namespace {
 
 using coll::Collective;
 using coll::CommonProblem;
-
-Region in(std::size_t offset, std::size_t bytes) { return {Buffer::input, offset, bytes}; }
-Region out(std::size_t offset, std::size_t bytes) { return {Buffer::output, offset, bytes}; }
-Region scratch(std::size_t offset, std::size_t bytes) { return {Buffer::scratch, offset, bytes}; }
+using testing::expect_fault;
+using testing::in;
+using testing::out;
+using testing::scratch;
 
 const CommonProblem kBroadcast{.collective = Collective::broadcast, .n_ranks = 2, .bytes = 16};
 const CommonProblem kAllreduce{
@@ -24,13 +26,6 @@ std::vector<Schedule> two_ranks(const Body& zero, const Body& one, std::size_t s
   schedules[1].once(one);
   for (auto& s : schedules) s.scratch_bytes = scratch_bytes, s.n_channels = channels;
   return schedules;
-}
-
-void expect_fault(const CommonProblem& problem, const std::vector<Schedule>& schedules,
-                  const std::string& words) {
-  const auto fault = verify(problem, schedules);
-  ASSERT_TRUE(fault) << "not caught; expected: " << words;
-  EXPECT_NE(fault->what.find(words), std::string::npos) << fault->what;
 }
 
 // Both send their input and combine what arrives, lower rank on the left: all ranks get 0 op 1.

@@ -15,16 +15,21 @@ namespace {
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kFree = std::numeric_limits<std::uint64_t>::max();
 
-bool is_message(OpKind kind) { return kind == OpKind::send || kind == OpKind::recv; }
+// Libraries look at every nonblocking collective under way whenever they make progress: as many of one group at once as
+// keep a pipeline of segments full.
+constexpr int kGroupOpsUnderWay = 8;
+
+// Posted in program order, each in its channel: messages, and the operations of one group.
+bool is_posted(OpKind kind) { return kind == OpKind::send || kind == OpKind::recv || kind == OpKind::group; }
 
 // An operation in the window, and what waits for it.
 struct Slot {
   Op op;
-  std::uint32_t channel = kNone;  // messages: index into State::channels
-  OpId next_in_channel = kNone;   // messages: the following unposted one of the same channel
+  std::uint32_t channel = kNone;  // what is posted: index into State::channels
+  OpId next_in_channel = kNone;   // the following unposted one of the same channel
   std::uint32_t waiting = kNone;  // who waits for this one: first link of a list in State::waits
   int n_waiting_for = 0;
-  bool heads_channel = false;  // messages: every earlier one of the channel was posted
+  bool heads_channel = false;  // every earlier one of the channel was posted
   bool is_ready = false;       // stands, or stood, in the list of ready ones
 };
 
@@ -34,7 +39,7 @@ struct Wait {
   std::uint32_t next = kNone;
 };
 
-// The unposted messages of one channel and direction, in program order.
+// The unposted messages of one channel and direction, or the unposted operations of one group, in program order.
 struct Channel {
   OpId first = kNone;
   OpId last = kNone;
@@ -93,6 +98,7 @@ struct Window::State {
     cursor = Cursor(schedule);
     n_ranks = schedule.n_ranks();
     n_channels = schedule.n_channels;
+    n_groups = schedule.groups.size();
     send_limit = schedule.window.messages_per_channel;
     input_is_output = in_place;
     exhausted = false;
@@ -109,17 +115,35 @@ struct Window::State {
     refill();
   }
 
-  // Of a message: the number of its channel, counted as they are met.
+  // The number of its channel, counted as they are met.
   std::uint32_t channel_of(const Op& op) {
+    const std::uint64_t key = op.kind == OpKind::group ? key_of_group(op) : key_of_message(op);
+    const auto [number, is_new] = numbering.of(key);
+    if (is_new) channels.emplace_back();
+    return number;
+  }
+
+  std::uint64_t key_of_group(const Op& op) const {
+    ECO_ASSERT(light, static_cast<std::size_t>(op.channel) < n_groups,
+               "a schedule uses a group that it does not list");
+    return 2 * static_cast<std::uint64_t>(n_channels) * static_cast<std::uint64_t>(n_ranks) +
+           static_cast<std::uint64_t>(op.channel);
+  }
+
+  std::uint64_t key_of_message(const Op& op) const {
     const std::uint64_t direction = op.kind == OpKind::send ? 0 : 1;
     const auto ranks = static_cast<std::uint64_t>(n_ranks);
     const std::uint64_t key = (static_cast<std::uint64_t>(op.channel) * 2 + direction) * ranks +
                               static_cast<std::uint64_t>(op.peer);
     ECO_ASSERT(light, key < 2 * static_cast<std::uint64_t>(n_channels) * ranks,
                "a schedule uses more channels than it declares, or a peer out of range");
-    const auto [number, is_new] = numbering.of(key);
-    if (is_new) channels.emplace_back();
-    return number;
+    return key;
+  }
+
+  // How many of a channel may be under way; 0: no limit.
+  int limit_of(OpKind kind) const {
+    if (kind == OpKind::group) return kGroupOpsUnderWay;
+    return kind == OpKind::send ? send_limit : 0;
   }
 
   void refill() {
@@ -154,7 +178,7 @@ struct Window::State {
     sequences[id] = next_sequence++;
     touch(id, op.source, false);
     touch(id, op.target, true);
-    if (is_message(op.kind)) {
+    if (is_posted(op.kind)) {
       slot.channel = channel_of(op);
       Channel& channel = channels[slot.channel];
       slot.next_in_channel = kNone;
@@ -195,10 +219,10 @@ struct Window::State {
   void make_ready_if_free(OpId id) {
     Slot& slot = slots[id];
     if (slot.n_waiting_for > 0 || slot.is_ready) return;
-    if (is_message(slot.op.kind)) {
+    if (is_posted(slot.op.kind)) {
       if (!slot.heads_channel) return;
-      if (slot.op.kind == OpKind::send && send_limit > 0 && channels[slot.channel].under_way >= send_limit)
-        return;
+      const int limit = limit_of(slot.op.kind);
+      if (limit > 0 && channels[slot.channel].under_way >= limit) return;
     }
     slot.is_ready = true;
     ready[static_cast<std::size_t>(slot.op.kind)].add(sequences[id], id);
@@ -215,7 +239,7 @@ struct Window::State {
       link = done.next;
       if (--slots[done.who].n_waiting_for == 0) make_ready_if_free(done.who);
     }
-    if (is_message(slots[id].op.kind)) {
+    if (is_posted(slots[id].op.kind)) {
       Channel& channel = channels[slots[id].channel];
       --channel.under_way;
       if (channel.first != kNone) make_ready_if_free(channel.first);
@@ -228,6 +252,7 @@ struct Window::State {
   std::size_t capacity;
   int n_ranks = 0;
   int n_channels = 0;
+  std::size_t n_groups = 0;
   int send_limit = 0;  // messages under way on one channel; 0: no limit
   bool input_is_output = false;
   bool exhausted = false;
@@ -239,7 +264,7 @@ struct Window::State {
   std::vector<OpId> free;
   base::Numbering numbering;
   std::vector<Channel> channels;
-  std::array<ReadyList, 4> ready;  // by OpKind
+  std::array<ReadyList, kOpKinds> ready;  // by OpKind
   Hazards hazards;
   std::vector<Wait> waits;
   std::uint32_t free_wait = kNone;
@@ -266,7 +291,7 @@ void Window::posted(OpId id) {
   State& state = *state_;
   Slot& slot = state.slots[id];
   Channel& channel = state.channels[slot.channel];
-  ECO_ASSERT(light, channel.first == id, "messages of one channel are posted in program order");
+  ECO_ASSERT(light, channel.first == id, "what is of one channel or group is posted in program order");
   ++channel.under_way;
   channel.first = slot.next_in_channel;
   if (channel.first == kNone) {

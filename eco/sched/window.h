@@ -2,7 +2,8 @@
 //
 // Like the issue window of an out-of-order processor: operations enter in program order, at most `capacity` unfinished
 // ones at a time; an operation is ready when no earlier unfinished one touches its regions in a conflicting way (both
-// read is no conflict) and, for messages, when every earlier message of the same channel and direction was posted.
+// read is no conflict) and, for messages, when every earlier message of the same channel and direction was posted;
+// operations of one group likewise, a few of them under way at a time.
 // The Executor drives it with a transport, the predictor with virtual time, the verifier with adversarial orders: all
 // three see the same rules.
 //
@@ -40,15 +41,15 @@ class Window {
   // The first ready operation of this kind in program order, taken out of the ready set; nothing if there is none.
   // Sends on a channel whose send window is full are passed over.
   std::optional<OpId> take_ready(OpKind kind);
-  // A taken message was handed to the transport: the next one of its channel may follow.
+  // A taken message or group operation was handed to the transport: the next one of its channel may follow.
   void posted(OpId id);
-  // A posted message or a taken reduce or copy has finished; its slot may be reused, later operations become ready.
+  // A posted message or group operation, or a taken reduce or copy has finished; its slot may be reused, later operations become ready.
   void complete(OpId id);
 
   // Valid until the next complete() or restart().
   const Op& op(OpId id) const;
-  // Of a message: a number below 2 * channels * ranks, counted from 0 in program order, that all messages of the same
-  // direction, peer and channel share: for what users keep of each channel.
+  // Of a message: a number, counted from 0 in program order, that all messages of the same direction, peer and channel
+  // share: for what users keep of each channel. Operations of one group share one too.
   std::uint32_t channel(OpId id) const;
   // Position of the operation in program order, from 0.
   std::uint64_t sequence(OpId id) const;

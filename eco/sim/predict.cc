@@ -100,6 +100,10 @@ class Simulator {
         events_(2 * schedules.size() + 2 * view.network->resources.size()) {
     const std::size_t n_ranks = schedules.size();
     ECO_ASSERT(light, static_cast<int>(n_ranks) == view.n_ranks(), "one schedule per rank");
+    if (!schedules.empty() && !schedules.front().groups.empty()) {
+      throw InvalidArgument(
+          "part of the schedules is the library's own, and nobody knows what that sends: predict a stand-in");
+    }
     ranks_.reserve(n_ranks);
     for (const sched::Schedule& schedule : schedules) {
       ranks_.push_back(

@@ -95,7 +95,8 @@ struct Prediction {
   std::vector<std::vector<Operation>> rank_operations;  // with keep_operations, in program order
 };
 
-// Local. One schedule per rank of the view, in rank order, verified: throws InvalidArgument if they can't end.
+// Local. One schedule per rank of the view, in rank order, verified: throws InvalidArgument if they can't end, or if some of
+// it is the library's own on an island (whoever has the recipe predicts algo::stand_in()).
 Prediction predict(const net::GroupView& view, const std::vector<sched::Schedule>& schedules,
                    const PredictOptions& options = {});
 

@@ -12,6 +12,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
+
+#include "eco/coll/combine.h"
+#include "eco/coll/problem.h"
+#include "eco/coll/rank_group.h"
 
 namespace eco::transport {
 
@@ -25,6 +30,15 @@ enum class Status : std::uint8_t {
 
 // Chosen by the caller, handed back on completion.
 using Ticket = std::uint32_t;
+
+// What one member of a group does in a collective of the transport's own library.
+struct GroupCall {
+  coll::CommonProblem problem;  // ranks are members, the root is one; elements are those of `combine`
+  std::span<const std::byte>
+      source;                   // what it contributes: coll::input_bytes, of a broadcast's root the message
+  std::span<std::byte> target;  // what it gets, apart from the source; a broadcast's root gets nothing
+  coll::Combine combine;
+};
 
 class Transport {
  public:
@@ -44,6 +58,22 @@ class Transport {
   [[nodiscard]] virtual Status wait_some(std::span<Ticket> done, std::size_t& n_done) = 0;
   // The same without blocking.
   [[nodiscard]] virtual Status test_some(std::span<Ticket> done, std::size_t& n_done) = 0;
+
+  // Groups of ranks that do collectives among themselves, beside the messages: a capability, which a transport may lack.
+  // Collective over all ranks, with the same list on all and no schedule under way: operations of these groups may be
+  // started from now on. False if this rank can't;
+  // others may be able to, so callers agree.
+  [[nodiscard]] virtual bool open_groups(const std::vector<coll::RankGroup>& groups) {
+    return groups.empty();
+  }
+  // Collective likewise: closes all groups but these.
+  virtual void close_groups_but(const std::vector<coll::RankGroup>& /*groups*/) {}
+  // The number of an open group; -1 if it is not open. Local.
+  virtual int find_group(const coll::RankGroup& /*group*/) const { return -1; }
+  // Begins this rank's part of a group's next collective; all members begin the same ones in the same order.
+  [[nodiscard]] virtual Status start_group(int /*group*/, const GroupCall& /*call*/, Ticket /*ticket*/) {
+    return Status::failed;
+  }
 
   // After a failure: takes back what is still posted as far as the library can, so that buffers of its caller are
   // written no more. Nothing may be posted after it. Local, does not block.

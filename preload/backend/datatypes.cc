@@ -109,8 +109,8 @@ void combine_elements(void* context, const void* in, void* inout, std::size_t by
   const auto* reduction = static_cast<const Reduction*>(context);
   // Cannot fail: the table lists only what MPI defines, and the messages are below INT_MAX bytes. `in` is the left
   // operand, as MPI has it.
-  PMPI_Reduce_local(in, inout, static_cast<int>(bytes / reduction->element_bytes), reduction->type,
-                    reduction->op);
+  PMPI_Reduce_local(in, inout, static_cast<int>(bytes / reduction->element_bytes), reduction->by.type,
+                    reduction->by.op);
 }
 
 }  // namespace
@@ -173,7 +173,9 @@ bool unpack(std::span<const std::byte> dense, void* user, int count, MPI_Datatyp
          position == bytes;
 }
 
-exec::Combine Reduction::combine() { return {.function = &combine_elements, .context = this}; }
+exec::Combine Reduction::combine() {
+  return {.function = &combine_elements, .context = this, .element_bytes = element_bytes, .library = &by};
+}
 
 std::optional<Reduction> find_reduction(MPI_Datatype type, MPI_Op op) {
   if (op == MPI_OP_NULL) return std::nullopt;
@@ -181,14 +183,13 @@ std::optional<Reduction> find_reduction(MPI_Datatype type, MPI_Op op) {
     if (operation.op != op) continue;
     const TypeEntry* known = find_type(type);
     if (known == nullptr || (known->kind & operation.kinds) == 0) return std::nullopt;
-    return Reduction{.type = type, .op = op, .element_bytes = known->bytes};
+    return Reduction{.by = {type, op}, .element_bytes = known->bytes};
   }
   // The program's own. What its function reads and writes of an element lies within the extent.
   if (!is_dense(type)) return std::nullopt;
   int commutative = 0;
   if (PMPI_Op_commutative(op, &commutative) != MPI_SUCCESS) return std::nullopt;
-  return Reduction{
-      .type = type, .op = op, .element_bytes = total_bytes(1, type), .commutative = commutative != 0};
+  return Reduction{.by = {type, op}, .element_bytes = total_bytes(1, type), .commutative = commutative != 0};
 }
 
 }  // namespace eco::preload

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "eco/exec/executor.h"
+#include "eco/transport/mpi/mpi_groups.h"
 
 namespace eco::preload {
 
@@ -32,8 +33,7 @@ bool is_dense(MPI_Datatype type);
 
 // Combines dense elements of one type with one operation.
 struct Reduction {
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  MPI_Op op = MPI_OP_NULL;
+  transport::mpi::Operation by;
   std::size_t element_bytes = 0;
   bool commutative = true;
 

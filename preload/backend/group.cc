@@ -128,7 +128,8 @@ void Group::arm_on(const std::vector<int>& world_ranks, double budget_left_s, co
         session_.private_comm(), transport::mpi::Share{.first_tag = ranges.first_tag(*tags_),
                                                        .n_tags = ranges.tags_per_range(),
                                                        .rank = rank_,
-                                                       .ranks = world_ranks});
+                                                       .ranks = world_ranks,
+                                                       .members = comm_});
   });
   if (reason) return stay_native(*reason);
   runtime::ArmResult result;

@@ -37,6 +37,7 @@ std::string prove(const std::string& algorithm, int ranks, int root, std::uint64
   record["ordered"] = proof.n_ordered;
   record["in_place"] = proof.n_in_place;
   record["composed"] = proof.n_composed;
+  record["native"] = proof.n_native;
   record["refused"] = proof.n_refused;
   record["faults"] = proof.faults;
   return record.dump();
@@ -47,6 +48,13 @@ std::string why_not_ordered(const algo::Algorithm& algorithm, coll::CommonProble
                             const net::GroupView& view) {
   problem.commutative = false;
   return algorithm.why_not(problem, view).value_or("");
+}
+
+// The recipe without segments, where it can be.
+algo::Recipe uncut(algo::Recipe recipe, const Question& question) {
+  algo::Recipe whole = recipe;
+  whole.params.segment_bytes = 0;
+  return algo::why_not(whole, question.problem, question.view) ? recipe : whole;
 }
 
 std::string traffic(const std::string& network, const std::vector<int>& host_of_rank, std::size_t bytes) {
@@ -62,10 +70,8 @@ std::string traffic(const std::string& network, const std::vector<int>& host_of_
         coll::is_reduction(algorithm.collective) && algorithm.collective != coll::Collective::barrier;
     record["why_not"] = reason.value_or("");
     if (!reason) {
-      algo::Recipe recipe{algorithm.name, algorithm.candidates(question.problem, question.view).front()};
-      algo::Recipe uncut = recipe;
-      uncut.params.segment_bytes = 0;
-      if (!algo::why_not(uncut, question.problem, question.view)) recipe = uncut;
+      const std::vector<algo::Params> candidates = algorithm.candidates(question.problem, question.view);
+      const algo::Recipe recipe = uncut({algorithm.name, candidates.front()}, question);
       const auto sent = sched::count_traffic(algo::build_all(recipe, question.problem, question.view));
       std::vector<std::vector<int>> groups;
       for (const net::SubnetView& subnet : question.view.subnets) groups.push_back(subnet.ranks);
@@ -82,6 +88,14 @@ std::string traffic(const std::string& network, const std::vector<int>& host_of_
           combines ? ordered_json(why_not_ordered(algorithm, question.problem, question.view))
                    : ordered_json(nullptr);
       record["drawing"] = sched::draw(sent, groups);
+      for (const algo::Params& params : candidates) {
+        const algo::Recipe native = uncut({algorithm.name, params}, question);
+        if (algo::stand_in(native) == native) continue;
+        const auto schedules = algo::build_all(native, question.problem, question.view);
+        record["native"] = {{"recipe", native.text()},
+                            {"drawing", sched::draw(sched::count_traffic(schedules), groups)}};
+        break;
+      }
     }
     records.push_back(std::move(record));
   }

@@ -33,6 +33,7 @@ ordered_json describe(const plan::Candidate& candidate, const plan::Candidate& c
   record["messages"] = forecast.n_messages;
   record["extrapolated"] = forecast.extrapolated;
   record["given_up"] = forecast.given_up;
+  record["guesses_native"] = forecast.guesses_native;
   record["why_not"] = able ? plan::why_it_lost(candidate, cheapest) : candidate.why_not;
   return record;
 }
@@ -72,7 +73,7 @@ std::string timeline(const std::string& network, const std::vector<int>& host_of
   options.keep_intervals = true;
   options.keep_operations = true;
   options.eager_bytes = question.view.network->eager_bytes();
-  const sim::Prediction prediction = sim::predict(question.view, build(question, recipe), options);
+  const sim::Prediction prediction = sim::predict(question.view, build_to_predict(question, recipe), options);
   if (prediction.n_messages > kMostDrawn) {
     throw InvalidArgument("a schedule of " + std::to_string(prediction.n_messages) +
                           " messages is too much to draw (at most " + std::to_string(kMostDrawn) +

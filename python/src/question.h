@@ -64,6 +64,11 @@ inline algo::Recipe parse_fitting(const Question& question, const std::string& r
   return parsed;
 }
 
+// What stands for the recipe where its messages are wanted.
+inline std::vector<sched::Schedule> build_to_predict(const Question& question, const std::string& recipe) {
+  return algo::build_all(algo::stand_in(parse_fitting(question, recipe)), question.problem, question.view);
+}
+
 inline std::vector<sched::Schedule> build(const Question& question, const std::string& recipe) {
   return algo::build_all(parse_fitting(question, recipe), question.problem, question.view);
 }

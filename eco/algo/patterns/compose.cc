@@ -6,6 +6,7 @@
 
 #include "eco/algo/algorithm.h"
 #include "eco/algo/patterns/combine.h"
+#include "eco/algo/patterns/tree.h"
 #include "eco/base/errors.h"
 #include "eco/coll/meaning.h"
 
@@ -30,6 +31,7 @@ struct Placed {
   Region output;
   std::size_t scratch;  // within a segment's
   int channel;
+  std::vector<int> groups{};  // the whole's numbers of its groups
 };
 
 // All steps of one lane's segments at one rank.
@@ -74,16 +76,51 @@ Schedule alone(const coll::CommonProblem& problem) {
   return schedule;
 }
 
-Schedule build_in(const Group& group, const Algorithm& algorithm, const net::GroupView& view,
-                  const Params& params, int member) {
-  if (group.members.size() == 1) return alone(group.problem);
-  return algorithm.build(group.problem, view_of(view, group.members), params, member);
+// The library's collective, of all ranks there are.
+Schedule native(const coll::CommonProblem& problem, int member) {
+  Schedule schedule(member, problem.n_ranks);
+  schedule.n_channels = 0;
+  schedule.groups.push_back(rank_ring(problem.n_ranks, 0));
+  const bool has_input = problem.collective != coll::Collective::broadcast;
+  const Region source{has_input ? Buffer::input : Buffer::output, 0,
+                      sched::group_source_bytes(problem, member)};
+  const Region target{Buffer::output, 0, sched::group_target_bytes(problem, member)};
+  schedule.once([=, collective = problem.collective, root = problem.root](std::size_t, Emitter& e) {
+    e.group(0, collective, root, source, target);
+  });
+  return schedule;
 }
 
-Lane place(const Steps& steps, const net::GroupView& view, const Params& whole, int rank) {
+// `algorithm`: null for the library's own.
+Schedule build_in(const Group& group, const Algorithm* algorithm, const net::GroupView& view,
+                  const Params& params, int member) {
+  if (group.members.size() == 1) return alone(group.problem);
+  if (algorithm == nullptr) return native(group.problem, member);
+  return algorithm->build(group.problem, view_of(view, group.members), params, member);
+}
+
+using Groups = std::vector<coll::RankGroup>;
+
+// The numbers of a part's groups among those of the whole, which they are added to.
+std::vector<int> number_groups(const Groups& of_part, const std::vector<int>& members, int first_lane,
+                               Groups& all) {
+  std::vector<int> numbers;
+  for (coll::RankGroup group : of_part) {
+    for (int& rank : group.ranks) rank = members[static_cast<std::size_t>(rank)];
+    group.lane += first_lane;
+    const auto known = std::find(all.begin(), all.end(), group);
+    numbers.push_back(static_cast<int>(known - all.begin()));
+    if (known == all.end()) all.push_back(std::move(group));
+  }
+  return numbers;
+}
+
+Lane place(const Steps& steps, const net::GroupView& view, const Params& whole, int rank, Groups& groups) {
   const Params params = params_of_part(whole);
   Lane lane;
   lane.scratch_bytes = steps.scratch_bytes();
+  // Of the groups of native parts: each part has its own, or a segment's last part would keep back the next one's first.
+  int first_lane = 0;
   for (const Steps::Step& step : steps.all()) {
     if (step.algorithm.empty()) {
       Schedule schedule(rank, view.n_ranks());
@@ -91,23 +128,30 @@ Lane place(const Steps& steps, const net::GroupView& view, const Params& whole, 
       lane.steps.push_back({std::move(schedule), {}, {Buffer::input}, {Buffer::output}, 0, 0});
       continue;
     }
-    const Algorithm* algorithm = find(step.algorithm);
-    if (algorithm == nullptr) throw InvalidArgument("there is no algorithm '" + step.algorithm + "'");
-    // All ranks count channels alike, whatever the groups that they are in.
+    const bool is_native = step.algorithm == kNativePart;
+    const Algorithm* algorithm = is_native ? nullptr : find(step.algorithm);
+    if (algorithm == nullptr && !is_native)
+      throw InvalidArgument("there is no algorithm '" + step.algorithm + "'");
+    // All ranks count channels and groups alike, whatever the groups that they are in.
     int n_channels = 0;
+    int n_group_lanes = 0;
     for (const Group& group : step.groups) {
       const auto found = std::find(group.members.begin(), group.members.end(), rank);
       const bool takes_part = found != group.members.end();
       const auto member = takes_part ? static_cast<int>(found - group.members.begin()) : 0;
-      Schedule schedule = build_in(group, *algorithm, view, params, member);
+      Schedule schedule = build_in(group, algorithm, view, params, member);
       n_channels = std::max(n_channels, schedule.n_channels);
+      for (const coll::RankGroup& own : schedule.groups)
+        n_group_lanes = std::max(n_group_lanes, own.lane + 1);
+      std::vector<int> numbers = number_groups(schedule.groups, group.members, first_lane, groups);
       if (!takes_part) continue;
       const std::size_t scratch = lane.scratch_bytes;
       lane.scratch_bytes += schedule.scratch_bytes;
-      lane.steps.push_back(
-          {std::move(schedule), group.members, step.input, step.output, scratch, lane.n_channels});
+      lane.steps.push_back({std::move(schedule), group.members, step.input, step.output, scratch,
+                            lane.n_channels, std::move(numbers)});
     }
     lane.n_channels += n_channels;
+    first_lane += n_group_lanes;
   }
   return lane;
 }
@@ -127,7 +171,8 @@ void emit(const Placed& step, const sched::Body& body, std::size_t iteration, co
   for (Op& op : e.emitted().subspan(before)) {
     put(op.source);
     put(op.target);
-    if (op.peer < 0) continue;
+    if (op.kind == sched::OpKind::group) op.channel = step.groups[static_cast<std::size_t>(op.channel)];
+    if (op.kind != sched::OpKind::send && op.kind != sched::OpKind::recv) continue;
     op.peer = step.members[static_cast<std::size_t>(op.peer)];
     op.channel += step.channel + turn.channel;
   }
@@ -153,9 +198,10 @@ Schedule flow(const StepsOf& steps_of, const net::GroupView& view, const Params&
               const Segments& segments, std::size_t n_lanes) {
   const std::size_t count = segments.count();
   n_lanes = std::min(n_lanes, count);
+  Groups groups;
   const auto lane_of = [&](std::size_t j) {
     const std::size_t bytes = segments.region(Buffer::output, j).bytes;
-    return place(steps_of(bytes, j % n_lanes), view, params, rank);
+    return place(steps_of(bytes, j % n_lanes), view, params, rank, groups);
   };
   // The last segment may be shorter: its steps are its own. They come last here.
   auto lanes = std::make_shared<std::vector<Lane>>();
@@ -171,6 +217,7 @@ Schedule flow(const StepsOf& steps_of, const net::GroupView& view, const Params&
   Schedule whole(rank, view.n_ranks());
   set_window(whole, params);
   whole.n_channels = width * static_cast<int>(n_lanes);
+  whole.groups = std::move(groups);
   if (count == 1) {
     whole.scratch_bytes = slot;
     for (const Placed& step : lanes->front().steps) {
@@ -200,6 +247,12 @@ Schedule flow(const StepsOf& steps_of, const net::GroupView& view, const Params&
 std::optional<std::string> objection_to(const Steps& steps, const net::GroupView& view) {
   for (const Steps::Step& step : steps.all()) {
     if (step.algorithm.empty()) continue;
+    if (step.algorithm == kNativePart) {
+      const auto is_island = [](const Group& group) { return group.members.size() > 1; };
+      if (std::none_of(step.groups.begin(), step.groups.end(), is_island))
+        return "no island has two ranks that the library could serve";
+      continue;
+    }
     const Algorithm* algorithm = find(step.algorithm);
     if (algorithm == nullptr) return "there is no algorithm '" + step.algorithm + "'";
     for (const Group& group : step.groups) {

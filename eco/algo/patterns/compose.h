@@ -13,7 +13,8 @@
 // over the segments, whose body runs through the parts' loops.
 //
 // Regions of input and output are those of the first segment and move on with the segments; scratch memory is used again
-// in turn, as by Slots. Groups of one part are disjoint. A group of one rank copies its input to its output.
+// in turn, as by Slots. Groups of one part are disjoint. A group of one rank copies its input to its output. The groups of
+// native parts become groups of the whole's (Schedule::groups), the same list at all ranks.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +43,7 @@ class Steps {
 
   // Room of its own for this segment.
   sched::Region scratch(std::size_t bytes);
-  // An algorithm of the registry in each of the groups; the regions are those of this rank in its group.
+  // An algorithm of the registry, or kNativePart, in each of the groups; the regions are those of this rank in its group.
   void part(std::string algorithm, std::vector<Group> groups, sched::Region input, sched::Region output);
   // Copies and reductions of the whole itself.
   void own(Operations operations);

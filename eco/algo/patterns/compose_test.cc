@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <random>
+#include <set>
 
 #include "eco/algo/algorithm.h"
 #include "eco/algo/testing.h"
 #include "eco/base/errors.h"
+#include "eco/net/synthetic.h"
+#include "eco/sched/traffic.h"
 #include "eco/sched/verify.h"
 
 namespace eco::algo {
@@ -106,9 +110,9 @@ TEST(Compose, AnyAlgorithmIsAPart) {
         recipe.params.leaders = static_cast<int>(random() % 3) + 1;
         if (!algorithm.name.ends_with("/levels")) recipe.params.leaders = 1;
         recipe.params.window = static_cast<int>(random() % 3);
-        for (std::string& part : recipe.params.parts) {
-          const auto& others = of[static_cast<std::size_t>(find(part)->collective)];
-          part = others[random() % others.size()];
+        for (std::size_t i = 0; i < recipe.params.parts.size(); ++i) {
+          const auto& others = of[static_cast<std::size_t>(algorithm.parts[i])];
+          recipe.params.parts[i] = others[random() % others.size()];
         }
         if (why_not(recipe, problem, view)) continue;
         ++n_proved;
@@ -179,6 +183,155 @@ TEST(Compose, TextRoundTrip) {
                           "a/b parts=,x", "a/b parts=x,,y"}) {
     EXPECT_THROW(parse_recipe(bad), InvalidArgument) << bad;
   }
+}
+
+// Two hosts of three ranks and one of one in a subnet, one host of two in another; ranks are dealt over the hosts.
+GroupView hosts_of_several(bool dealt) {
+  const auto network = std::make_shared<net::Network>(net::synthetic_network("hosts=3+1 uplink_mbit=40"));
+  return net::make_view(network, dealt ? std::vector<int>{0, 3, 1, 2, 0, 1, 3, 1, 0}
+                                       : std::vector<int>{0, 0, 0, 1, 1, 1, 2, 3, 3});
+}
+
+CommonProblem of(Collective collective, int n_ranks, bool commutative = true) {
+  CommonProblem problem{
+      .collective = collective, .n_ranks = n_ranks, .element_bytes = 8, .commutative = commutative};
+  if (collective == Collective::barrier) problem.element_bytes = 1;
+  if (coll::is_rooted(collective)) problem.root = n_ranks - 2;
+  if (collective != Collective::barrier) problem.bytes = coll::whole_bytes(problem, 8 * 9 * 7);
+  return problem;
+}
+
+// Every composition that offers native parts, on islands of both kinds: proved, and run on nasty loopbacks.
+TEST(NativeParts, AreProvedAndRun) {
+  std::set<std::string> kinds;
+  for (const Algorithm& algorithm : registry()) {
+    for (const bool dealt : {false, true}) {
+      for (const bool commutative : {true, false}) {
+        const GroupView view = hosts_of_several(dealt);
+        const CommonProblem problem = of(algorithm.collective, view.n_ranks(), commutative);
+        const bool combines =
+            coll::is_reduction(algorithm.collective) && algorithm.collective != Collective::barrier;
+        if ((!commutative && !combines) || algorithm.why_not(problem, view)) continue;
+        for (Params params : algorithm.candidates(problem, view)) {
+          if (stand_in({algorithm.name, params}).params == params) continue;
+          params.segment_bytes = 16;
+          const Recipe recipe{algorithm.name, params};
+          EXPECT_EQ(parse_recipe(recipe.text()), recipe);
+          EXPECT_EQ(fault_of(recipe.text(), problem, view, problem.collective == Collective::allreduce), "");
+          for (const std::uint64_t seed : {0, 3, 4}) {
+            EXPECT_EQ(testing::run_on_loopback(problem, view, recipe, {.seed = seed}), "");
+          }
+          EXPECT_EQ(testing::run_on_loopback(problem, view, recipe, {.synchronous = true},
+                                             problem.collective == Collective::allreduce),
+                    "");
+          kinds.insert(algorithm.name + " " + std::string(name(params.islands)) +
+                       (commutative ? "" : " ordered"));
+        }
+      }
+    }
+  }
+  for (const char* levels :
+       {"broadcast", "reduce", "allreduce", "barrier", "allgather", "reduce_scatter", "scan", "exscan"}) {
+    EXPECT_TRUE(kinds.contains(std::string(levels) + "/levels hosts")) << levels;
+    EXPECT_TRUE(kinds.contains(std::string(levels) + "/levels subnets")) << levels;
+  }
+  for (const char* levels : {"reduce", "allreduce", "reduce_scatter", "scan", "exscan"})
+    EXPECT_TRUE(kinds.contains(std::string(levels) + "/levels hosts ordered")) << levels;
+}
+
+TEST(NativeParts, AreGroupsOfTheWholeAlikeOnAllRanks) {
+  const GroupView view = hosts_of_several(true);
+  const Recipe recipe = parse_recipe(
+      "allreduce/levels segment=16 islands=hosts leaders=3 parts=native,allreduce/levels,native");
+  const auto schedules = build_all(recipe, of(Collective::allreduce, 9), view);
+  // Reductions and broadcasts do not wait for each other.
+  const std::vector<coll::RankGroup> hosts = {{{0, 4, 8}, 0}, {{2, 5, 7}, 0}, {{1, 6}, 0},
+                                              {{0, 4, 8}, 1}, {{2, 5, 7}, 1}, {{1, 6}, 1}};
+  std::size_t n_of_groups = 0;
+  for (const sched::Schedule& schedule : schedules) {
+    EXPECT_EQ(schedule.groups, hosts);
+    EXPECT_EQ(schedule.loops().size(), 1U) << "segments flow through all levels";
+    sched::Cursor cursor(schedule);
+    while (const sched::Op* op = cursor.next()) n_of_groups += op->kind == sched::OpKind::group ? 1 : 0;
+  }
+  // Of every segment two parts, on all ranks but the lone one of host 2.
+  EXPECT_EQ(n_of_groups, 8U * 2 * ((of(Collective::allreduce, 9).bytes + 15) / 16));
+}
+
+// Ten segments take a round each on the only link between the islands, and three more until the first and after the last.
+TEST(NativeParts, DoNotKeepBackTheNextSegment) {
+  const auto view = testing::scattered_view("2+2", 4);
+  const Recipe recipe = parse_recipe("allreduce/levels segment=64 parts=native,allreduce/doubling,native");
+  const sched::Traffic traffic = sched::count_traffic(build_all(recipe, allreduce(4, 64 * 10), view));
+  EXPECT_EQ(traffic.messages.size(), 20U);
+  EXPECT_EQ(traffic.group_steps.size(), 40U);
+  EXPECT_LE(traffic.rounds, 13);
+}
+
+TEST(NativeParts, AreRefusedWhereTheyCannotBe) {
+  const auto reason = [](const std::string& line, const GroupView& view, bool commutative = true) {
+    const Recipe recipe = parse_recipe(line);
+    const Collective collective = find(recipe.algorithm)->collective;
+    return why_not(recipe, of(collective, view.n_ranks(), commutative), view).value_or("");
+  };
+  const GroupView view = hosts_of_several(true);
+  const GroupView lone = testing::scattered_view("1+1+1", 3);
+  EXPECT_EQ(reason("broadcast/levels parts=broadcast/chain,native", view), "");
+  EXPECT_NE(reason("broadcast/levels parts=native,broadcast/chain", view).find("not inside"),
+            std::string::npos);
+  EXPECT_NE(reason("broadcast/scatter+allgather parts=native,allgather/chain", view).find("not inside"),
+            std::string::npos);
+  EXPECT_NE(reason("broadcast/scatter+allgather islands=hosts", view).find("no islands"), std::string::npos);
+  EXPECT_NE(reason("broadcast/chain islands=hosts", view).find("no islands"), std::string::npos);
+  EXPECT_NE(reason("broadcast/chain parts=native", view).find("no parts"), std::string::npos);
+  EXPECT_NE(reason("exscan/levels parts=native,exscan/chain,broadcast/flat", hosts_of_several(false))
+                .find("not inside"),
+            std::string::npos);
+  EXPECT_NE(reason("broadcast/levels parts=broadcast/chain,native", lone).find("no island has two ranks"),
+            std::string::npos);
+  EXPECT_NE(reason("broadcast/levels islands=hosts parts=broadcast/chain,native", lone)
+                .find("no island has two ranks"),
+            std::string::npos);
+  // Rank order holds along runs of ranks only.
+  const std::string ordered = "reduce/levels islands=hosts parts=native,reduce/chain";
+  EXPECT_EQ(reason(ordered, hosts_of_several(false), false), "");
+  EXPECT_NE(reason(ordered, view, false).find("runs"), std::string::npos);
+  EXPECT_THROW(parse_recipe("broadcast/levels islands=lakes"), InvalidArgument);
+}
+
+TEST(NativeParts, AreOfferedWhereIslandsAre) {
+  const auto natives = [](const GroupView& view) {
+    std::set<std::string> found;
+    const CommonProblem problem = of(Collective::broadcast, view.n_ranks());
+    for (const Algorithm& algorithm : registry()) {
+      if (algorithm.collective != Collective::broadcast || algorithm.why_not(problem, view)) continue;
+      for (const Params& params : algorithm.candidates(problem, view)) {
+        if (!(stand_in({algorithm.name, params}).params == params))
+          found.insert(std::string(name(params.islands)));
+      }
+    }
+    return found;
+  };
+  using Names = std::set<std::string>;
+  EXPECT_EQ(natives(hosts_of_several(false)), (Names{"hosts", "subnets"}));
+  EXPECT_EQ(natives(testing::scattered_view("3+3+2", 8)), Names{"subnets"}) << "one rank a host";
+  EXPECT_EQ(natives(testing::scattered_view("3", 6)), Names{"hosts"}) << "one subnet";
+  EXPECT_EQ(natives(testing::scattered_view("1+1", 4)), Names{"subnets"}) << "hosts are the subnets";
+  EXPECT_EQ(natives(testing::scattered_view("1+1+1", 3)), Names{}) << "lone ranks";
+  EXPECT_EQ(natives(testing::scattered_view("4", 4)), Names{}) << "one subnet, one rank a host";
+}
+
+TEST(NativeParts, HaveAStandIn) {
+  EXPECT_EQ(stand_in(parse_recipe(
+                         "allreduce/levels segment=16 islands=hosts parts=native,allreduce/doubling,native"))
+                .text(),
+            parse_recipe("allreduce/levels segment=16 islands=hosts "
+                         "parts=reduce/binomial,allreduce/doubling,broadcast/binomial")
+                .text());
+  EXPECT_EQ(stand_in(parse_recipe("scan/levels parts=native,exscan/chain,native")).text(),
+            parse_recipe("scan/levels parts=scan/chain,exscan/chain,broadcast/binomial").text());
+  const Recipe own = parse_recipe("broadcast/chain segment=16");
+  EXPECT_EQ(stand_in(own), own);
 }
 
 }  // namespace

@@ -44,6 +44,37 @@ void Hub::match(Stream& stream) {
   changed_.notify_all();
 }
 
+void Hub::settle(const std::vector<int>& ranks, Meeting& meeting) {
+  const bool all_here = meeting.n_here == meeting.members.size();
+  for (std::size_t m = 0; m < meeting.members.size(); ++m) {
+    Meeting::Member& member = meeting.members[m];
+    if (!member.is_here || member.is_done) continue;
+    const std::vector<coll::Part> parts = member.target.empty()
+                                              ? std::vector<coll::Part>()
+                                              : coll::meaning(meeting.problem, static_cast<int>(m));
+    // Done before all are there only where nobody reads its memory any more.
+    const bool is_free = member.captured.size() > 0 || member.source == nullptr;
+    const bool has_all = std::all_of(parts.begin(), parts.end(), [&](const coll::Part& part) {
+      return std::all_of(meeting.members.begin() + part.first, meeting.members.begin() + part.last + 1,
+                         [](const auto& each) { return each.is_here; });
+    });
+    if (!all_here && (options_.synchronous || !is_free || !has_all)) continue;
+    const auto at = [&](int of, std::size_t offset) {
+      const Meeting::Member& other = meeting.members[static_cast<std::size_t>(of)];
+      return (other.captured.empty() ? other.source : other.captured.data()) + offset;
+    };
+    for (const coll::Part& part : parts) {
+      std::byte* const target = member.target.data() + part.offset;
+      std::memcpy(target, at(part.last, part.input_offset), part.bytes);
+      for (int other = part.last; other-- > part.first;)
+        member.combine.function(member.combine.context, at(other, part.input_offset), target, part.bytes);
+    }
+    member.is_done = true;
+    mailboxes_[static_cast<std::size_t>(ranks[m])].finished.push_back(member.ticket);
+  }
+  changed_.notify_all();
+}
+
 Status LoopbackTransport::post_send(int peer, int tag, std::span<const std::byte> bytes, SendMode mode,
                                     Ticket ticket) {
   const std::lock_guard lock(hub_.mutex_);
@@ -70,6 +101,58 @@ Status LoopbackTransport::post_recv(int peer, int tag, std::span<std::byte> byte
   Hub::Stream& stream = hub_.streams_[{peer, rank_, tag}];
   stream.receives.push_back({rank_, ticket, bytes.data(), bytes.size()});
   hub_.match(stream);
+  return Status::ok;
+}
+
+bool LoopbackTransport::open_groups(const std::vector<coll::RankGroup>& groups) {
+  for (const coll::RankGroup& group : groups) {
+    if (find_group(group) < 0) groups_.push_back(group);
+  }
+  return true;
+}
+
+void LoopbackTransport::close_groups_but(const std::vector<coll::RankGroup>& groups) {
+  for (coll::RankGroup& group : groups_) {
+    if (std::find(groups.begin(), groups.end(), group) == groups.end()) group = {};
+  }
+}
+
+int LoopbackTransport::find_group(const coll::RankGroup& group) const {
+  const auto found = std::find(groups_.begin(), groups_.end(), group);
+  return found == groups_.end() ? -1 : static_cast<int>(found - groups_.begin());
+}
+
+Status LoopbackTransport::start_group(int group, const GroupCall& call, Ticket ticket) {
+  const std::vector<int>& ranks = groups_[static_cast<std::size_t>(group)].ranks;
+  const auto member = static_cast<std::size_t>(std::find(ranks.begin(), ranks.end(), rank_) - ranks.begin());
+  if (member == ranks.size()) return Status::failed;
+  const std::lock_guard lock(hub_.mutex_);
+  auto& mailbox = hub_.mailboxes_[static_cast<std::size_t>(rank_)];
+  Hub::Meetings& meetings = hub_.meetings_[groups_[static_cast<std::size_t>(group)]];
+  meetings.next.resize(ranks.size());
+  const std::size_t number = meetings.next[member]++;
+  Hub::Meeting& meeting = meetings.under_way[number];
+  if (meeting.members.empty()) {
+    meeting.problem = call.problem;
+    meeting.members.resize(ranks.size());
+  }
+  const auto facts = [](const coll::CommonProblem& p) { return std::tuple(p.collective, p.root, p.bytes); };
+  if (facts(meeting.problem) != facts(call.problem)) return Status::failed;
+  ++mailbox.n_posted;
+  Hub::Meeting::Member& mine = meeting.members[member];
+  mine.is_here = true;
+  mine.ticket = ticket;
+  mine.source = call.source.data();
+  mine.target = call.target;
+  mine.combine = call.combine;
+  // Captured, its contribution is its own again before the others have come.
+  if (!hub_.options_.synchronous && (hub_.options_.seed == 0 || mailbox.random() % 2 == 0))
+    mine.captured.assign(call.source.begin(), call.source.end());
+  if (hub_.options_.seed != 0) std::fill(call.target.begin(), call.target.end(), std::byte{0xA5});
+  ++meeting.n_here;
+  hub_.settle(ranks, meeting);
+  if (std::all_of(meeting.members.begin(), meeting.members.end(), [](const auto& m) { return m.is_done; }))
+    meetings.under_way.erase(number);
   return Status::ok;
 }
 

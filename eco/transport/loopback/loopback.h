@@ -5,7 +5,8 @@
 //   run_ranks(hub, [&](LoopbackTransport& transport, LoopbackNative& native) { ... });     // one thread a
 //   rank
 //
-// Collective calls of LoopbackNative meet at the same Hub. Thread-safe across ranks; each rank's objects are
+// Collectives of groups (Transport::open_groups) are done by coll::meaning(), one member's result after the other. Collective
+// calls of LoopbackNative meet at the same Hub. Thread-safe across ranks; each rank's objects are
 // used by one thread at a time.
 #pragma once
 
@@ -71,13 +72,35 @@ class Hub {
     std::mt19937_64 random;
   };
 
+  // One operation of a group, as its members come to it.
+  struct Meeting {
+    struct Member {
+      bool is_here = false;
+      bool is_done = false;
+      Ticket ticket = 0;
+      const std::byte* source = nullptr;
+      std::vector<std::byte> captured;  // instead of source
+      std::span<std::byte> target;
+      coll::Combine combine;
+    };
+    coll::CommonProblem problem;
+    std::vector<Member> members;
+    std::size_t n_here = 0;
+  };
+  struct Meetings {
+    std::vector<std::size_t> next;  // operation of each member
+    std::map<std::size_t, Meeting> under_way;
+  };
+
   void match(Stream& stream);
+  void settle(const std::vector<int>& ranks, Meeting& meeting);
 
   const int n_ranks_;
   const LoopbackOptions options_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::tuple<int, int, int>, Stream> streams_;  // from, to, tag
+  std::map<coll::RankGroup, Meetings> meetings_;
   std::vector<Mailbox> mailboxes_;
   std::vector<bool> lost_;
 
@@ -99,12 +122,17 @@ class LoopbackTransport final : public Transport {
   Status post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) override;
   Status wait_some(std::span<Ticket> done, std::size_t& n_done) override;
   Status test_some(std::span<Ticket> done, std::size_t& n_done) override;
+  bool open_groups(const std::vector<coll::RankGroup>& groups) override;
+  void close_groups_but(const std::vector<coll::RankGroup>& groups) override;
+  int find_group(const coll::RankGroup& group) const override;
+  Status start_group(int group, const GroupCall& call, Ticket ticket) override;
 
  private:
   Status hand_back(std::unique_lock<std::mutex>& lock, std::span<Ticket> done, std::size_t& n_done);
 
   Hub& hub_;
   int rank_;
+  std::vector<coll::RankGroup> groups_;  // open ones; closed ones have no ranks
 };
 
 class LoopbackNative final : public Native {

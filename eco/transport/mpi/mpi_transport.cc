@@ -37,6 +37,7 @@ Share whole(MPI_Comm comm) {
   std::iota(share.ranks.begin(), share.ranks.end(), 0);
   // Its number must be an int too.
   share.n_tags = std::min(largest_tag(), INT_MAX - 1) + 1;
+  share.members = comm;
   return share;
 }
 
@@ -54,7 +55,7 @@ MpiTransport::MpiTransport(MPI_Comm comm) : MpiTransport(comm, whole(comm)) {
 }
 
 MpiTransport::MpiTransport(MPI_Comm comm, Share share)
-    : comm_(comm), share_(std::move(share)), polls_(waiting_is_unsafe()) {
+    : comm_(comm), share_(std::move(share)), groups_(share_.members), polls_(waiting_is_unsafe()) {
   requests_.reserve(kUsualMessages);
   tickets_.reserve(kUsualMessages);
   ways_.reserve(kUsualMessages);
@@ -86,6 +87,12 @@ Status MpiTransport::post_recv(int peer, int tag, std::span<std::byte> bytes, Ti
   const int code = PMPI_Irecv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, rank_of(peer),
                               share_.first_tag + tag, comm_, &request);
   return add(code, request, ticket, Way::receive);
+}
+
+Status MpiTransport::start_group(int group, const GroupCall& call, Ticket ticket) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int code = groups_.start(group, call, &request);
+  return add(code, request, ticket, Way::group);
 }
 
 Status MpiTransport::wait_some(std::span<Ticket> done, std::size_t& n_done) {
@@ -138,6 +145,10 @@ void MpiTransport::abandon() {
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     MPI_Request& request = requests_[i];
     if (request == MPI_REQUEST_NULL) continue;  // it ended with the error
+    if (ways_[i] == Way::group) {               // these can be neither cancelled nor freed
+      groups_.abandon();
+      continue;
+    }
     int done = 0;
     if (ways_[i] == Way::receive && PMPI_Cancel(&request) == MPI_SUCCESS) {
       // A wait could be for ever if the receive is matched and its sender gone; a cancelled one is over at once.

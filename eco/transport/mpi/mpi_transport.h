@@ -21,6 +21,7 @@
 #include <span>
 #include <vector>
 
+#include "eco/transport/mpi/mpi_groups.h"
 #include "eco/transport/transport.h"
 
 namespace eco::transport::mpi {
@@ -31,6 +32,9 @@ struct Share {
   int n_tags = 0;
   int rank = 0;            // of this process in the group
   std::vector<int> ranks;  // in the shared communicator, of each rank of the group
+  // A communicator of just these ranks in this order, which open_groups() splits: all of them have to be in that call
+  // then, and its error handler be MPI_ERRORS_RETURN. None: no groups can be opened.
+  MPI_Comm members = MPI_COMM_NULL;
 };
 
 // MPI_TAG_UB, or what the standard guarantees where the library says nothing. Local.
@@ -55,14 +59,20 @@ class MpiTransport final : public Transport {
   [[nodiscard]] Status post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) override;
   [[nodiscard]] Status wait_some(std::span<Ticket> done, std::size_t& n_done) override;
   [[nodiscard]] Status test_some(std::span<Ticket> done, std::size_t& n_done) override;
+  [[nodiscard]] bool open_groups(const std::vector<coll::RankGroup>& groups) override {
+    return groups_.open(groups);
+  }
+  void close_groups_but(const std::vector<coll::RankGroup>& groups) override { groups_.close_but(groups); }
+  int find_group(const coll::RankGroup& group) const override { return groups_.find(group); }
+  [[nodiscard]] Status start_group(int group, const GroupCall& call, Ticket ticket) override;
   // Receives that nothing has matched yet are cancelled. What is matched already, and every send, can only be let go:
-  // the library ends it in its own time.
+  // the library ends it in its own time. So with collectives, whose communicators then stay.
   void abandon() override;
 
  private:
   using Completion = int (*)(int, MPI_Request*, int*, int*, MPI_Status*);
 
-  enum class Way : std::uint8_t { send, receive };
+  enum class Way : std::uint8_t { send, receive, group };
 
   int rank_of(int peer) const { return share_.ranks[static_cast<std::size_t>(peer)]; }
   [[nodiscard]] Status add(int code, MPI_Request request, Ticket ticket, Way way);
@@ -73,6 +83,7 @@ class MpiTransport final : public Transport {
 
   MPI_Comm comm_;
   Share share_;
+  MpiGroups groups_;
   bool polls_ = false;                 // tests again and again instead of waiting
   std::vector<MPI_Request> requests_;  // under way, no holes
   std::vector<Ticket> tickets_;        // tickets_[i] and ways_[i] belong to requests_[i]

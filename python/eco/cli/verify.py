@@ -44,6 +44,7 @@ class Count:
     ordered: int = 0
     in_place: int = 0
     composed: int = 0
+    native: int = 0
     refused: int = 0
     faults: list[str] = field(default_factory=list)
 
@@ -53,6 +54,7 @@ class Count:
         self.ordered += other.ordered
         self.in_place += other.in_place
         self.composed += other.composed
+        self.native += other.native
         self.refused += other.refused
         self.faults += other.faults
 
@@ -165,7 +167,7 @@ def verify(
         console.print(f"not tried: {name} serves no case of these ranks", highlight=False, style="red")
     console.print(
         f"{len(counts)} algorithms, {total.cases} cases ({total.ordered} in rank order, {total.in_place} in place, "
-        f"{total.composed} of compositions by dice), "
+        f"{total.composed} of compositions by dice, {total.native} with native parts), "
         f"{total.distinct} different sets of schedules proved in {outcome.seconds:.0f} s; "
         f"{total.refused} problems not served; {len(total.faults)} faults",
         highlight=False,

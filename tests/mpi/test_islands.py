@@ -1,0 +1,145 @@
+"""Islands whose part is done by the library's own collectives: results, lifetimes, and that nothing is left behind.
+
+Ranks of this one machine say that they are on several hosts (ECO_HOST_ID), and a network by hand agrees.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from eco import _core, paths
+
+from .conftest import Ended, Library, Rows, plan_text
+
+pytestmark = pytest.mark.mpi
+
+#: Sets the host of its rank, out of the first argument's list, and becomes the rest.
+ON_ITS_HOST = """#!/bin/sh
+rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:?no launcher}}
+hosts=$1
+shift
+while [ "$rank" -gt 0 ]; do hosts=${hosts#*,}; rank=$((rank - 1)); done
+export ECO_HOST_ID=island-${hosts%%,*}
+exec "$@"
+"""
+
+
+def rows_of(kind: str, in_order: bool) -> Rows:
+    """Every composition that has an inside, uncut and in segments; scans where ranks stand in a row."""
+    between = {
+        "broadcast": ("parts=broadcast/flat,native", "parts=broadcast/chain,native"),
+        "reduce": ("parts=native,reduce/flat", "parts=native,reduce/chain"),
+        "allreduce": ("parts=native,allreduce/doubling,native", "parts=native,allreduce/chain,native"),
+        "allgather": ("parts=native,broadcast/flat,native", "parts=native,broadcast/chain,native"),
+        "reduce_scatter": ("parts=native,reduce/flat,native", "parts=native,reduce/chain,native"),
+        "reduce_scatter_block": ("parts=native,reduce/flat,native", "parts=native,reduce/binomial,native"),
+        "scan": ("parts=native,exscan/chain,native", "parts=native,exscan/doubling,native"),
+        "exscan": ("parts=exscan/chain,exscan/chain,native", "parts=exscan/doubling,exscan/chain,native"),
+    }
+    rows = {
+        name: [(500, f"{name.removesuffix('_block')}/levels islands={kind} {short}"),
+               (1 << 24, f"{name.removesuffix('_block')}/levels segment=2000 islands={kind} {long}")]
+        for name, (short, long) in between.items() if in_order or "scan" not in name
+    }  # fmt: skip
+    rows["barrier"] = [(0, f"barrier/levels islands={kind} parts=native,barrier/dissemination,native")]
+    return rows
+
+
+class Islands:
+    """A job on hosts of a synthetic network, and a plan for so many ranks of it."""
+
+    def __init__(self, library: Library, folder: Path, network: str, kind: str, hosts: Sequence[int],
+                 in_order: bool) -> None:  # fmt: skip
+        self.library, self.folder, self.hosts = library, folder, hosts
+        self.network = folder / "network.json"
+        here = json.loads(library.network.read_text())["hosts"][0]
+        described = json.loads(_core.synthetic_network(network))
+        for index, host in enumerate(described["hosts"]):
+            host.update(here, boot_id=f"island-{index}", net_namespace="")
+        self.network.write_text(json.dumps(described))
+        self.n_subnets = len(described["subnets"])
+        self.rows = rows_of(kind, in_order)
+
+    def plan(self, ranks: int) -> Path:
+        document = json.loads(plan_text(ranks, self.rows))
+        document["entries"] = [
+            {**entry, "root_subnet": subnet}
+            for entry in document["entries"]
+            for subnet in range(self.n_subnets if entry["collective"] in ("broadcast", "reduce") else 1)
+        ]
+        path = self.folder / f"plan-{ranks}.json"
+        path.write_text(json.dumps(document))
+        return path
+
+    def run(self, words: Sequence[str], planned: int = 0, settings: Mapping[str, str] | None = None) -> Ended:
+        """With a plan for `planned` ranks; 0: for all."""
+        wrapper = self.folder / "on-its-host"
+        wrapper.write_text(ON_ITS_HOST)
+        wrapper.chmod(0o755)
+        settings = {
+            "ECO_NETWORK": str(self.network), "ECO_PLAN": str(self.plan(planned or len(self.hosts))),
+            "ECO_ARM_AFTER": "0", "ECO_REPORT": str(self.folder / "report.json"), **(settings or {}),
+        }  # fmt: skip
+        hosts = ",".join(str(host) for host in self.hosts)
+        words = [str(wrapper), hosts, str(paths.native_file("eco-exec")), *words]
+        return self.library.run(len(self.hosts), words, settings, timeout_s=400)
+
+
+slow = pytest.mark.slow
+#: Network, what is an island, host of each rank, whether islands are runs of ranks.
+PLACED = [
+    pytest.param("hosts=1+1", "subnets", [0, 0, 0, 1, 1], True, id="two-hosts"),
+    pytest.param("hosts=1+1", "subnets", [1, 0, 1, 0, 0], False, id="two-hosts-shuffled"),
+    pytest.param("hosts=2+1", "hosts", [0, 0, 1, 2, 2], True, id="three-hosts"),
+    pytest.param("hosts=1+1", "subnets", [0, 0, 0, 0, 1, 1, 1, 1], True, id="two-hosts-of-4", marks=slow),
+    pytest.param("hosts=1+1", "subnets", [0, 1, 1, 0, 1, 0, 0, 1], False, id="two-hosts-of-4-shuffled", marks=slow),
+    pytest.param("hosts=2+2", "hosts", [0, 0, 1, 1, 2, 2, 3, 3], True, id="smp-islands", marks=slow),
+    pytest.param("hosts=2+2", "hosts", [0, 2, 3, 1, 3, 0, 2, 1], False, id="smp-islands-shuffled", marks=slow),
+    pytest.param("hosts=2+2", "subnets", [0, 2, 3, 1, 3, 0, 2, 1], False, id="switches-shuffled", marks=slow),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("network", "kind", "hosts", "in_order"), PLACED)
+def test_every_operation_gives_what_the_library_gives(
+    library: Library, tmp_path: Path, network: str, kind: str, hosts: list[int], in_order: bool
+) -> None:
+    """Roots, sizes, types, places, operations of the program's own that commute and that do not."""
+    islands = Islands(library, tmp_path, network, kind, hosts, in_order)
+    ended = islands.run([library.compile("operations"), "300", "5", *library.draws])
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    collectives = ended.report["collectives"]
+    assert isinstance(collectives, dict)
+    for name in islands.rows:
+        assert collectives[name]["calls_served"] >= 5, (name, collectives[name], ended.stderr)
+
+
+def test_a_communicator_of_some_ranks(library: Library, tmp_path: Path) -> None:
+    """The plan is for all ranks but the last: what serves is the communicator without it."""
+    islands = Islands(library, tmp_path, "hosts=1+1", "subnets", [0, 0, 1, 1, 0], True)
+    ended = islands.run([library.compile("operations"), "400", "3", *library.draws], planned=4)
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert ended.report["communicators_armed"] == 1, ended.stderr
+    assert ended.served()[0] >= 20, ended.stderr
+
+
+@pytest.mark.parametrize("made", [300, pytest.param(7500, marks=pytest.mark.slow)])
+def test_freed_communicators_leave_nothing(library: Library, tmp_path: Path, made: int) -> None:
+    """Copies, halves and pairs; each armed copy of the world has islands. MPICH has some 2,000 context ids."""
+    islands = Islands(library, tmp_path, "hosts=1+1", "subnets", [0, 0, 1, 1], True)
+    ended = islands.run([library.compile("communicators"), "20", str(made)])
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    native = ended.report["communicators_native"]
+    assert isinstance(native, dict)
+    assert not any("communicators for the islands" in why for why in native), native
+    armed = ended.report["communicators_armed"]
+    assert isinstance(armed, int)
+    assert armed >= (20 + made) // 3, ended.stderr
+
+
+def test_the_world_is_finalized_with_its_islands(library: Library, tmp_path: Path) -> None:
+    islands = Islands(library, tmp_path, "hosts=1+1", "subnets", [0, 0, 1, 1], True)
+    ended = islands.run([library.compile("lifetimes")])
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert ended.served()[0] > 0, ended.stderr
