@@ -3,6 +3,7 @@
 //   1048576 broadcast/chain segment=16384
 #pragma once
 
+#include <ctime>
 #include <fstream>
 #include <numeric>
 #include <string>
@@ -16,6 +17,13 @@
 #include "eco/net/io.h"
 
 namespace eco::bench {
+
+// What something cost: of the one thread that both programs have, so that other work on the machine does not count.
+inline double processor_s() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
 
 struct Cell {
   algo::Recipe recipe;

@@ -4,7 +4,6 @@
 //   bench-simgrid-predict network.json cells.txt          one JSON object a line
 #include "eco/sim/predict.h"
 
-#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -16,7 +15,7 @@ namespace {
 
 struct Timed {
   eco::sim::Prediction prediction;
-  double wall_s = 0;
+  double cost_s = 0;
 };
 
 Timed predict(const eco::net::GroupView& view, const std::vector<eco::sched::Schedule>& schedules,
@@ -24,9 +23,14 @@ Timed predict(const eco::net::GroupView& view, const std::vector<eco::sched::Sch
   eco::sim::PredictOptions options;
   options.sharing = sharing;
   options.window_capacity = eco::exec::kWindowCapacity;
-  const auto start = std::chrono::steady_clock::now();
-  Timed timed{eco::sim::predict(view, schedules, options)};
-  timed.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  constexpr int kRuns = 3;  // the fastest counts: what is above it is the machine's other work
+  Timed timed;
+  for (int run = 0; run < kRuns; ++run) {
+    const double start_s = eco::bench::processor_s();
+    timed.prediction = eco::sim::predict(view, schedules, options);
+    const double took_s = eco::bench::processor_s() - start_s;
+    if (run == 0 || took_s < timed.cost_s) timed.cost_s = took_s;
+  }
   return timed;
 }
 
@@ -48,8 +52,8 @@ int main(int argc, char** argv) {
       const Timed fair = predict(view, schedules, eco::sim::Sharing::fair);
       const Timed in_turn = predict(view, schedules, eco::sim::Sharing::in_turn);
       const nlohmann::ordered_json record = {
-          {"predicted_s", fair.prediction.seconds},     {"predict_wall_s", fair.wall_s},
-          {"in_turn_s", in_turn.prediction.seconds},    {"in_turn_wall_s", in_turn.wall_s},
+          {"predicted_s", fair.prediction.seconds},     {"predict_cost_s", fair.cost_s},
+          {"in_turn_s", in_turn.prediction.seconds},    {"in_turn_cost_s", in_turn.cost_s},
           {"operations", fair.prediction.n_operations}, {"messages", fair.prediction.n_messages}};
       std::printf("%s\n", record.dump().c_str());
       std::fflush(stdout);

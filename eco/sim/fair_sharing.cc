@@ -13,7 +13,8 @@ constexpr double kNoRate = -1;
 
 }  // namespace
 
-FairSharing::FairSharing(const std::vector<net::Resource>& resources) : shared_(resources.size()) {
+FairSharing::FairSharing(const std::vector<net::Resource>& resources, double tolerance)
+    : tolerance_(tolerance), shared_(resources.size()) {
   for (std::size_t r = 0; r < resources.size(); ++r) shared_[r].bytes_per_s = resources[r].bytes_per_s;
 }
 
@@ -49,7 +50,7 @@ void FairSharing::add(std::uint32_t number, const net::Route& route, std::uint32
     }
   }
   bring_to(line, s);
-  line.messages.push_back({line.served + bytes, n_added_++, message});
+  line.messages.push_back({line.served + bytes, s, n_added_++, message});
   std::push_heap(line.messages.begin(), line.messages.end());
   ++n_messages_;
   // Its other resources are joined to this one.
@@ -94,10 +95,14 @@ void FairSharing::take_ended(std::vector<std::uint32_t>& messages) {
   for (const std::uint32_t number : sets_[end.lines]) {
     Line& line = lines_[number];
     if (line.solution != end.solution) continue;
-    const double due = line.served + line.bytes_per_s * (end.s + kInstant_s - line.at_s);
-    if (line.messages.front().until > due) continue;
+    const double served = line.served + line.bytes_per_s * (end.s - line.at_s);
+    const auto ends = [&](const Message& message) {
+      const double soon_s = kInstant_s + tolerance_ * (end.s - message.began_s);
+      return message.until <= served + line.bytes_per_s * soon_s;
+    };
+    if (!ends(line.messages.front())) continue;
     bring_to(line, end.s);
-    while (!line.messages.empty() && line.messages.front().until <= due) {
+    while (!line.messages.empty() && ends(line.messages.front())) {
       messages.push_back(line.messages.front().number);
       std::pop_heap(line.messages.begin(), line.messages.end());
       line.messages.pop_back();

@@ -11,8 +11,9 @@
 // the route, as TCP's are to the round trip.
 //
 // Messages of one route have one rate, so what counts is routes in use. Only the resources that are joined, by routes
-// in use, to where something changed are worked out again. Pure and deterministic. Moments less than kInstant_s apart
-// are one.
+// in use, to where something changed are worked out again. With a message end those whose rest would take less than
+// `tolerance` of the time that they have been under way: many that began nearly together cost little then. Pure and
+// deterministic. Moments less than kInstant_s apart are one.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +30,7 @@ class FairSharing {
  public:
   static constexpr double kInstant_s = 1e-9;
 
-  explicit FairSharing(const std::vector<net::Resource>& resources);
+  explicit FairSharing(const std::vector<net::Resource>& resources, double tolerance = 1e-3);
 
   bool is_empty() const { return n_messages_ == 0; }
   // `number` names the route, the same resources and latency each time; numbers are small. Of at least one resource
@@ -46,6 +47,7 @@ class FairSharing {
   // What comes first is the greatest, as heaps have it.
   struct Message {
     double until = 0;  // of Line::served
+    double began_s = 0;
     std::uint64_t added = 0;
     std::uint32_t number = 0;
     bool operator<(const Message& b) const { return until != b.until ? until > b.until : added > b.added; }
@@ -93,6 +95,7 @@ class FairSharing {
   void solve(std::uint32_t seed);
   void fill(std::span<const std::uint32_t> lines);
 
+  double tolerance_;
   std::vector<Shared> shared_;
   std::vector<Line> lines_;  // by number of the route
   std::vector<Hop> hops_;

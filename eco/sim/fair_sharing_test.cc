@@ -35,7 +35,7 @@ std::map<std::uint32_t, double> ends_of(FairSharing& flows) {
 }
 
 TEST(FairSharing, MessagesOfOneRouteShareIt) {
-  FairSharing flows(resources_of({100}));
+  FairSharing flows(resources_of({100}), 0);
   const net::Route route{{0}, kLatency};
   flows.add(0, route, 1, 100, 0);
   flows.add(0, route, 2, 300, 0);
@@ -47,7 +47,7 @@ TEST(FairSharing, MessagesOfOneRouteShareIt) {
 
 TEST(FairSharing, WhatOneCannotUseIsForTheOthers) {
   // Routes 0 and 1 leave by the same port of 100; route 0 comes in by one of 20.
-  FairSharing flows(resources_of({100, 20}));
+  FairSharing flows(resources_of({100, 20}), 0);
   flows.add(0, {{0, 1}, kLatency}, 0, 20, 0);
   flows.add(1, {{0}, kLatency}, 1, 80, 0);
   const auto ends = ends_of(flows);
@@ -56,7 +56,7 @@ TEST(FairSharing, WhatOneCannotUseIsForTheOthers) {
 }
 
 TEST(FairSharing, SharesAreInInverseProportionToTheLatency) {
-  FairSharing flows(resources_of({100}));
+  FairSharing flows(resources_of({100}), 0);
   flows.add(0, {{0}, kLatency}, 0, 80, 0);
   flows.add(1, {{0}, 4 * kLatency}, 1, 80, 0);
   const auto ends = ends_of(flows);
@@ -65,7 +65,7 @@ TEST(FairSharing, SharesAreInInverseProportionToTheLatency) {
 }
 
 TEST(FairSharing, WhatComesLaterSlowsDownWhatIsThere) {
-  FairSharing flows(resources_of({100}));
+  FairSharing flows(resources_of({100}), 0);
   const net::Route route{{0}, kLatency};
   flows.add(0, route, 0, 100, 0);
   ASSERT_FALSE(flows.ends_by(0.5));
@@ -76,12 +76,24 @@ TEST(FairSharing, WhatComesLaterSlowsDownWhatIsThere) {
 }
 
 TEST(FairSharing, RoutesThatMeetNowhereDoNotDisturbEachOther) {
-  FairSharing flows(resources_of({100, 10}));
+  FairSharing flows(resources_of({100, 10}), 0);
   flows.add(0, {{0}, kLatency}, 0, 100, 0);
   flows.add(1, {{1}, kLatency}, 1, 100, 0);
   const auto ends = ends_of(flows);
   EXPECT_NEAR(ends.at(0), 1, 1e-9);
   EXPECT_NEAR(ends.at(1), 10, 1e-9);
+}
+
+TEST(FairSharing, WhatIsNearlyThroughEndsWithTheFirst) {
+  FairSharing flows(resources_of({100}), 0.01);
+  const net::Route route{{0}, kLatency};
+  flows.add(0, route, 0, 1000, 0);
+  flows.add(0, route, 1, 1009, 0);
+  flows.add(0, route, 2, 1011, 0);
+  const auto ends = ends_of(flows);
+  EXPECT_NEAR(ends.at(0), 30, 1e-9);
+  EXPECT_EQ(ends.at(1), ends.at(0));
+  EXPECT_NEAR(ends.at(2), 30.11, 1e-6);
 }
 
 struct Under {
@@ -122,7 +134,7 @@ TEST(FairSharing, AgreesWithTheDefinition) {
   std::vector<double> rates(12, 100);
   for (std::size_t port = 6; port < rates.size(); port += 2) rates[port] = 70;
   rates.push_back(30);
-  FairSharing flows(resources_of(rates));
+  FairSharing flows(resources_of(rates), 0);
   std::map<std::uint32_t, Under> under;
   std::vector<std::uint32_t> messages;
   double now = 0;
@@ -133,9 +145,13 @@ TEST(FairSharing, AgreesWithTheDefinition) {
       const auto speeds = rates_of(under, rates);
       for (const auto& [m, its] : under) first = std::min(first, now + its.left / speeds.at(m));
       const bool ends = flows.ends_by(coming);
-      if (std::abs(first - coming) > 1e-6) ASSERT_EQ(ends, first <= coming);
+      if (std::abs(first - coming) > 1e-6) {
+        ASSERT_EQ(ends, first <= coming);
+      }
       const double until = ends ? flows.end_s() : coming;
-      if (ends) ASSERT_NEAR(until, first, 1e-6);
+      if (ends) {
+        ASSERT_NEAR(until, first, 1e-6);
+      }
       for (auto& [m, its] : under) its.left -= speeds.at(m) * (until - now);
       now = until;
       if (!ends) break;
