@@ -15,6 +15,8 @@ namespace {
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kFree = std::numeric_limits<std::uint64_t>::max();
 
+constexpr std::size_t kFew = 16;
+
 bool is_message(OpKind kind) { return kind == OpKind::send || kind == OpKind::recv; }
 
 // An operation in the window, and what waits for it.
@@ -86,6 +88,13 @@ class ReadyList {
 
 struct Window::State {
   State(const Schedule& schedule, std::size_t most, bool in_place) : cursor(schedule), capacity(most) {
+    // A prediction makes one window for each rank: not a handful of allocations for each of the first operations.
+    const std::size_t few = std::min(capacity, kFew);
+    slots.reserve(few);
+    sequences.reserve(few);
+    free.reserve(few);
+    waits.reserve(few);
+    channels.reserve(few);
     start(schedule, in_place);
   }
 
