@@ -149,6 +149,24 @@ function(eco_add_benchmarks)
   endforeach()
 endfunction()
 
+# The same schedules predicted and inside SimGrid: bench/simgrid/run.py builds and runs both. An SMPI program is a shared
+# object that smpirun opens once for every rank, so that each has variables of its own.
+function(eco_add_simgrid)
+  add_executable(bench-simgrid-predict EXCLUDE_FROM_ALL bench/simgrid/predict.cc)
+  target_link_libraries(bench-simgrid-predict PRIVATE eco_core)
+  find_path(simgrid_include smpi/mpi.h NO_CACHE)
+  find_library(simgrid_library simgrid NO_CACHE)
+  if(NOT simgrid_include OR NOT simgrid_library)
+    message(STATUS "ECO: bench-simgrid-execute left out: no SimGrid; run `make simgrid`")
+    return()
+  endif()
+  eco_glob(transport eco/transport/mpi)
+  add_library(bench-simgrid-execute MODULE EXCLUDE_FROM_ALL bench/simgrid/execute.cc ${transport})
+  set_target_properties(bench-simgrid-execute PROPERTIES PREFIX "")
+  target_include_directories(bench-simgrid-execute SYSTEM PRIVATE "${simgrid_include}/smpi")
+  target_link_libraries(bench-simgrid-execute PRIVATE eco_core "${simgrid_library}")
+endfunction()
+
 # One binary for all rooms and for the lab's relay; ctest lists every test of it by name. What needs MPI, so all of
 # preload/ and eco/transport/mpi, is tested from Python: tests/mpi.
 function(eco_add_tests)

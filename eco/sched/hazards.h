@@ -2,7 +2,7 @@
 //
 // A hash of cells, each as wide as a typical region; a cell lists the accesses that touch it, and the exact byte
 // ranges are compared, so that neighbours in one cell do not wait for each other. Accesses of finished operations are
-// dropped when met. Cost per region: the accesses alive in the few cells that it spans; cells that turn out too wide (a
+// dropped when met, and those that a later write covers: that write waits for them. Cost per region: the accesses alive in the few cells that it spans; cells that turn out too wide (a
 // whole block was copied before its segments came) are made narrower.
 //
 // The lists' links lie in one pool that is used again: a window is walked at every operation, and what it touches has
@@ -53,8 +53,8 @@ class Hazards {
       most_met = std::max(most_met, scan(head, access, alive, depend_on));
       insert(head, access);
     });
-    if (most_met > kCrowd && (access.end - access.begin) <= (std::size_t{1} << shift_) / 4)
-      narrow_to(access.end - access.begin, alive);
+    const std::size_t narrower = std::max(access.end - access.begin, kSmallestCell);
+    if (most_met > kCrowd && narrower <= (std::size_t{1} << shift_) / 4) narrow_to(narrower, alive);
   }
 
   void clear() {
@@ -114,7 +114,7 @@ class Hazards {
                             [&](const Access& a, const Access& b) { return key(a) == key(b); }),
                 kept_.end());
     clear();
-    shift_ = std::countr_zero(std::bit_ceil(std::max(bytes, kSmallestCell)));
+    shift_ = std::countr_zero(std::bit_ceil(bytes));
     for (const Access& access : kept_) {
       if (is_wide(access)) {
         insert(wide_, access);
@@ -136,7 +136,15 @@ class Hazards {
     head = link;
   }
 
-  // The number of accesses alive there.
+  // The link that `at` leads to; afterwards that is the next one.
+  void drop(std::uint32_t* at) {
+    const std::uint32_t dropped = *at;
+    *at = links_[dropped].next;
+    links_[dropped].next = free_;
+    free_ = dropped;
+  }
+
+  // The number of accesses alive there that still count.
   template <class Alive, class DependOn>
   std::size_t scan(std::uint32_t& head, const Access& access, Alive&& alive, DependOn&& depend_on) {
     std::size_t n_alive = 0;
@@ -144,16 +152,18 @@ class Hazards {
       Link& link = links_[*at];
       const Access& other = link.access;
       if (!alive(other.slot, other.sequence)) {
-        const std::uint32_t dropped = *at;
-        *at = link.next;
-        link.next = free_;
-        free_ = dropped;
+        drop(at);
         continue;
       }
       const bool overlap =
           other.buffer == access.buffer && other.begin < access.end && access.begin < other.end;
       const bool itself = other.sequence == access.sequence;
-      if (overlap && !itself && (other.write || access.write)) depend_on(other.slot);
+      const bool conflict = overlap && !itself && (other.write || access.write);
+      if (conflict) depend_on(other.slot);
+      if (conflict && access.write && access.begin <= other.begin && other.end <= access.end) {
+        drop(at);  // whoever would have to wait for it has to wait for this write, which waits for it
+        continue;
+      }
       at = &link.next;
       ++n_alive;
     }

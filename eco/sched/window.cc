@@ -22,6 +22,8 @@ constexpr int kGroupOpsUnderWay = 8;
 // Posted in program order, each in its channel: messages, and the operations of one group.
 bool is_posted(OpKind kind) { return kind == OpKind::send || kind == OpKind::recv || kind == OpKind::group; }
 
+constexpr std::size_t kFew = 16;
+
 // An operation in the window, and what waits for it.
 struct Slot {
   Op op;
@@ -91,6 +93,13 @@ class ReadyList {
 
 struct Window::State {
   State(const Schedule& schedule, std::size_t most, bool in_place) : cursor(schedule), capacity(most) {
+    // A prediction makes one window for each rank: not a handful of allocations for each of the first operations.
+    const std::size_t few = std::min(capacity, kFew);
+    slots.reserve(few);
+    sequences.reserve(few);
+    free.reserve(few);
+    waits.reserve(few);
+    channels.reserve(few);
     start(schedule, in_place);
   }
 

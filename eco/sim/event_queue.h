@@ -56,6 +56,12 @@ class EventQueue {
     add(event);
   }
 
+  // When the earliest is. Not of an empty queue.
+  double next_s() {
+    if (hole_) fill_hole();
+    return heap_.front().s;
+  }
+
   // The earliest. Not of an empty queue.
   Event pop() {
     if (hole_) fill_hole();

@@ -12,6 +12,7 @@
 #include "eco/base/numbering.h"
 #include "eco/sched/window.h"
 #include "eco/sim/event_queue.h"
+#include "eco/sim/fair_sharing.h"
 
 namespace eco::sim {
 namespace {
@@ -78,6 +79,7 @@ struct Channel {
   }
 };
 
+constexpr double kNever_s = std::numeric_limits<double>::infinity();
 constexpr std::uint32_t kUnknown = std::numeric_limits<std::uint32_t>::max();
 
 struct RankState {
@@ -97,7 +99,8 @@ class Simulator {
       : view_(view),
         network_(*view.network),
         options_(options),
-        events_(2 * schedules.size() + 2 * view.network->resources.size()) {
+        events_(2 * schedules.size() + 2 * view.network->resources.size()),
+        flows_(view.network->resources) {
     const std::size_t n_ranks = schedules.size();
     ECO_ASSERT(light, static_cast<int>(n_ranks) == view.n_ranks(), "one schedule per rank");
     if (!schedules.empty() && !schedules.front().groups.empty()) {
@@ -117,7 +120,15 @@ class Simulator {
 
   Prediction run() {
     for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) advance(rank);
-    while (!events_.is_empty()) {
+    while (!events_.is_empty() || !flows_.is_empty()) {
+      if (!flows_.is_empty() && flows_.ends_by(events_.is_empty() ? kNever_s : events_.next_s())) {
+        if (flows_.end_s() > options_.stop_after_s) {
+          result_.finished = false;
+          break;
+        }
+        on_flows_end();
+        continue;
+      }
       const Event event = events_.pop();
       if (event.s > options_.stop_after_s) {
         result_.finished = false;
@@ -232,10 +243,58 @@ class Simulator {
     ++result_.n_messages;
     state.window.posted(id);
     if (!state.synchronous && is_eager) completes(state, id, state.cpu);
-    events_.push(message.first.s, index, EventKind::hop, sends_of(rank));
+    hand_over(index, rank);
+  }
+
+  // To the network, at message.first.
+  void hand_over(std::uint32_t index, int sender) {
+    Message& message = messages_[index];
+    if (options_.sharing == Sharing::fair) {
+      message.first = message.first.after_latency(routes_[channels_[message.channel].route].latency_s);
+    }
+    events_.push(message.first.s, index, EventKind::hop, sends_of(sender));
+  }
+
+  // Under fair sharing: its bytes begin to arrive.
+  void on_flow(std::uint32_t index) {
+    Message& message = messages_[index];
+    const Channel& channel = channels_[message.channel];
+    const net::Route& route = routes_[channel.route];
+    if (message.stage == Stage::request || message.bytes == 0 || route.resources.empty()) {
+      on_arrival(index);
+      return;
+    }
+    const auto bytes = message.wire_bytes;
+    for (const int resource : route.resources) {
+      const auto r = static_cast<std::size_t>(resource);
+      result_.resource_busy_s[r] += bytes / network_.resources[r].bytes_per_s;
+    }
+    flows_.add(channel.route, route, index, bytes, message.first.s);
+  }
+
+  void on_flows_end() {
+    const double end_s = flows_.end_s();
+    ended_.clear();
+    flows_.take_ended(ended_);
+    for (const std::uint32_t index : ended_) {
+      Message& message = messages_[index];
+      const Channel& channel = channels_[message.channel];
+      if (options_.keep_intervals) {
+        for (const int resource : routes_[channel.route].resources) {
+          result_.intervals.push_back(
+              {resource, channel.sender, channel.receiver, message.bytes, message.first.s, end_s});
+        }
+      }
+      message.first = message.first.after_transfer(end_s - message.first.s);
+      on_arrival(index);
+    }
   }
 
   void on_hop(std::uint32_t index) {
+    if (options_.sharing == Sharing::fair) {
+      on_flow(index);
+      return;
+    }
     Message& message = messages_[index];
     const Channel& channel = channels_[message.channel];
     const net::Route& route = routes_[channel.route];
@@ -326,7 +385,7 @@ class Simulator {
     state.cpu = later(state.cpu, message.first);
     message.first = message.last = state.cpu;
     message.hop = 0;
-    events_.push(message.first.s, index, EventKind::hop, sends_of(sender));
+    hand_over(index, sender);
     if (state.synchronous) return;
     completes(state, message.send, state.cpu);
     advance(sender);
@@ -427,6 +486,8 @@ class Simulator {
   std::vector<Message> messages_;
   std::vector<std::uint32_t> free_messages_;
   EventQueue events_;
+  FairSharing flows_;  // empty unless sharing is fair
+  std::vector<std::uint32_t> ended_;
   Prediction result_;
 };
 

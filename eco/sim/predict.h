@@ -20,6 +20,9 @@
 // hop's other direction, for its acknowledgements: reverse_share of its bytes. What all hosts have in common is a hop
 // that each message holds for common_message_s, whatever its bytes.
 //
+// That is Sharing::in_turn. Under Sharing::fair messages queue nowhere: one latency after it was handed over a message is
+// on all of its route at once, at the rate that fair_sharing.h gives it among all others, until its bytes are through.
+//
 // Rendezvous, where eager_bytes says from when: a longer message sends a request of no bytes over the same hops, behind
 // what is queued there. When the request has arrived and the receive is posted, the receiver answers, one latency later
 // the sender hands over its bytes (an ordinary send is complete then), and they flow as above.
@@ -39,7 +42,13 @@
 
 namespace eco::sim {
 
+// How messages that want one resource at once divide it. in_turn is how a host's own queues do it, and what was held
+// against measurements; fair is what many connections do to each other in between, and how flow-level simulators see
+// a network.
+enum class Sharing : std::uint8_t { in_turn, fair };
+
 struct PredictOptions {
+  Sharing sharing = Sharing::in_turn;
   std::size_t window_capacity = 512;  // must be the Executor's
   bool input_is_output = false;
   // Longer messages wait for their receive (rendezvous); 0: none do, or it is not known.
@@ -91,7 +100,8 @@ struct Prediction {
   int binding = -1;                     // the busiest resource; -1 if nothing was sent
   std::uint64_t n_operations = 0;
   std::uint64_t n_messages = 0;
-  std::vector<Interval> intervals;  // with keep_intervals, in order of start on each resource
+  // With keep_intervals: on each resource in order of start; under fair sharing, where they overlap, in order of end.
+  std::vector<Interval> intervals;
   std::vector<std::vector<Operation>> rank_operations;  // with keep_operations, in program order
 };
 

@@ -41,15 +41,16 @@ def test_only_missing_system_packages_are_asked_for(setup: ModuleType) -> None:
     assert setup.apt_command([absent])[-1] == "libabsent-dev"
 
 
+@pytest.mark.parametrize("step", ["system", "simgrid"])
 def test_without_root_one_command_is_printed(
-    setup: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    setup: ModuleType, step: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     packages = (setup.SystemPackage("libabsent-dev", "a test", lambda: False),)
-    monkeypatch.setattr(setup, "missing_packages", lambda: list(packages))
+    monkeypatch.setattr(setup, "missing_packages", lambda _: list(packages))
     monkeypatch.setattr(setup.shutil, "which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr(setup.os, "geteuid", lambda: 1000)
     monkeypatch.setattr(setup, "run", lambda *_, **__: pytest.fail("nothing may be run without root"))
-    assert setup.main(["system"]) == 1
+    assert setup.main([step]) == 1
     assert "sudo apt-get install -y --no-install-recommends libabsent-dev" in capsys.readouterr().err
 
 

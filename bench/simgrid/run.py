@@ -1,0 +1,217 @@
+"""The same schedules predicted and executed inside SimGrid: how near the prediction is, and what either costs.
+
+    python bench/simgrid/run.py [--json F.json] [--only TEXT] [--sizes 1024,4194304] [--check-bytes 65536]
+
+Needs SimGrid (`make simgrid`) and ECO's build (`make build`), whose two programs of bench/simgrid it builds. Simulated
+times are the same on every machine and in every run. Costs are processor seconds, of a cell's simulation alone:
+starting SimGrid, building schedules and checking results are not in them.
+"""
+
+import argparse
+import json
+import math
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+from platform_file import Platform
+
+ROOT = Path(__file__).parents[2]
+BUILD = ROOT / "build" / "python"
+PLATFORM = Path(__file__).with_name("two-clusters-64.xml")
+SIZES = (1 << 10, 16 << 10, 256 << 10, 4 << 20)
+#: From flat to fitted, with and without segments. A segment longer than the message is the message.
+RECIPES = (
+    "broadcast/flat",
+    "broadcast/binomial",
+    "broadcast/chain segment=65536",
+    "broadcast/chain segment=65536 window=2",
+    "broadcast/subnets inside=binomial",
+    "broadcast/subnets segment=65536 inside=chain",
+    "broadcast/scatter+allgather",
+    "broadcast/two_tree segment=65536",
+    "scatter/flat",
+    "scatter/binomial",
+    "scatter/subnets",
+    "scatter/knomial degree=4",
+    "allreduce/binomial",
+    "allreduce/doubling",
+    "allreduce/ring",
+    "allreduce/subnets inside=binomial",
+    "allreduce/reduce_scatter+allgather",
+    "allgather/flat",
+    "allgather/chain",
+    "allgather/recursive_doubling",
+    "allgather/bruck",
+    "allgather/neighbor",
+    "allgather/subnets",
+    "alltoall/flat",
+    "alltoall/pairwise",
+    "alltoall/bruck",
+    "alltoall/linear_sync",
+    "alltoall/leaders",
+    "alltoall/subnets",
+    "reduce_scatter/flat",
+    "reduce_scatter/recursive_halving",
+    "reduce_scatter/circulant",
+    "reduce_scatter/leaders",
+    "reduce_scatter/subnets",
+)
+MISSING = "SimGrid is not installed: run `make simgrid` (apt-get install libsimgrid-dev)"
+Records = list[dict[str, Any]]
+
+
+def why_not(folder: Path = BUILD) -> str | None:
+    """What is missing here, and what to type."""
+    if shutil.which("smpirun") is None:
+        return MISSING
+    if not (folder / "CMakeCache.txt").is_file():
+        return "ECO is not built: run `make build`"
+    return None
+
+
+def build(folder: Path = BUILD) -> None:
+    # Configured again: SimGrid may have come after the build was made.
+    targets = ["bench-simgrid-predict", "bench-simgrid-execute"]
+    for words in (["cmake", str(folder)], ["cmake", "--build", str(folder), "--target", *targets]):
+        subprocess.run(words, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+
+
+def lines(text: str) -> Records:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def text_of(cells: list[tuple[int, str]]) -> str:
+    return "".join(f"{size} {recipe}\n" for size, recipe in cells)
+
+
+def compare(
+    cells: list[tuple[int, str]], check_bytes: int = 0, path: Path = PLATFORM, programs: Path = BUILD
+) -> Records:
+    """One record for each cell, (bytes, recipe), that the recipe can serve."""
+    platform = Platform(path)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        network, wanted, hosts, found = (
+            folder / file for file in ("network.json", "cells.txt", "hosts", "found")
+        )
+        network.write_text(json.dumps(platform.network()))
+        wanted.write_text(text_of(cells))
+        hosts.write_text("\n".join(platform.hosts()) + "\n")
+        words: list[str | Path] = [programs / "bench-simgrid-predict", network, wanted]
+        answers = lines(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout)
+        able = [cell for cell, answer in zip(cells, answers, strict=True) if "why_not" not in answer]
+        predicted = [answer for answer in answers if "why_not" not in answer]
+        wanted.write_text(text_of(able))
+        words = ["smpirun", "-np", str(len(platform.hosts())), "-hostfile", hosts, "-platform", path]
+        words += platform.settings()
+        words += ["--log=root.thresh:warning"]
+        words += [programs / "bench-simgrid-execute.so", network, wanted, found, str(check_bytes)]
+        # smpirun puts its copies of the program where mktemp would.
+        environment = {**os.environ, "TMPDIR": name}
+        subprocess.run(words, check=True, stdout=sys.stderr, cwd=folder, env=environment)
+        executed = lines(found.read_text())
+    records = [one | other for one, other in zip(executed, predicted, strict=True)]
+    for record in records:
+        for law in ("predicted", "in_turn"):
+            record[f"{law}_error"] = record[f"{law}_s"] / record["simgrid_s"] - 1
+    return records
+
+
+def summary(records: Records) -> dict[str, Any]:
+    def errors(law: str) -> dict[str, float]:
+        sizes = sorted(abs(record[f"{law}_error"]) for record in records)
+        return {
+            f"{law}_median_abs_error": statistics.median(sizes),
+            f"{law}_p90_abs_error": sizes[math.ceil(0.9 * len(sizes)) - 1],
+            f"{law}_max_abs_error": sizes[-1],
+        }
+
+    simgrid, predict, in_turn = (
+        sum(record[f"{what}_cost_s"] for record in records) for what in ("simgrid", "predict", "in_turn")
+    )
+    ratios = [record["simgrid_cost_s"] / record["predict_cost_s"] for record in records]
+    return {
+        "cells": len(records),
+        **errors("predicted"),
+        **errors("in_turn"),
+        "simgrid_cost_s": simgrid,
+        "predict_cost_s": predict,
+        "in_turn_cost_s": in_turn,
+        "cost_ratio_of_totals": simgrid / predict,
+        "median_cost_ratio": statistics.median(ratios),
+    }
+
+
+def show(records: Records) -> None:
+    print(
+        f"{'recipe':48} {'bytes':>8} {'SimGrid ms':>11} {'predicted':>10} {'in turn':>8} {'cost ratio':>11}"
+    )
+    for record in records:
+        print(
+            f"{record['recipe'][:48]:48} {record['bytes']:8} {1e3 * record['simgrid_s']:11.3f} "
+            f"{100 * record['predicted_error']:+9.1f}% {100 * record['in_turn_error']:+7.1f}% "
+            f"{record['simgrid_cost_s'] / record['predict_cost_s']:11.0f}"
+        )
+    print(f"\n{'':24} {'cells':>5} {'median':>8} {'p90':>8} {'worst':>8}   in turn, median")
+    operations = sorted({record["recipe"].split("/")[0] for record in records})
+    for operation in [*operations, ""]:
+        of_it = [record for record in records if record["recipe"].startswith(operation)]
+        said = summary(of_it)
+        print(
+            f"{operation or 'all':24} {said['cells']:5} {100 * said['predicted_median_abs_error']:7.2f}% "
+            f"{100 * said['predicted_p90_abs_error']:7.2f}% {100 * said['predicted_max_abs_error']:7.2f}% "
+            f"{100 * said['in_turn_median_abs_error']:15.2f}%"
+        )
+    said = summary(records)
+    print(
+        f"\ncost: SimGrid {said['simgrid_cost_s']:.1f} s, predictions {said['predict_cost_s']:.3f} s "
+        f"(1 / {said['cost_ratio_of_totals']:.0f}; the median cell 1 / {said['median_cost_ratio']:.0f}); "
+        f"in turn {said['in_turn_cost_s']:.3f} s"
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--build", type=Path, default=BUILD, metavar="FOLDER", help="of the two programs")
+    parser.add_argument("--only", default="", metavar="TEXT", help="recipes that have this in them")
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), metavar="BYTES,...")
+    parser.add_argument("--check-bytes", type=int, default=64 << 10, metavar="BYTES",
+                        help="check the results of cells of up to so many bytes")  # fmt: skip
+    options = parser.parse_args()
+    if reason := why_not(options.build):
+        raise SystemExit(reason)
+    build(options.build)
+    sizes = [int(size) for size in options.sizes.split(",")]
+    cells = [(size, recipe) for recipe in RECIPES if options.only in recipe for size in sizes]
+    started = time.monotonic()
+    records = compare(cells, options.check_bytes, programs=options.build)
+    show(records)
+    print(f"{time.monotonic() - started:.0f} s in all")
+    if options.json:
+        version = subprocess.run(["smpirun", "-version"], check=True, stdout=subprocess.PIPE, text=True)
+        document = {
+            "schema": "eco.bench.simgrid",
+            "version": 1,
+            "simgrid": version.stdout.strip(),
+            "platform": PLATFORM.name,
+            "ranks": len(Platform(PLATFORM).hosts()),
+            "summary": summary(records),
+            "records": records,
+        }
+        options.json.write_text(json.dumps(document, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
