@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "eco/plan/closed_forecast.h"
+#include "eco/plan/explain.h"
 #include "eco/plan/plan_table.h"
 #include "eco/plan/planner.h"
+#include "eco/plan/ranking.h"
 #include "eco/plan/search.h"
 #include "eco/sim/predict.h"
 #include "python/src/bindings.h"
