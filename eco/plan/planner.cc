@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -251,23 +252,30 @@ class Planning {
       cell.row.reason = "no candidate was measured";
       return;
     }
-    const Contender& best = best_of(contenders, is_one_packet(cell.problem, view_));
-    const Measurement& eco = best.measured;
+    std::vector<Contender> winners;
+    std::copy_if(contenders.begin(), contenders.end(), std::back_inserter(winners),
+                 [&](const Contender& one) { return why_native(one.measured, native).empty(); });
+    const Contender best =
+        best_of(winners.empty() ? contenders : winners, is_one_packet(cell.problem, view_));
     cell.row.predicted_s = best.candidate->forecast.seconds;
-    cell.row.measured_s = eco.median_s;
-    const double ratio = native.median_s / eco.median_s;
-    const bool fast_enough = ratio > 1 + options_.gain_needed;
-    const bool beyond_spread = eco.median_s + eco.spread_s < native.median_s - native.spread_s;
-    cell.row.reason = "measured " + times(ratio);
-    if (fast_enough && beyond_spread) {
-      cell.winner = best.candidate->recipe;
+    cell.row.measured_s = best.measured.median_s;
+    cell.row.reason = "measured " + times(native.median_s / best.measured.median_s);
+    if (winners.empty()) {
+      cell.row.reason += why_native(best.measured, native);
     } else {
-      cell.row.reason += fast_enough ? ", within the spread: native" : ": native";
+      cell.winner = best.candidate->recipe;
     }
   }
 
+  // What stands against serving instead of the native collective; empty if nothing does.
+  std::string why_native(const Measurement& eco, const Measurement& native) const {
+    if (native.median_s / eco.median_s <= 1 + options_.gain_needed) return ": native";
+    const bool beyond_spread = eco.median_s + eco.spread_s < native.median_s - native.spread_s;
+    return beyond_spread ? "" : ", within the spread: native";
+  }
+
   // The fastest; of short problems, where equally fast ones differ in whose traffic they meet, the lightest of these.
-  static const Contender& best_of(const std::vector<Contender>& contenders, bool one_packet) {
+  static Contender best_of(const std::vector<Contender>& contenders, bool one_packet) {
     if (one_packet) {
       std::vector<Timed> timed;
       for (const Contender& one : contenders)

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "eco/plan/testing.h"
@@ -71,6 +74,45 @@ TEST(Planner, StaysNativeWithinTheSpreadAndBelowTheGain) {
   EXPECT_FALSE(make_plan(view, {Collective::broadcast}, options, bench.measure()).is_all_native());
   bench.spread_s = 0.011;  // 0.11 + 0.011 against 0.13 - 0.011
   EXPECT_TRUE(make_plan(view, {Collective::broadcast}, options, bench.measure()).is_all_native());
+}
+
+// Of two that are equally fast the lighter one serves, but not at the price of serving at all.
+TEST(Planner, PrefersTheLighterOnlyOfThoseThatWin) {
+  const net::GroupView view = view_of("hosts=2+2 uplink_mbit=40");
+  PlannerOptions options;
+  options.sizes = {64};
+  double native_s = 0;
+  std::vector<std::string> asked;
+  // The candidates, the lightest first, and each of them 4 % faster than the one before.
+  const Measure measure = [&](const CommonProblem& problem, const std::vector<const algo::Recipe*>& recipes,
+                              double) {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 1; i < recipes.size(); ++i) order.push_back(i);
+    const auto weight = [&](std::size_t i) {
+      const Forecast f = forecast(*recipes[i], problem, view);
+      return std::pair(f.n_crossings, f.n_messages);
+    };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return weight(a) < weight(b); });
+    EXPECT_LT(weight(order[0]), weight(order[1]));
+    std::vector<std::optional<Measurement>> measured(recipes.size());
+    measured[0] = {native_s, 0};
+    measured[order[0]] = {0.104, 0};
+    measured[order[1]] = {0.100, 0};
+    asked = {recipes[order[0]]->text(), recipes[order[1]]->text()};
+    return measured;
+  };
+  const auto served = [&] {
+    const PlanTable table = make_plan(view, {Collective::allreduce}, options, measure);
+    const algo::Recipe* recipe = table.lookup(Collective::allreduce, 0, 64);
+    return recipe != nullptr ? recipe->text() : "native";
+  };
+  native_s = 0.2;
+  EXPECT_EQ(served(), asked[0]) << "both win: the lighter";
+  native_s = 0.107;  // 7 % above the fastest, 3 % above the lighter
+  EXPECT_EQ(served(), asked[1]) << "the one that wins";
+  native_s = 0.104;
+  EXPECT_EQ(served(), "native");
 }
 
 TEST(Planner, WhatIsUnsampledStaysNative) {
