@@ -55,12 +55,7 @@ Schedule build_allreduce(const CommonProblem& problem, const std::vector<Owner>&
     const int up_channel = 2 * static_cast<int>(owner);
     const int down_channel = up_channel + 1;
     const Region result = segments.region(Buffer::output, j);
-    const Region total =
-        combine_with_children(e, place.up.children, segments.region(Buffer::input, j), slots, j, up_channel);
-    if (place.up.parent >= 0)
-      e.send(place.up.parent, total, up_channel);
-    else
-      e.copy(total, result);
+    combine_upwards(e, place.up, segments.region(Buffer::input, j), result, slots, j, up_channel);
     if (place.down.parent >= 0) e.recv(place.down.parent, result, down_channel);
     for (const int child : place.down.children) e.send(child, result, down_channel);
   });

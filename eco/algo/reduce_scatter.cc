@@ -16,7 +16,6 @@ namespace eco::algo {
 
 using sched::Buffer;
 using sched::Emitter;
-using sched::Region;
 
 Schedule build_reduce_scatter(const CommonProblem& problem, const TreeOf& tree_of, const Params& params,
                               int rank) {
@@ -43,13 +42,8 @@ Schedule build_reduce_scatter(const CommonProblem& problem, const TreeOf& tree_o
     for (std::size_t i = 1; i <= owners.size(); ++i) {
       const std::size_t owner = (static_cast<std::size_t>(rank) + i) % owners.size();
       const auto& [place, slots] = owners[owner];
-      const int channel = static_cast<int>(owner);
-      const Region total = combine_with_children(
-          e, place.children, segments.region(Buffer::input, j, owner * block), slots, j, channel);
-      if (place.parent >= 0)
-        e.send(place.parent, total, channel);
-      else
-        e.copy(total, segments.region(Buffer::output, j));
+      combine_upwards(e, place, segments.region(Buffer::input, j, owner * block),
+                      segments.region(Buffer::output, j), slots, j, static_cast<int>(owner));
     }
   });
   return schedule;

@@ -19,7 +19,6 @@ namespace eco::algo {
 
 using sched::Buffer;
 using sched::Emitter;
-using sched::Region;
 
 Schedule build_reduce_two_tree(const CommonProblem& problem, const Params& params, int rank) {
   const std::array<Tree, 2> trees = two_trees_below(problem.root, problem.n_ranks);
@@ -33,12 +32,8 @@ Schedule build_reduce_two_tree(const CommonProblem& problem, const Params& param
   schedule.repeat(segments.count(), [=](std::size_t j, Emitter& e) {
     const Place& place = places[j % 2];
     const int channel = static_cast<int>(j % 2);
-    const Region total =
-        combine_with_children(e, place.children, segments.region(Buffer::input, j), slots, j, channel);
-    if (place.parent >= 0)
-      e.send(place.parent, total, channel);
-    else
-      e.copy(total, segments.region(Buffer::output, j));
+    combine_upwards(e, place, segments.region(Buffer::input, j), segments.region(Buffer::output, j), slots, j,
+                    channel);
   });
   return schedule;
 }

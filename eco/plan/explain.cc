@@ -1,9 +1,13 @@
+#include "eco/plan/explain.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <string>
 
-#include "eco/plan/planner.h"
+#include "eco/algo/algorithm.h"
+#include "eco/plan/native_guess.h"
+#include "eco/plan/ranking.h"
 
 namespace eco::plan {
 namespace {

@@ -10,18 +10,15 @@
 #include "eco/algo/algorithm.h"
 #include "eco/base/errors.h"
 #include "eco/net/synthetic.h"
-#include "eco/plan/planner.h"
+#include "eco/plan/explain.h"
+#include "eco/plan/shortlist.h"
+#include "eco/plan/testing.h"
 
 namespace eco::plan {
 namespace {
 
 using coll::Collective;
 using coll::CommonProblem;
-
-constexpr const char* kThreeSubnets =
-    "hosts=3+3+2 rate_mbit=191 uplink_mbit=38.2 latency_us=60 between_us=200 overhead_us=15";
-constexpr const char* kEco1995 =
-    "hosts=3+3+2 kind=bus rate_mbit=9.56 latency_us=60 between_us=120 overhead_us=15";
 
 struct Recorded {
   const char* network;
@@ -97,8 +94,7 @@ TEST(Forecast, GuessesNativeParts) {
 
 // Beside the same in ECO's own parts a guess is something new to measure.
 TEST(Shortlist, TakesNativePartsBesideOthers) {
-  const net::GroupView view = net::make_view(
-      std::make_shared<net::Network>(net::synthetic_network(kThreeSubnets)), {0, 1, 2, 3, 4, 5, 6, 7});
+  const net::GroupView view = view_of(kThreeSubnets);
   const CommonProblem problem{.collective = Collective::broadcast, .n_ranks = 8, .bytes = 100'000};
   std::vector<Candidate> ranked;
   for (const char* parts : {"broadcast/chain,broadcast/binomial", "broadcast/binomial,broadcast/binomial",
@@ -112,6 +108,35 @@ TEST(Shortlist, TakesNativePartsBesideOthers) {
   const auto chosen = shortlist(ranked, 2, problem, view);
   ASSERT_EQ(chosen.size(), 2U);
   EXPECT_NE(chosen[0]->forecast.guesses_native, chosen[1]->forecast.guesses_native);
+}
+
+// Long schedules are predicted from shorter ones: the same time within a few per cent.
+TEST(Forecast, ContinuesPredictionsInAStraightLine) {
+  const net::GroupView view = view_of(kThreeSubnets);
+  for (const char* recipe : {"broadcast/subnets segment=1392 window=0 between=chain inside=chain",
+                             "broadcast/subnets segment=8624 window=4 between=chain inside=chain"}) {
+    const CommonProblem problem = problem_of(Collective::broadcast, 4 << 20, view);
+    const Forecast whole =
+        forecast(algo::parse_recipe(recipe), problem, view, {.most_operations = 10'000'000});
+    const Forecast shortened =
+        forecast(algo::parse_recipe(recipe), problem, view, {.most_operations = 3'000});
+    EXPECT_FALSE(whole.extrapolated);
+    EXPECT_TRUE(shortened.extrapolated);
+    EXPECT_NEAR(shortened.seconds / whole.seconds, 1.0, 0.02) << recipe;
+    EXPECT_NEAR(shortened.busiest_s / whole.busiest_s, 1.0, 0.02) << recipe;
+    EXPECT_EQ(shortened.busiest, whole.busiest);
+  }
+}
+
+TEST(Forecast, RefusesWhatTheVerifierRefuses) {
+  const net::GroupView view = view_of(kThreeSubnets);
+  algo::Recipe recipe =
+      algo::parse_recipe("broadcast/subnets segment=100 window=0 between=chain inside=chain order=0,1");
+  const auto fault = prove(recipe, problem_of(Collective::broadcast, 1000, view), view);
+  ASSERT_TRUE(fault);
+  EXPECT_NE(fault->find("order"), std::string::npos) << *fault;
+  recipe.params.order = {2, 1, 0};
+  EXPECT_EQ(prove(recipe, problem_of(Collective::broadcast, 1000, view), view), std::nullopt);
 }
 
 }  // namespace

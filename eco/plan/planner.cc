@@ -1,15 +1,18 @@
-// Map: rank_candidates and shortlist choose what is worth measuring for one problem (a cell); Planning walks the cells
-// and turns the winners into rows. explain.cc prints.
+// Map: Planning walks the problems (cells), has rank_candidates and shortlist choose what is worth measuring, and turns the
+// winners into rows.
 #include "eco/plan/planner.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <map>
 #include <utility>
 
-#include "eco/base/errors.h"
+#include "eco/plan/native_guess.h"
+#include "eco/plan/ranking.h"
 #include "eco/plan/search.h"
+#include "eco/plan/shortlist.h"
 
 namespace eco::plan {
 namespace {
@@ -18,25 +21,6 @@ using algo::Recipe;
 using coll::Collective;
 using coll::CommonProblem;
 using net::GroupView;
-
-// Predictions of different patterns on one network are wrong by up to about a tenth, in any direction: a candidate this
-// much above the cheapest cannot win a measurement.
-constexpr double kHopeless = 1.25;
-// Predictions closer than this are equal: then fewer messages win, since CPU time is what a prediction knows least.
-constexpr double kEqual = 1.02;
-// Of a problem that is one packet at most, where latency is all, times closer than this count as equal, predicted or
-// measured: then who crosses least between subnets wins, since there others' traffic is, and delay that varies.
-constexpr double kEqualShort = 1.05;
-// A recipe that differs in its send window only is measured too if it is predicted within this: what a window is for,
-// queues that overflow, is not in the predictor.
-constexpr double kWindowPrice = 1.10;
-
-// Forms of recipes (all but segment and window) of which more than one segment size is predicted, and recipes of which
-// the windows are, where not all are. With 8 forms the best candidate of 2 cells in 34 was left out (predictions of all
-// collectives at 8 B, 16 KiB and 1 MiB on 8 hosts of one switch and of three subnets; 3 % and 9 % lost), with 12 none by
-// more than 0.3 %, for 5 % more time.
-constexpr std::size_t kFormsRefined = 12;
-constexpr std::size_t kWindowsTried = 4;
 
 // A found recipe must be predicted this much faster than the best of the repertoire: below, the repertoire's is as good,
 // and simpler.
@@ -61,22 +45,6 @@ CommonProblem problem_of(Collective collective, int root, std::size_t bytes, con
   return problem;
 }
 
-bool is_one_packet(const CommonProblem& problem, const GroupView& view) {
-  return static_cast<double>(problem.bytes) <= view.network->packet_bytes;
-}
-
-// Messages between subnets first where they are what a short problem takes, all messages elsewhere.
-std::pair<double, double> traffic(const Forecast& forecast, bool is_short) {
-  return is_short ? std::pair(forecast.n_crossings, forecast.n_messages)
-                  : std::pair(forecast.n_messages, forecast.n_crossings);
-}
-
-bool differs_in_window_only(const Recipe& a, const Recipe& b) {
-  Recipe same = b;
-  same.params.window = a.params.window;
-  return a == same && a.params.window != b.params.window;
-}
-
 std::string times(double ratio) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2fx", ratio);
@@ -93,204 +61,6 @@ const std::vector<std::size_t>& default_sizes() {
 
 namespace {
 
-// Predicts the candidates of one problem. All of them, or, with `prune`, in three steps that leave most of them out: of
-// each form (all but segment and window) one segment size; of the best forms all segment sizes; of the best of these
-// the windows, which change little in a prediction.
-class Ranking {
- public:
-  Ranking(const CommonProblem& problem, const GroupView& view, const ForecastOptions& options, bool prune)
-      : problem_(problem), view_(view), options_(options), prune_(prune) {
-    for (const algo::Algorithm& algorithm : algo::registry()) {
-      if (algorithm.collective != coll::algorithms_of(problem.collective)) continue;
-      if (const auto reason = algorithm.why_not(problem, view)) {
-        unable_.push_back({{algorithm.name, {}}, {}, *reason});
-        continue;
-      }
-      for (algo::Params& params : algorithm.candidates(problem, view)) {
-        left_.push_back({{algorithm.name, std::move(params)}, {}, {}});
-      }
-    }
-  }
-
-  std::vector<Candidate> run() && {
-    if (prune_) {
-      leave_out();
-    } else {
-      for (const Candidate& candidate : left_) predict(candidate.recipe);
-    }
-    std::stable_sort(able_.begin(), able_.end(), [](const Candidate& a, const Candidate& b) {
-      if (a.forecast.given_up != b.forecast.given_up) return b.forecast.given_up;
-      return a.forecast.seconds < b.forecast.seconds;
-    });
-    able_.insert(able_.end(), std::make_move_iterator(unable_.begin()),
-                 std::make_move_iterator(unable_.end()));
-    return std::move(able_);
-  }
-
- private:
-  static Recipe form_of(Recipe recipe) {
-    recipe.params.segment_bytes = 0;
-    recipe.params.window = 0;
-    return recipe;
-  }
-
-  // Seconds, or infinity where it has lost or cannot be.
-  double predict(const Recipe& recipe) {
-    ForecastOptions limited = options_;
-    if (prune_) limited.stop_after_s = std::min(options_.stop_after_s, kHopeless * best_s_);
-    Candidate candidate = candidate_of(recipe, problem_, view_, limited);
-    const double infinity = std::numeric_limits<double>::infinity();
-    if (!candidate.why_not.empty()) {
-      unable_.push_back(std::move(candidate));
-      return infinity;
-    }
-    const double seconds = candidate.forecast.given_up ? infinity : candidate.forecast.seconds;
-    best_s_ = std::min(best_s_, seconds);
-    able_.push_back(std::move(candidate));
-    return seconds;
-  }
-
-  void leave_out() {
-    struct Form {
-      std::vector<const Candidate*> members;  // of each segment size, without a window
-      double seconds = 0;                     // of the one in the middle
-    };
-    std::vector<Form> forms;
-    std::vector<const Candidate*> windowed;
-    for (const Candidate& candidate : left_) {
-      if (candidate.recipe.params.window != 0) {
-        windowed.push_back(&candidate);
-      } else if (forms.empty() || form_of(forms.back().members[0]->recipe) != form_of(candidate.recipe)) {
-        const auto known = std::find_if(forms.begin(), forms.end(), [&](const Form& form) {
-          return form_of(form.members[0]->recipe) == form_of(candidate.recipe);
-        });
-        if (known == forms.end()) {
-          forms.push_back({{&candidate}, 0});
-        } else {
-          known->members.push_back(&candidate);
-        }
-      } else {
-        forms.back().members.push_back(&candidate);
-      }
-    }
-    for (Form& form : forms) form.seconds = predict(form.members[form.members.size() / 2]->recipe);
-    std::stable_sort(forms.begin(), forms.end(),
-                     [](const Form& a, const Form& b) { return a.seconds < b.seconds; });
-    for (std::size_t f = 0; f < forms.size(); ++f) {
-      for (std::size_t m = 0; m < forms[f].members.size(); ++m) {
-        if (m == forms[f].members.size() / 2) continue;
-        const Recipe& recipe = forms[f].members[m]->recipe;
-        f < kFormsRefined ? static_cast<void>(predict(recipe)) : give_up(recipe);
-      }
-    }
-    std::vector<std::pair<double, Recipe>> best;
-    for (const Candidate& candidate : able_) {
-      if (!candidate.forecast.given_up) best.emplace_back(candidate.forecast.seconds, candidate.recipe);
-    }
-    std::stable_sort(best.begin(), best.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    best.resize(std::min(best.size(), kWindowsTried));
-    for (const Candidate* candidate : windowed) {
-      const bool worth = std::any_of(best.begin(), best.end(), [&](const auto& b) {
-        return differs_in_window_only(b.second, candidate->recipe);
-      });
-      worth ? static_cast<void>(predict(candidate->recipe)) : give_up(candidate->recipe);
-    }
-  }
-
-  void give_up(const Recipe& recipe) {
-    Candidate candidate{recipe, {}, {}};
-    candidate.forecast.seconds = best_s_;
-    candidate.forecast.given_up = true;
-    able_.push_back(std::move(candidate));
-  }
-
-  const CommonProblem& problem_;
-  const GroupView& view_;
-  const ForecastOptions& options_;
-  const bool prune_;
-  double best_s_ = std::numeric_limits<double>::infinity();
-  std::vector<Candidate> left_;
-  std::vector<Candidate> able_;
-  std::vector<Candidate> unable_;
-};
-
-}  // namespace
-
-std::vector<Candidate> rank_candidates(const CommonProblem& problem, const GroupView& view,
-                                       const ForecastOptions& options, bool prune) {
-  return Ranking(problem, view, options, prune).run();
-}
-
-std::vector<const Candidate*> shortlist(const std::vector<Candidate>& ranked, std::size_t how_many,
-                                        const CommonProblem& problem, const GroupView& view) {
-  std::vector<const Candidate*> pool;  // cheapest first
-  for (const Candidate& candidate : ranked) {
-    if (!candidate.why_not.empty() || candidate.forecast.given_up) continue;
-    if (!pool.empty() && candidate.forecast.seconds > kHopeless * pool.front()->forecast.seconds) break;
-    pool.push_back(&candidate);
-  }
-  std::vector<const Candidate*> chosen;
-  const auto take = [&](const Candidate* candidate) {
-    if (chosen.size() < how_many && !prove(candidate->recipe, problem, view)) chosen.push_back(candidate);
-    std::erase(pool, candidate);
-  };
-
-  // The leader: of the equally fast, the one of least traffic. One that the verifier refuses makes room.
-  const bool is_short = is_one_packet(problem, view);
-  while (!pool.empty() && chosen.empty()) {
-    const double limit_s = (is_short ? kEqualShort : kEqual) * pool.front()->forecast.seconds;
-    const Candidate* leader = pool.front();
-    for (const Candidate* other : pool) {
-      if (other->forecast.seconds <= limit_s &&
-          traffic(other->forecast, is_short) < traffic(leader->forecast, is_short)) {
-        leader = other;
-      }
-    }
-    take(leader);
-  }
-  if (chosen.empty()) return chosen;
-  const Candidate* leader = chosen.front();
-  for (const Candidate* other : std::vector<const Candidate*>(pool)) {
-    if (differs_in_window_only(leader->recipe, other->recipe) &&
-        other->forecast.seconds <= kWindowPrice * leader->forecast.seconds) {
-      take(other);
-      break;
-    }
-  }
-  // Others of another algorithm first: what a prediction is wrong about, it is wrong about for all sizes of segments. So
-  // it is with native parts, which are guessed.
-  const auto is_new = [&](const Candidate* candidate) {
-    return std::none_of(chosen.begin(), chosen.end(), [&](const Candidate* other) {
-      return other->recipe.algorithm == candidate->recipe.algorithm &&
-             other->forecast.guesses_native == candidate->forecast.guesses_native;
-    });
-  };
-  for (const Candidate* candidate : std::vector<const Candidate*>(pool)) {
-    if (is_new(candidate)) take(candidate);
-  }
-  while (!pool.empty() && chosen.size() < how_many) take(pool.front());
-  return chosen;
-}
-
-std::optional<Recipe> guess_native(const CommonProblem& problem, const GroupView& view) {
-  for (const algo::Shape shape : {algo::Shape::binomial, algo::Shape::flat, algo::Shape::chain}) {
-    Recipe recipe;
-    recipe.algorithm = std::string(coll::name(coll::algorithms_of(problem.collective))) + "/" +
-                       std::string(algo::name(shape));
-    recipe.params.inside = recipe.params.between = shape;
-    if (!algo::why_not(recipe, problem, view)) return recipe;
-  }
-  return std::nullopt;
-}
-
-double guess_native_s(const CommonProblem& problem, const GroupView& view) {
-  const std::optional<Recipe> guess = guess_native(problem, view);
-  return guess ? forecast(*guess, problem, view).seconds : 0;
-}
-
-namespace {
-
 // One problem that the table will speak about.
 struct Cell {
   CommonProblem problem;
@@ -300,6 +70,12 @@ struct Cell {
   std::vector<Candidate> candidates;  // those worth measuring, proved
   std::optional<Recipe> winner;
   Row row;  // its evidence
+};
+
+// A candidate that was measured beside the native collective.
+struct Contender {
+  const Candidate* candidate = nullptr;
+  Measurement measured;
 };
 
 class Planning {
@@ -468,36 +244,47 @@ class Planning {
     if (!measured[0]) return leave_open(cell, "native not sampled: too slow for the time there was");
     const Measurement native = *measured[0];
     cell.row.native_s = native.median_s;
-    std::optional<std::size_t> best;
+    std::vector<Contender> contenders;
     for (std::size_t i = 1; i < measured.size(); ++i) {
-      if (measured[i] && (!best || measured[i]->median_s < measured[*best]->median_s)) best = i;
+      if (measured[i]) contenders.push_back({&cell.candidates[i - 1], *measured[i]});
     }
-    if (!best) {
+    if (contenders.empty()) {
       cell.row.reason = "no candidate was measured";
       return;
     }
-    if (is_one_packet(cell.problem, view_)) {
-      const double limit_s = kEqualShort * measured[*best]->median_s;
-      for (std::size_t i = 1; i < measured.size(); ++i) {
-        if (measured[i] && measured[i]->median_s <= limit_s &&
-            traffic(cell.candidates[i - 1].forecast, true) <
-                traffic(cell.candidates[*best - 1].forecast, true)) {
-          best = i;
-        }
-      }
-    }
-    const Measurement eco = *measured[*best];
-    cell.row.predicted_s = cell.candidates[*best - 1].forecast.seconds;
-    cell.row.measured_s = eco.median_s;
-    const double ratio = native.median_s / eco.median_s;
-    const bool fast_enough = ratio > 1 + options_.gain_needed;
-    const bool beyond_spread = eco.median_s + eco.spread_s < native.median_s - native.spread_s;
-    cell.row.reason = "measured " + times(ratio);
-    if (fast_enough && beyond_spread) {
-      cell.winner = *recipes[*best];
+    std::vector<Contender> winners;
+    std::copy_if(contenders.begin(), contenders.end(), std::back_inserter(winners),
+                 [&](const Contender& one) { return why_native(one.measured, native).empty(); });
+    const Contender best =
+        best_of(winners.empty() ? contenders : winners, is_one_packet(cell.problem, view_));
+    cell.row.predicted_s = best.candidate->forecast.seconds;
+    cell.row.measured_s = best.measured.median_s;
+    cell.row.reason = "measured " + times(native.median_s / best.measured.median_s);
+    if (winners.empty()) {
+      cell.row.reason += why_native(best.measured, native);
     } else {
-      cell.row.reason += fast_enough ? ", within the spread: native" : ": native";
+      cell.winner = best.candidate->recipe;
     }
+  }
+
+  // What stands against serving instead of the native collective; empty if nothing does.
+  std::string why_native(const Measurement& eco, const Measurement& native) const {
+    if (native.median_s / eco.median_s <= 1 + options_.gain_needed) return ": native";
+    const bool beyond_spread = eco.median_s + eco.spread_s < native.median_s - native.spread_s;
+    return beyond_spread ? "" : ", within the spread: native";
+  }
+
+  // The fastest; of short problems, where equally fast ones differ in whose traffic they meet, the lightest of these.
+  static Contender best_of(const std::vector<Contender>& contenders, bool one_packet) {
+    if (one_packet) {
+      std::vector<Timed> timed;
+      for (const Contender& one : contenders)
+        timed.push_back({one.measured.median_s, &one.candidate->forecast});
+      return contenders[lightest_of_equals(timed, one_packet)];
+    }
+    return *std::min_element(
+        contenders.begin(), contenders.end(),
+        [](const Contender& a, const Contender& b) { return a.measured.median_s < b.measured.median_s; });
   }
 
   void make_rows() {

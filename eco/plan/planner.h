@@ -1,7 +1,8 @@
-// Orders candidates by prediction, has the best ones measured beside the native collective, and fills a PlanTable.
+// Orders candidates by prediction (ranking.h), has the best ones (shortlist.h) measured beside the native collective, and
+// fills a PlanTable.
 //
 //   PlanTable table = make_plan(view, {Collective::broadcast}, options, measure);
-//   std::cout << explain(problem, view, table.find_row(...));
+//   std::cout << explain(problem, view, table.find_row(...));       // explain.h
 //
 // Pure but for the callbacks: give it a predictor's numbers and it plans offline ("estimate").
 #pragma once
@@ -13,27 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "eco/algo/algorithm.h"
+#include "eco/algo/recipe.h"
 #include "eco/net/group_view.h"
 #include "eco/plan/forecast.h"
 #include "eco/plan/plan_table.h"
 
 namespace eco::plan {
-
-// All candidates of every algorithm for one problem, cheapest first, those that can't serve last. With `prune`,
-// predictions stop where a candidate can no longer matter, and of forms that are far from the best only one segment
-// size is predicted: such candidates are given up.
-std::vector<Candidate> rank_candidates(const coll::CommonProblem& problem, const net::GroupView& view,
-                                       const ForecastOptions& options = {}, bool prune = false);
-
-// Those of ranked candidates that are worth measuring, most promising first, every one of them proved (prove()).
-std::vector<const Candidate*> shortlist(const std::vector<Candidate>& ranked, std::size_t how_many,
-                                        const coll::CommonProblem& problem, const net::GroupView& view);
-
-// A guess at the native collective: a binomial tree in rank order (or flat, or a chain, where a collective has none),
-// the whole message at once; nothing, and 0 s, where there is no such recipe.
-std::optional<algo::Recipe> guess_native(const coll::CommonProblem& problem, const net::GroupView& view);
-double guess_native_s(const coll::CommonProblem& problem, const net::GroupView& view);
 
 // Seconds of one candidate, or of the native collective, on the actual placement.
 struct Measurement {
@@ -82,14 +68,5 @@ struct PlannerOptions {
 // are guessed ("estimate": for explanations, never for running). The caller names what the table was made for.
 PlanTable make_plan(const net::GroupView& view, const std::vector<coll::Collective>& collectives,
                     const PlannerOptions& options, const Measure& measure);
-
-// Every candidate, its cost by term, why it lost: what `eco explain` prints. `row` is the table's row for this problem,
-// nullptr if there is no table.
-std::string explain(const coll::CommonProblem& problem, const net::GroupView& view, const Row* row);
-std::string explain(const coll::CommonProblem& problem, const net::GroupView& view, const Row* row,
-                    const std::vector<Candidate>& ranked);
-
-// In a few words, what `candidate` has more of than the cheapest one.
-std::string why_it_lost(const Candidate& candidate, const Candidate& cheapest);
 
 }  // namespace eco::plan

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <numeric>
 #include <string>
 
 #include "eco/net/synthetic.h"
+#include "eco/plan/explain.h"
 #include "eco/plan/planner.h"
+#include "eco/plan/ranking.h"
+#include "eco/plan/testing.h"
 
 namespace eco::plan {
 namespace {
@@ -24,20 +26,6 @@ constexpr const char* kDome20 =
     "uplink_mbit=none+none+none+95.6+9.56 latency_us=60 between_us=460 overhead_us=15";
 // What predictions may walk: the tests' time.
 constexpr ForecastOptions kShort{.most_operations = 3'000};
-
-net::GroupView view_of(const std::string& description) {
-  auto network = std::make_shared<net::Network>(net::synthetic_network(description));
-  std::vector<int> host_of_rank(static_cast<std::size_t>(network->n_hosts()));
-  std::iota(host_of_rank.begin(), host_of_rank.end(), 0);
-  return net::make_view(network, host_of_rank);
-}
-
-CommonProblem problem_of(Collective collective, std::size_t bytes, const net::GroupView& view) {
-  CommonProblem problem{.collective = collective, .n_ranks = view.n_ranks()};
-  if (coll::is_reduction(collective)) problem.element_bytes = 8;
-  problem.bytes = coll::whole_bytes(problem, bytes);
-  return problem;
-}
 
 // Against every candidate of every algorithm, not only those that a pruned ranking predicts.
 double gain_of_search(Collective collective, std::size_t bytes, const net::GroupView& view) {

@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "eco/plan/closed_forecast.h"
+#include "eco/plan/explain.h"
 #include "eco/plan/plan_table.h"
 #include "eco/plan/planner.h"
+#include "eco/plan/ranking.h"
 #include "eco/plan/search.h"
 #include "eco/sim/predict.h"
 #include "python/src/bindings.h"
@@ -18,16 +20,20 @@ namespace {
 
 using nlohmann::ordered_json;
 
+void add_terms(ordered_json& record, const sim::Terms& terms) {
+  record["transfer_s"] = terms.transfer_s;
+  record["latency_s"] = terms.latency_s;
+  record["overhead_s"] = terms.overhead_s;
+  record["combine_s"] = terms.combine_s;
+}
+
 ordered_json describe(const plan::Candidate& candidate, const plan::Candidate& cheapest) {
   const plan::Forecast& forecast = candidate.forecast;
   const bool able = candidate.why_not.empty();
   ordered_json record;
   record["recipe"] = candidate.recipe.text();
   record["predicted_s"] = able ? ordered_json(forecast.seconds) : ordered_json(nullptr);
-  record["transfer_s"] = forecast.terms.transfer_s;
-  record["latency_s"] = forecast.terms.latency_s;
-  record["overhead_s"] = forecast.terms.overhead_s;
-  record["combine_s"] = forecast.terms.combine_s;
+  add_terms(record, forecast.terms);
   record["busiest"] = forecast.busiest;
   record["busiest_s"] = forecast.busiest_s;
   record["messages"] = forecast.n_messages;
@@ -82,10 +88,7 @@ std::string timeline(const std::string& network, const std::vector<int>& host_of
   ordered_json record;
   record["recipe"] = recipe;
   record["seconds"] = prediction.seconds;
-  record["transfer_s"] = prediction.terms.transfer_s;
-  record["latency_s"] = prediction.terms.latency_s;
-  record["overhead_s"] = prediction.terms.overhead_s;
-  record["combine_s"] = prediction.terms.combine_s;
+  add_terms(record, prediction.terms);
   record["operations"] = prediction.n_operations;
   record["messages"] = prediction.n_messages;
   record["ranks"] = ordered_json::array();

@@ -166,14 +166,19 @@ def test_one_rank_without_memory_for_arming_errs(library: Library, tmp_path: Pat
 
 
 @pytest.mark.parametrize("asks", ["0", "1"])
-def test_the_programs_sigusr1_stays_its_own(library: Library, asks: str) -> None:
-    program = library.compile("own_signal")
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [("own_signal", "right\n"), ("forked_signal", "child: signal 10\nright\n")],
+)
+def test_sigusr1_does_in_programs_what_it_did(library: Library, source: str, says: str, asks: str) -> None:
+    """In one with a handler of its own, and in a process that a program forks, which it ends."""
+    program = library.compile(source)
     stock = library.run(2, [program])
     eco = library.run_served(2, [program], {"ECO_STALL_SIGNAL": asks})
     assert (eco.returncode, eco.stdout) == (stock.returncode, stock.stdout), eco.stderr
     assert eco.served()[0] > 0
     if library.name == "openmpi":  # MPICH has a use for this signal itself
-        assert eco.returncode == 0, eco.stderr
+        assert (eco.returncode, eco.stdout) == (0, says), eco.stderr
 
 
 @pytest.mark.parametrize("fortran", ["libmpi_mpifh.so.40", "libmpi_usempif08.so.40", "libmpifort.so.12"])
@@ -368,17 +373,6 @@ def test_a_path_that_is_no_utf8_is_reported(library: Library, tmp_path: Path) ->
     native = ended.report["communicators_native"]
     assert isinstance(native, dict)
     assert any("n\ufffd.json" in why for why in native), native
-
-
-@pytest.mark.parametrize("asks", ["0", "1"])
-def test_sigusr1_ends_a_forked_process_as_ever(library: Library, asks: str) -> None:
-    program = library.compile("forked_signal")
-    stock = library.run(2, [program])
-    eco = library.run_served(2, [program], {"ECO_STALL_SIGNAL": asks})
-    assert (eco.returncode, eco.stdout) == (stock.returncode, stock.stdout), eco.stderr
-    assert eco.served()[0] > 0
-    if library.name == "openmpi":  # MPICH has a use for this signal itself
-        assert eco.stdout == "child: signal 10\nright\n", eco.stderr
 
 
 def test_sigusr1_unasked_is_left_alone(library: Library) -> None:

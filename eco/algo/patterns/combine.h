@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "eco/algo/patterns/segments.h"
+#include "eco/algo/patterns/tree.h"
 #include "eco/algo/recipe.h"
 #include "eco/sched/schedule.h"
 
@@ -50,6 +51,18 @@ inline sched::Region combine_with_children(sched::Emitter& e, const std::vector<
   for (std::size_t c = children.size() - 1; c-- > 0;) e.reduce(slot(c), total);
   e.reduce(mine, total);
   return total;
+}
+
+// One rank's part in combining the j-th segment up a tree: what it and its children have goes to its parent, or, at the
+// top, into `result`.
+inline void combine_upwards(sched::Emitter& e, const Place& place, sched::Region mine, sched::Region result,
+                            const Slots& slots, std::size_t j, int channel) {
+  const sched::Region total = combine_with_children(e, place.children, mine, slots, j, channel);
+  if (place.parent >= 0) {
+    e.send(place.parent, total, channel);
+  } else {
+    e.copy(total, result);
+  }
 }
 
 inline std::vector<int> ascending(std::vector<int> ranks) {

@@ -1,0 +1,26 @@
+#include "eco/plan/native_guess.h"
+
+#include <string>
+
+#include "eco/algo/algorithm.h"
+#include "eco/plan/forecast.h"
+
+namespace eco::plan {
+
+std::optional<algo::Recipe> guess_native(const coll::CommonProblem& problem, const net::GroupView& view) {
+  for (const algo::Shape shape : {algo::Shape::binomial, algo::Shape::flat, algo::Shape::chain}) {
+    algo::Recipe recipe;
+    recipe.algorithm = std::string(coll::name(coll::algorithms_of(problem.collective))) + "/" +
+                       std::string(algo::name(shape));
+    recipe.params.inside = recipe.params.between = shape;
+    if (!algo::why_not(recipe, problem, view)) return recipe;
+  }
+  return std::nullopt;
+}
+
+double guess_native_s(const coll::CommonProblem& problem, const net::GroupView& view) {
+  const std::optional<algo::Recipe> guess = guess_native(problem, view);
+  return guess ? forecast(*guess, problem, view).seconds : 0;
+}
+
+}  // namespace eco::plan

@@ -1,0 +1,94 @@
+#include "eco/plan/shortlist.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "eco/plan/ranking.h"
+
+namespace eco::plan {
+namespace {
+
+using coll::CommonProblem;
+using net::GroupView;
+
+// Predictions closer than this are equal: then fewer messages win, since CPU time is what a prediction knows least.
+constexpr double kEqual = 1.02;
+// Of a problem that is one packet at most, where latency is all, times closer than this count as equal, predicted or
+// measured: then who crosses least between subnets wins, since there others' traffic is, and delay that varies.
+constexpr double kEqualShort = 1.05;
+// A recipe that differs in its send window only is measured too if it is predicted within this: what a window is for,
+// queues that overflow, is not in the predictor.
+constexpr double kWindowPrice = 1.10;
+
+// Messages between subnets first where they are what a problem takes, all messages elsewhere.
+std::pair<double, double> traffic(const Forecast& forecast, bool one_packet) {
+  return one_packet ? std::pair(forecast.n_crossings, forecast.n_messages)
+                    : std::pair(forecast.n_messages, forecast.n_crossings);
+}
+
+}  // namespace
+
+bool is_one_packet(const CommonProblem& problem, const GroupView& view) {
+  return static_cast<double>(problem.bytes) <= view.network->packet_bytes;
+}
+
+std::size_t lightest_of_equals(const std::vector<Timed>& timed, bool one_packet) {
+  const auto fastest = std::min_element(timed.begin(), timed.end(),
+                                        [](const Timed& a, const Timed& b) { return a.seconds < b.seconds; });
+  const double limit_s = (one_packet ? kEqualShort : kEqual) * fastest->seconds;
+  const auto weight = [&](const Timed& one) {
+    return std::tuple(one.seconds > limit_s, traffic(*one.forecast, one_packet), one.seconds);
+  };
+  const auto lightest = std::min_element(
+      timed.begin(), timed.end(), [&](const Timed& a, const Timed& b) { return weight(a) < weight(b); });
+  return static_cast<std::size_t>(lightest - timed.begin());
+}
+
+std::vector<const Candidate*> shortlist(const std::vector<Candidate>& ranked, std::size_t how_many,
+                                        const CommonProblem& problem, const GroupView& view) {
+  std::vector<const Candidate*> pool;  // cheapest first
+  for (const Candidate& candidate : ranked) {
+    if (!candidate.why_not.empty() || candidate.forecast.given_up) continue;
+    if (!pool.empty() && candidate.forecast.seconds > kHopeless * pool.front()->forecast.seconds) break;
+    pool.push_back(&candidate);
+  }
+  std::vector<const Candidate*> chosen;
+  const auto take = [&](const Candidate* candidate) {
+    if (chosen.size() < how_many && !prove(candidate->recipe, problem, view)) chosen.push_back(candidate);
+    std::erase(pool, candidate);
+  };
+
+  // The leader: of the equally fast, the one of least traffic. One that the verifier refuses makes room.
+  const bool one_packet = is_one_packet(problem, view);
+  while (!pool.empty() && chosen.empty()) {
+    std::vector<Timed> timed;
+    for (const Candidate* candidate : pool)
+      timed.push_back({candidate->forecast.seconds, &candidate->forecast});
+    take(pool[lightest_of_equals(timed, one_packet)]);
+  }
+  if (chosen.empty()) return chosen;
+  const Candidate* leader = chosen.front();
+  for (const Candidate* other : std::vector<const Candidate*>(pool)) {
+    if (differs_in_window_only(leader->recipe, other->recipe) &&
+        other->forecast.seconds <= kWindowPrice * leader->forecast.seconds) {
+      take(other);
+      break;
+    }
+  }
+  // Others of another algorithm first: what a prediction is wrong about, it is wrong about for all sizes of segments. So
+  // it is with native parts, which are guessed.
+  const auto is_new = [&](const Candidate* candidate) {
+    return std::none_of(chosen.begin(), chosen.end(), [&](const Candidate* other) {
+      return other->recipe.algorithm == candidate->recipe.algorithm &&
+             other->forecast.guesses_native == candidate->forecast.guesses_native;
+    });
+  };
+  for (const Candidate* candidate : std::vector<const Candidate*>(pool)) {
+    if (is_new(candidate)) take(candidate);
+  }
+  while (!pool.empty() && chosen.size() < how_many) take(pool.front());
+  return chosen;
+}
+
+}  // namespace eco::plan
