@@ -1,6 +1,7 @@
 #include "eco/sim/fair_sharing.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace eco::sim {
@@ -36,9 +37,12 @@ void FairSharing::add(std::uint32_t number, const net::Route& route, std::uint32
   Line& line = lines_[number];
   if (line.n_hops == 0) {
     line.first_hop = hops_.size();
-    line.n_hops = route.resources.size();
     line.weight = 1 / std::max(route.latency_s, kNoLatency_s);
-    for (const int resource : route.resources) hops_.push_back({static_cast<std::uint32_t>(resource), 0});
+    for (const int resource : route.resources) {
+      const auto r = static_cast<std::uint32_t>(resource);
+      if (std::isfinite(shared_[r].bytes_per_s)) hops_.push_back({r, 0});
+    }
+    line.n_hops = hops_.size() - line.first_hop;
   }
   if (line.messages.empty()) {
     line.served = 0;

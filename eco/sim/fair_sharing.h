@@ -34,7 +34,7 @@ class FairSharing {
 
   bool is_empty() const { return n_messages_ == 0; }
   // `number` names the route, the same resources and latency each time; numbers are small. Of at least one resource
-  // and one byte. Moments of successive calls do not go back, nor before an end that was taken.
+  // that bytes take time on, and one byte. Moments of successive calls do not go back, nor before an end that was taken.
   void add(std::uint32_t number, const net::Route& route, std::uint32_t message, double bytes, double s);
   // Whether a message ends not later than `s`, if none is added before that.
   bool ends_by(double s);

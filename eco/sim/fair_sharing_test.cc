@@ -15,7 +15,7 @@ constexpr double kLatency = 1e-3;
 
 std::vector<net::Resource> resources_of(const std::vector<double>& rates) {
   std::vector<net::Resource> resources;
-  for (const double rate : rates) resources.push_back({net::ResourceKind::host_transmit, "", rate});
+  for (const double rate : rates) resources.push_back({net::ResourceKind::host_transmit, "", rate, 0, -1});
   return resources;
 }
 

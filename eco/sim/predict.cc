@@ -264,7 +264,7 @@ class Simulator {
       on_arrival(index);
       return;
     }
-    const auto bytes = message.wire_bytes;
+    const double bytes = message.wire_bytes;
     for (const int resource : route.resources) {
       const auto r = static_cast<std::size_t>(resource);
       result_.resource_busy_s[r] += bytes / network_.resources[r].bytes_per_s;

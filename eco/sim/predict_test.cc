@@ -344,6 +344,37 @@ TEST(Predict, CountsTheOperationsOfLongPipelines) {
   EXPECT_EQ(p.n_operations, 2u * 7 * 20000) << "each simulated once";
 }
 
+TEST(Predict, UnderFairSharingMessagesDivideAPort) {
+  const auto network = network_of({3}, net::SubnetKind::switched);
+  std::vector<Schedule> star;
+  for (int rank = 0; rank < 3; ++rank) {
+    star.emplace_back(rank, 3);
+    star.back().once([=](std::size_t, Emitter& e) {
+      if (rank > 0) return e.recv(0, output(0, 10000));
+      e.send(1, output(0, 10000));
+      e.send(2, output(0, 10000));
+    });
+  }
+  PredictOptions options;
+  options.sharing = Sharing::fair;
+  options.keep_intervals = true;
+  // With what messages queue for only in turn, and bytes do not take time on.
+  network->common_message_s = 1e-3;
+  network->finish();
+  const Prediction p = predict(view_of(network), star, options);
+  EXPECT_NEAR(p.rank_end_s[1], kLatency + 20000 / kRate, 1e-9);
+  EXPECT_NEAR(p.rank_end_s[2], p.rank_end_s[1], 1e-9);
+  EXPECT_NEAR(p.resource_busy_s[static_cast<std::size_t>(p.binding)], 20000 / kRate, 1e-9);
+  EXPECT_FALSE(p.intervals.empty());
+  expect_terms_add_up(p);
+  options.stop_after_s = 0.01;
+  EXPECT_FALSE(predict(view_of(network), star, options).finished);
+  options.sharing = Sharing::in_turn;
+  options.stop_after_s = 1;
+  const Prediction in_turn = predict(view_of(network), star, options);
+  EXPECT_LT(in_turn.rank_end_s[1], in_turn.rank_end_s[2] - 0.9 * 10000 / kRate);
+}
+
 // Ranks 2i and 2i + 1 send to each other.
 std::vector<Schedule> exchange(int n_ranks, std::size_t bytes) {
   std::vector<Schedule> schedules;
