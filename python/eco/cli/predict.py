@@ -93,7 +93,9 @@ def table(shown: list[Candidate], title: str) -> Table:
             seconds_text(candidate.predicted_s or 0.0),
             *(seconds_text(term) for term in terms),
             f"{candidate.busiest} {seconds_text(candidate.busiest_s)}" if candidate.busiest else "-",
-            candidate.recipe + (" (extrapolated from fewer segments)" if candidate.extrapolated else ""),
+            candidate.recipe
+            + (" (extrapolated from fewer segments)" if candidate.extrapolated else "")
+            + (" (native parts guessed)" if candidate.guesses_native else ""),
         )
     return out
 
