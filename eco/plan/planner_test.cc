@@ -94,6 +94,7 @@ TEST(Planner, PrefersTheLighterOnlyOfThoseThatWin) {
     };
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return weight(a) < weight(b); });
+    if (order.size() < 2) throw std::runtime_error("the network must offer two candidates");
     EXPECT_LT(weight(order[0]), weight(order[1]));
     std::vector<std::optional<Measurement>> measured(recipes.size());
     measured[0] = {native_s, 0};

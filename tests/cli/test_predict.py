@@ -42,6 +42,19 @@ def test_a_recipe_has_the_same_prediction_alone_and_among_the_candidates(group: 
         command.one_recipe(group, "broadcast/subnets tree=0,0,0", "broadcast", 16384, 0)
 
 
+def test_native_parts_are_guessed_and_drawn_as_guessed(group: explain.Group) -> None:
+    native = "broadcast/levels segment=5728 parts=broadcast/chain,native"
+    guess = native.replace("native", "broadcast/binomial")
+    found = command.one_recipe(group, native, "broadcast", 100_000, 0)
+    as_guessed = command.one_recipe(group, guess, "broadcast", 100_000, 0)
+    assert found.guesses_native and not as_guessed.guesses_native
+    assert found.predicted_s == as_guessed.predicted_s
+    timeline = json.loads(
+        _core.timeline(group.network, list(group.host_of_rank), native, "broadcast", 100_000, 0)
+    )
+    assert timeline["seconds"] == pytest.approx(found.predicted_s)
+
+
 def test_pruning_keeps_the_best(group: explain.Group) -> None:
     every = explain.candidates(group, "allreduce", 16384, 0)
     pruned = explain.candidates(group, "allreduce", 16384, 0, prune=True)

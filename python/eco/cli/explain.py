@@ -49,6 +49,7 @@ class Candidate:
     messages: float
     extrapolated: bool  # from schedules of fewer segments
     given_up: bool  # `predicted_s` is a lower limit
+    guesses_native: bool  # of what the library does inside islands
     why_not: str
 
     def to_dict(self) -> dict[str, Any]:

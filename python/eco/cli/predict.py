@@ -100,7 +100,11 @@ def table(shown: list[Candidate], title: str, width: int) -> Table:
     recipes: list[str] = []
     for number, candidate in enumerate(shown, start=1):
         terms = (candidate.transfer_s, candidate.latency_s, candidate.overhead_s, candidate.combine_s)
-        recipe = candidate.recipe + (" (extrapolated from fewer segments)" if candidate.extrapolated else "")
+        recipe = (
+            candidate.recipe
+            + (" (extrapolated from fewer segments)" if candidate.extrapolated else "")
+            + (" (native parts guessed)" if candidate.guesses_native else "")
+        )
         recipes.append(f"{number} {recipe}")
         out.add_row(
             *([str(number)] if narrow else []),
