@@ -173,7 +173,7 @@ class Measurement {
 
   // Measures between `low` and `high` if the line from before does not lead there.
   void refine(const Times& before, const Times& low, const Times& high, int halvings) {
-    const auto misses = [&](double Times::*of) {
+    const auto misses = [&](double Times::* of) {
       const double expected = model::on_line({before.bytes, before.*of}, {low.bytes, low.*of}, high.bytes);
       return std::abs(expected - high.*of) > kTolerance * high.*of;
     };

@@ -7,6 +7,7 @@
 
 #include "eco/net/synthetic.h"
 #include "eco/plan/forecast.h"
+#include "eco/plan/testing.h"
 
 namespace eco::plan {
 namespace {
@@ -89,6 +90,36 @@ TEST(ClosedForecast, SaysNothingOfWhatItDoesNotKnow) {
   EXPECT_FALSE(closed("broadcast/flat", Collective::broadcast, 65536, net::make_view(network, {3, 4})))
       << "the second subnet was not measured";
   EXPECT_FALSE(closed("broadcast/flat", Collective::broadcast, 65536, net::make_view(network, {0})));
+}
+
+// By the network's own rates every network has closed forms; alone on its way a message takes what they say.
+TEST(ClosedForecast, IsTheSimulationOfWholeMessagesOnASwitch) {
+  const net::GroupView view = view_of(kOneSwitch);
+  for (const Collective collective : {Collective::broadcast, Collective::reduce, Collective::allreduce}) {
+    const coll::CommonProblem problem = problem_of(collective, 16384, view);
+    for (const char* pattern : {"/flat", "/chain", "/binomial"}) {
+      const algo::Recipe recipe = algo::parse_recipe(std::string(coll::name(collective)) + pattern);
+      const Candidate candidate = candidate_of(recipe, problem, view);
+      const auto by_rates = closed_by_rates(recipe, problem, view);
+      ASSERT_TRUE(by_rates) << recipe.text();
+      EXPECT_EQ(by_rates->least_s, by_rates->most_s);
+      EXPECT_NEAR(by_rates->most_s / candidate.forecast.seconds, 1, 0.01) << recipe.text();
+      EXPECT_FALSE(contradiction(candidate, problem, view));
+    }
+  }
+}
+
+// Chains of segments on a bus: every hop is on the same medium, which no formula knows.
+TEST(ClosedForecast, ContradictsWhereMessagesShareAMedium) {
+  const net::GroupView view = view_of(kEco1995);
+  const coll::CommonProblem problem = problem_of(Collective::broadcast, 1 << 20, view);
+  const Candidate chain = candidate_of(algo::parse_recipe("broadcast/chain segment=8624"), problem, view);
+  const auto closed = contradiction(chain, problem, view);
+  ASSERT_TRUE(closed);
+  EXPECT_LT(kClosedFactor * closed->most_s, chain.forecast.seconds);
+  EXPECT_LT(closed->least_s, closed->most_s);
+  EXPECT_FALSE(
+      contradiction(candidate_of(algo::parse_recipe("broadcast/flat"), problem, view), problem, view));
 }
 
 }  // namespace

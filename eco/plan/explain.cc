@@ -6,6 +6,7 @@
 #include <string>
 
 #include "eco/algo/algorithm.h"
+#include "eco/plan/closed_forecast.h"
 #include "eco/plan/native_guess.h"
 #include "eco/plan/ranking.h"
 
@@ -14,6 +15,8 @@ namespace {
 
 // What is printed of many candidates; the rest is counted.
 constexpr std::size_t kMostLines = 16;
+// Of what is said of a candidate, under its recipe.
+constexpr std::size_t kIndent = 52;
 // A difference below this is no reason.
 constexpr double kWorthNaming = 0.01;
 
@@ -66,13 +69,24 @@ std::string parts_of(const algo::Recipe& recipe) {
   return text;
 }
 
+// Where the formula is of another opinion than the simulation.
+std::string check(const Candidate& candidate, const coll::CommonProblem& problem,
+                  const net::GroupView& view) {
+  const auto closed = contradiction(candidate, problem, view);
+  if (!closed) return "";
+  std::string text = std::string(kIndent, ' ') + "check: its closed form " +
+                     std::string(closed->form->formula) + " says " + milliseconds(closed->least_s);
+  if (closed->most_s > closed->least_s) text += " to " + milliseconds(closed->most_s);
+  return text + " ms\n";
+}
+
 std::string line(const Candidate& candidate, const Candidate& cheapest, bool is_cheapest) {
   const Forecast& f = candidate.forecast;
   std::string text = padded(milliseconds(f.seconds), 10) + padded(milliseconds(f.terms.transfer_s), 10) +
                      padded(milliseconds(f.terms.latency_s), 10) +
                      padded(milliseconds(f.terms.overhead_s), 10) +
                      padded(milliseconds(f.terms.combine_s), 10) + "  " + candidate.recipe.text() + "\n" +
-                     std::string(52, ' ');
+                     std::string(kIndent, ' ');
   if (is_cheapest) {
     text += "cheapest; busiest: " + f.busiest + ", " + milliseconds(f.busiest_s) + " ms";
   } else {
@@ -128,7 +142,7 @@ std::string explain(const coll::CommonProblem& problem, const net::GroupView& vi
       ++n_more;
       continue;
     }
-    text += line(candidate, ranked.front(), n_lines == 0);
+    text += line(candidate, ranked.front(), n_lines == 0) + check(candidate, problem, view);
     ++n_lines;
   }
   if (n_more > 0) text += "and " + std::to_string(n_more) + " slower ones\n";

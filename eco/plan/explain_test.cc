@@ -34,5 +34,17 @@ TEST(Explain, NamesEveryCandidate) {
       << why_it_lost(worst, ranked.front());
 }
 
+TEST(Explain, NamesPredictionsThatTheirClosedFormsContradict) {
+  const net::GroupView view = view_of(kEco1995);
+  const CommonProblem problem = problem_of(Collective::broadcast, 1 << 20, view);
+  const auto of = [&](const char* recipe) {
+    return explain(problem, view, nullptr, {candidate_of(algo::parse_recipe(recipe), problem, view)});
+  };
+  const std::string chain = of("broadcast/chain segment=8624");
+  EXPECT_NE(chain.find("check: its closed form (P-1) (g(s) + L) + g(s) (k-1) says "), std::string::npos)
+      << chain;
+  EXPECT_EQ(of("broadcast/flat").find("check:"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace eco::plan
