@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <memory>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -95,7 +94,6 @@ TEST(Planner, PrefersTheLighterOnlyOfThoseThatWin) {
     };
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return weight(a) < weight(b); });
-    if (order.size() < 2) throw std::runtime_error("the network must offer two candidates");
     EXPECT_LT(weight(order[0]), weight(order[1]));
     std::vector<std::optional<Measurement>> measured(recipes.size());
     measured[0] = {native_s, 0};
@@ -110,9 +108,11 @@ TEST(Planner, PrefersTheLighterOnlyOfThoseThatWin) {
     return recipe != nullptr ? recipe->text() : "native";
   };
   native_s = 0.2;
-  EXPECT_EQ(served(), asked[0]) << "both win: the lighter";
+  std::string serves = served();
+  EXPECT_EQ(serves, asked[0]) << "both win: the lighter";
   native_s = 0.107;  // 7 % above the fastest, 3 % above the lighter
-  EXPECT_EQ(served(), asked[1]) << "the one that wins";
+  serves = served();
+  EXPECT_EQ(serves, asked[1]) << "the one that wins";
   native_s = 0.104;
   EXPECT_EQ(served(), "native");
 }
