@@ -31,7 +31,8 @@ std::vector<runtime::Trial> read_trials(const std::string& path, int n_ranks) {
     const json list =
         base::parse_document(base::read_text(path), "trials file " + path, "eco.rank.trials", 1);
     for (const json& entry : list.at("trials")) {
-      runtime::Trial trial{.keeps_all = true};
+      runtime::Trial trial;
+      trial.keeps_all = true;
       trial.problem = problem_of(entry.at("collective").get<std::string>(),
                                  entry.at("bytes").get<std::size_t>(), entry.at("root").get<int>(), n_ranks);
       trial.candidates.emplace_back();
