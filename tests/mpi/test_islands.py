@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from eco import _core, paths
+from eco import _core, paths, plans
+from eco.plans import Rows
 
-from .conftest import Ended, Library, Rows, plan_text
+from .conftest import Ended, Library
 
 pytestmark = pytest.mark.mpi
 
@@ -63,7 +64,7 @@ class Islands:
         self.rows = rows_of(kind, in_order)
 
     def plan(self, ranks: int) -> Path:
-        document = json.loads(plan_text(ranks, self.rows))
+        document = json.loads(plans.by_hand(ranks, self.rows))
         document["entries"] = [
             {**entry, "root_subnet": subnet}
             for entry in document["entries"]
