@@ -49,16 +49,30 @@ class Executor {
   [[nodiscard]] transport::Status run(const sched::Schedule& schedule, const Buffers& buffers, int tag_base,
                                       std::uint64_t recipe_digest = 0);
 
+  // The same in pieces, for a call that runs beside others: it begins, and progress() carries it as far as it comes
+  // without waiting. The schedule must live until it has ended; the buffers are copied. False if there is no memory.
+  [[nodiscard]] bool begin(const sched::Schedule& schedule, const Buffers& buffers, int tag_base,
+                           std::uint64_t recipe_digest = 0);
+  // After a failure, as after the end, nothing more may be asked of it.
+  [[nodiscard]] transport::Status progress(bool& ended);
+
   const FlightRecorder& recorder() const { return recorder_; }
 
  private:
   struct Run;
+  // What begin() was given.
+  struct Begun {
+    const sched::Schedule* schedule = nullptr;
+    Buffers buffers;
+    int tag_base = 0;
+  };
 
   transport::Transport& transport_;
   sched::Window window_;
   std::vector<std::byte> scratch_;
   std::vector<transport::Ticket> finished_;  // room for one wait
   FlightRecorder recorder_;
+  Begun begun_;
 };
 
 }  // namespace eco::exec

@@ -12,13 +12,12 @@
 #include <mpi.h>
 #include <time.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "eco/coll/problem.h"
 #include "preload/backend/session.h"
+#include "preload/backend/sides.h"
 
 namespace eco::preload {
 
@@ -27,33 +26,6 @@ struct Call {
   MPI_Comm comm = MPI_COMM_NULL;
   int root = 0;             // rooted collectives
   MPI_Op op = MPI_OP_NULL;  // reductions
-};
-
-// This process in the call's communicator.
-struct Member {
-  int rank;
-  int n_ranks;
-};
-
-// Elements of the program's memory, as it describes them to MPI.
-struct Data {
-  const void* memory = nullptr;
-  long long count = 0;
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  long long skipped = 0;  // elements before the first one
-};
-// So many blocks one behind the other, as MPI lays out what gather receives; and one of them.
-Data blocks(int n, const Data& block);
-Data block_at(int index, const Data& block);
-
-// What one rank reads and writes in a call, from the arguments that are significant on it.
-struct Sides {
-  Data whole;                   // whose bytes are the problem's; of a reduction, whose type is its
-  std::optional<Data> input{};  // a broadcast has none
-  std::optional<Data> output{};
-  bool in_place = false;  // the input lies in the receive buffer
-  // What must not be the same memory, and a program may give so by mistake: this rank's own block on both sides.
-  std::optional<std::array<Data, 2>> twins{};
 };
 
 struct Attempt {
@@ -118,6 +90,7 @@ struct Library;
     static constexpr auto scatter = &PMPI_Scatter##suffix;                           \
     static constexpr auto gather = &PMPI_Gather##suffix;                             \
     static constexpr auto allgather = &PMPI_Allgather##suffix;                       \
+    static constexpr auto allgatherv = &PMPI_Allgatherv##suffix;                     \
     static constexpr auto alltoall = &PMPI_Alltoall##suffix;                         \
     static constexpr auto reduce = &PMPI_Reduce##suffix;                             \
     static constexpr auto allreduce = &PMPI_Allreduce##suffix;                       \

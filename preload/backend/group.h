@@ -17,16 +17,11 @@
 #include "eco/runtime/communicator.h"
 #include "eco/runtime/readiness.h"
 #include "eco/transport/mpi/mpi_transport.h"
+#include "preload/backend/binding.h"
 
 namespace eco::preload {
 
 class Session;
-
-// Dense copies of what a call reads and writes. Kept from call to call unless it is large.
-struct PackedMemory {
-  std::vector<std::byte> input;
-  std::vector<std::byte> output;
-};
 
 class Group {
  public:
@@ -64,6 +59,7 @@ class Group {
 
   // By the plan's measurements, native less ECO; 0 if not known.
   double planned_gain_s(const coll::CommonProblem& problem) const;
+  // Kept from call to call unless it is large.
   PackedMemory& packed() { return packed_; }
   // The call that packed is over.
   void packed_is_free();

@@ -1,4 +1,4 @@
-// Broadcast, scatter, gather, allgather, all-to-all: which arguments are significant on which rank, and what they say.
+// Broadcast, scatter, gather, allgather (and v), all-to-all: which arguments are significant on which rank, and what they say.
 //
 // Ranks may differ in datatype and count as long as the signatures match, so the bytes are common and the types are not.
 #include "preload/backend/call.h"
@@ -67,6 +67,33 @@ int allgather(const void* in, Count in_count, MPI_Datatype in_type, void* out, C
       });
 }
 
+// All ranks have all counts, so it is decided alike whether and how the blocks are padded to one length. Where they lie in
+// memory is each rank's own business.
+template <class Count, class Place>
+int allgatherv(const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts,
+               const Place* places, MPI_Datatype out_type, MPI_Comm comm) {
+  return run(
+      {.collective = Collective::allgather, .comm = comm},
+      [&] { return Library<Count>::allgatherv(in, in_count, in_type, out, counts, places, out_type, comm); },
+      [&](const Member& me) -> Sides {
+        const Pieces pieces(me.n_ranks, counts, places);
+        const Data mine{in, in_count, in_type};
+        const long long longest = pieces.longest();
+        if (pieces.empty() || places == nullptr || longest < 0)
+          return {};  // wrong, and the library's to say so
+        if (pieces.are_even()) return sides_of_receiver(me, mine, {out, longest, out_type});
+        const Pieces::Piece own = pieces.of(me.rank);
+        const Data in_place{out, own.count, out_type, own.skipped};
+        const bool is_in_place = in == MPI_IN_PLACE;
+        return {.whole = blocks(me.n_ranks, {out, longest, out_type}),
+                .input = is_in_place ? in_place : mine,
+                .output = Data{out, pieces.total(), out_type},
+                .in_place = is_in_place,
+                .twins = {{mine, in_place}},
+                .pieces = pieces};
+      });
+}
+
 template <class Count>
 int alltoall(const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
              MPI_Datatype out_type, MPI_Comm comm) {
@@ -84,7 +111,7 @@ int alltoall(const void* in, Count in_count, MPI_Datatype in_type, void* out, Co
 }  // namespace
 }  // namespace eco::preload
 
-#define ECO_ENTRIES(suffix, Count)                                                                           \
+#define ECO_ENTRIES(suffix, Count, Place)                                                                    \
   ECO_ENTRY int eco_wrap_MPI_Bcast##suffix(void* buffer, Count count, MPI_Datatype type, int root,           \
                                            MPI_Comm comm) noexcept {                                         \
     return eco::preload::broadcast(buffer, count, type, root, comm);                                         \
@@ -104,13 +131,18 @@ int alltoall(const void* in, Count in_count, MPI_Datatype in_type, void* out, Co
                                                MPI_Comm comm) noexcept {                                     \
     return eco::preload::allgather(in, in_count, in_type, out, out_count, out_type, comm);                   \
   }                                                                                                          \
+  ECO_ENTRY int eco_wrap_MPI_Allgatherv##suffix(const void* in, Count in_count, MPI_Datatype in_type,        \
+                                                void* out, const Count* counts, const Place* places,         \
+                                                MPI_Datatype out_type, MPI_Comm comm) noexcept {             \
+    return eco::preload::allgatherv(in, in_count, in_type, out, counts, places, out_type, comm);             \
+  }                                                                                                          \
   ECO_ENTRY int eco_wrap_MPI_Alltoall##suffix(const void* in, Count in_count, MPI_Datatype in_type,          \
                                               void* out, Count out_count, MPI_Datatype out_type,             \
                                               MPI_Comm comm) noexcept {                                      \
     return eco::preload::alltoall(in, in_count, in_type, out, out_count, out_type, comm);                    \
   }
 
-ECO_ENTRIES(, int)
+ECO_ENTRIES(, int, int)
 #if defined(ECO_HAS_LARGE_COUNTS)
-ECO_ENTRIES(_c, MPI_Count)
+ECO_ENTRIES(_c, MPI_Count, MPI_Aint)
 #endif

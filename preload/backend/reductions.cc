@@ -1,7 +1,5 @@
 // Reduce, allreduce, reduce_scatter (and _block), scan, exscan. By MPI's rules all ranks have the same count, type and
 // operation.
-#include <algorithm>
-
 #include "preload/backend/call.h"
 
 namespace eco::preload {
@@ -54,7 +52,7 @@ int reduce_scatter_block(const void* in, void* out, Count count, MPI_Datatype ty
       [&](const Member& me) { return sides_of_blocks(me, in, out, count, type); });
 }
 
-// Served where all ranks get as much: the counts are the same on all ranks.
+// The counts are the same on all ranks, and so is how blocks are padded to one length.
 template <class Count>
 int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op,
                    MPI_Comm comm) {
@@ -62,10 +60,16 @@ int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype 
       {.collective = Collective::reduce_scatter, .comm = comm, .op = op},
       [&] { return Library<Count>::reduce_scatter(in, out, counts, type, op, comm); },
       [&](const Member& me) -> Sides {
-        constexpr Count kUnequal = -1;  // no count of ECO's
-        const bool equal = counts != nullptr && std::all_of(counts, counts + me.n_ranks,
-                                                            [&](Count count) { return count == counts[0]; });
-        return sides_of_blocks(me, in, out, equal ? counts[0] : kUnequal, type);
+        const Pieces pieces(me.n_ranks, counts, static_cast<const Count*>(nullptr));
+        const long long longest = pieces.longest();
+        if (pieces.empty() || longest < 0) return {};  // wrong, and the library's to say so
+        Sides sides = sides_of_blocks(me, in, out, longest, type);
+        if (pieces.are_even()) return sides;
+        sides.input = Data{sides.input->memory, pieces.total(), type};
+        sides.output->count = pieces.of(me.rank).count;
+        if (!sides.in_place) sides.twins = {{Data{in, 1, type}, Data{out, 1, type}}};
+        sides.pieces = pieces;
+        return sides;
       });
 }
 
