@@ -71,8 +71,10 @@ const Communicator::Built& Communicator::built(const CommonProblem& problem, con
     built_.erase(std::min_element(built_.begin(), built_.end(),
                                   [](const Built& a, const Built& b) { return a.last_use < b.last_use; }));
   }
-  built_.push_back({problem, recipe, algorithm->build(problem, view_, recipe.params, transport_.rank()),
-                    std::stoull(base::digest(recipe.text()), nullptr, 16), calls_});
+  auto schedule = std::make_shared<const sched::Schedule>(
+      algorithm->build(problem, view_, recipe.params, transport_.rank()));
+  built_.push_back(
+      {problem, recipe, std::move(schedule), std::stoull(base::digest(recipe.text()), nullptr, 16), calls_});
   return built_.back();
 }
 
@@ -80,7 +82,7 @@ void Communicator::reserve(const CommonProblem& problem, const algo::Recipe& rec
   if (const auto reason = algo::why_not(recipe, problem, view_)) {
     throw InvalidArgument("plan: '" + recipe.text() + "' does not fit this group: " + *reason);
   }
-  const sched::Schedule& schedule = built(problem, recipe).schedule;
+  const sched::Schedule& schedule = *built(problem, recipe).schedule;
   channels = std::max(channels, schedule.n_channels);
   if (!running_->executor.reserve(schedule.scratch_bytes)) {
     throw Unsupported("rank " + std::to_string(transport_.rank()) + " has no memory for " +
@@ -137,15 +139,20 @@ Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recip
                               .output = running_->all_tokens,
                               .input_is_output = false,
                               .combine = {combine_tokens, nullptr}};
-    status = running_->executor.run(call.schedule, token, tag_base, call.digest);
+    status = running_->executor.run(*call.schedule, token, tag_base, call.digest);
   } else {
-    status = running_->executor.run(call.schedule, buffers, tag_base, call.digest);
+    status = running_->executor.run(*call.schedule, buffers, tag_base, call.digest);
   }
   if (status != Status::ok) {
     poisoned_ = true;
     keep_until_exit(running_);
   }
   return status;
+}
+
+Communicator::Beside Communicator::beside(const CommonProblem& problem, const algo::Recipe& recipe) {
+  const Built& call = built(problem, recipe);
+  return {call.schedule, call.digest};
 }
 
 std::vector<int> hosts_of_ranks(const net::Network& network, const std::vector<net::HostId>& identities,

@@ -85,6 +85,15 @@ class Communicator {
   [[nodiscard]] transport::Status run(const coll::CommonProblem& problem, const algo::Recipe& recipe,
                                       const exec::Buffers& buffers);
 
+  // Local: what runs beside other calls and is not run() by this object (preload/backend/background.h).
+  struct Beside {
+    std::shared_ptr<const sched::Schedule> schedule;
+    std::uint64_t recipe_digest = 0;
+  };
+  Beside beside(const coll::CommonProblem& problem, const algo::Recipe& recipe);
+  // Local: how many tags a call may use, the same on all ranks until learn().
+  int channels() const { return channels_; }
+
   const net::GroupView& view() const { return view_; }
   const plan::PlanTable& table() const { return table_; }
   const exec::FlightRecorder& recorder() const { return running_->executor.recorder(); }
@@ -101,7 +110,7 @@ class Communicator {
   struct Built {
     coll::CommonProblem problem;
     algo::Recipe recipe;
-    sched::Schedule schedule;
+    std::shared_ptr<const sched::Schedule> schedule;
     std::uint64_t digest = 0;  // of the recipe, for the flight recorder
     std::uint64_t last_use = 0;
   };

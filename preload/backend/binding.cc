@@ -9,6 +9,9 @@ namespace {
 
 using coll::Collective;
 
+// Of each vector.
+constexpr std::size_t kMostKept = std::size_t{16} << 20;
+
 bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
   return a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
 }
@@ -31,6 +34,12 @@ Data part_of(const Data& whole, const Pieces::Piece& piece) {
 }
 
 }  // namespace
+
+void PackedMemory::let_go_of_much() {
+  for (std::vector<std::byte>* memory : {&input, &output}) {
+    if (memory->capacity() > kMostKept) std::vector<std::byte>().swap(*memory);
+  }
+}
 
 bool Binding::before(exec::Buffers& buffers) {
   if (sides_.pieces.empty()) return bind_output(buffers) && bind_input(buffers);
@@ -123,7 +132,6 @@ bool Binding::take_padding_off() {
 }
 
 std::span<std::byte> Binding::room(std::vector<std::byte>& vector, std::size_t bytes) {
-  packs_ = true;
   vector.resize(bytes);
   return vector;
 }

@@ -20,6 +20,9 @@ namespace eco::preload {
 struct PackedMemory {
   std::vector<std::byte> input;
   std::vector<std::byte> output;
+
+  // What is kept from call to call stays; one rare large message shall not hold its memory for ever.
+  void let_go_of_much();
 };
 
 class Binding {
@@ -32,7 +35,6 @@ class Binding {
   [[nodiscard]] bool before(exec::Buffers& buffers);
   // Local. False if MPI reports an error.
   [[nodiscard]] bool after();
-  bool packs() const { return packs_; }
 
  private:
   bool bind_output(exec::Buffers& buffers);
@@ -48,7 +50,6 @@ class Binding {
   const coll::CommonProblem& problem_;
   int rank_;
   const Sides& sides_;
-  bool packs_ = false;
   bool packs_output_ = false;
 };
 

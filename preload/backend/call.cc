@@ -36,7 +36,7 @@ int refuse(MPI_Comm comm) {
 // Lets go of what a large call packed, whatever became of it.
 struct PackedIsFree {
   Group& group;
-  ~PackedIsFree() { group.packed_is_free(); }
+  ~PackedIsFree() { group.packed().let_go_of_much(); }
 };
 
 template <class Run>
@@ -61,41 +61,78 @@ Attempt serve(Session& session, Group& group, const coll::CommonProblem& problem
   return {.served = true, .code = MPI_SUCCESS, .bytes = problem.bytes};
 }
 
+// What all ranks come to alike, and then whether this one's arguments are right.
+struct Decision {
+  const algo::Recipe* recipe = nullptr;  // null: the library's
+  bool refused = false;                  // the communicator is lost
+  coll::CommonProblem problem{};
+  std::optional<Reduction> reduction{};
+};
+enum class Armed { if_due, already };
+
+Decision decide(Group& group, const Call& call, const Sides& sides, Armed armed) noexcept {
+  Decision decision;
+  coll::CommonProblem& problem = decision.problem;
+  problem.collective = call.collective;
+  problem.n_ranks = group.n_ranks();
+  problem.root = coll::is_rooted(call.collective) ? call.root : 0;
+  if (!has_bytes(sides.whole)) return decision;
+  problem.bytes = total_bytes(sides.whole.count, sides.whole.type);
+  if (!group.may_serve() || problem.bytes == 0 || problem.bytes > most_bytes(call.collective))
+    return decision;
+  if (!sides.pieces.empty() && !pads_little(sides.pieces)) return decision;
+  if (coll::is_reduction(call.collective)) {
+    decision.reduction = find_reduction(sides.whole.type, call.op);
+    if (!decision.reduction) return decision;
+    problem.element_bytes = decision.reduction->element_bytes;
+    problem.commutative = decision.reduction->commutative;
+  }
+  const auto refused = [&] { return decision.refused = group.poisoned(); };
+  if (refused()) return decision;
+  if (armed == Armed::if_due) {
+    group.prepare(call.collective, problem.bytes);
+    if (refused()) return decision;
+  } else if (!group.has_lane() || (decision.reduction && !decision.reduction->predefined)) {
+    // The program may free its own operation while the call is under way.
+    return decision;
+  } else if (!group.knows(call.collective)) {
+    group.wish_for(call.collective);
+  }
+  const algo::Recipe* const recipe = group.recipe(problem);
+  // From here on this rank's own arguments: if they are wrong, what follows is between its program and the library.
+  const bool good = recipe != nullptr && are_sound(sides, problem, group.rank()) && !is_refused_alias(sides);
+  decision.recipe = good ? recipe : nullptr;
+  return decision;
+}
+
 }  // namespace
 
 Attempt try_to_serve(Session& session, Group& group, const Call& call, const Sides& sides) noexcept {
-  Attempt passed;
-  if (!has_bytes(sides.whole)) return passed;
-  const std::size_t bytes = total_bytes(sides.whole.count, sides.whole.type);
-  passed.bytes = bytes;
-  if (!group.may_serve() || bytes == 0 || bytes > most_bytes(call.collective)) return passed;
-  if (!sides.pieces.empty() && !pads_little(sides.pieces)) return passed;
-
-  coll::CommonProblem problem{.collective = call.collective,
-                              .n_ranks = group.n_ranks(),
-                              .root = coll::is_rooted(call.collective) ? call.root : 0,
-                              .bytes = bytes};
-  std::optional<Reduction> reduction;
-  if (coll::is_reduction(call.collective)) {
-    reduction = find_reduction(sides.whole.type, call.op);
-    if (!reduction) return passed;
-    problem.element_bytes = reduction->element_bytes;
-    problem.commutative = reduction->commutative;
-  }
-  if (group.poisoned()) return {.served = true, .code = refuse(call.comm), .bytes = bytes};
-  group.prepare(call.collective, bytes);
-  if (group.poisoned()) return {.served = true, .code = refuse(call.comm), .bytes = bytes};
-  const algo::Recipe* recipe = group.recipe(problem);
-  if (recipe == nullptr) return passed;
-
-  // From here on this rank's own arguments: if they are wrong, what follows is between its program and the library.
-  if (!are_sound(sides, problem, group.rank()) || is_refused_alias(sides)) return passed;
-  return serve(session, group, problem, *recipe, [&] {
+  Decision decision = decide(group, call, sides, Armed::if_due);
+  const coll::CommonProblem& problem = decision.problem;
+  if (decision.refused) return {.served = true, .code = refuse(call.comm), .bytes = problem.bytes};
+  if (decision.recipe == nullptr) return {.bytes = problem.bytes};
+  return serve(session, group, problem, *decision.recipe, [&] {
     const PackedIsFree packed_is_free{group};
     Binding binding(group.packed(), problem, group.rank(), sides);
-    exec::Buffers buffers{
-        .input = {}, .output = {}, .combine = reduction ? reduction->combine() : exec::Combine{}};
-    return binding.before(buffers) && group.run(problem, *recipe, buffers) && binding.after();
+    exec::Buffers buffers;
+    if (decision.reduction) buffers.combine = decision.reduction->combine();
+    return binding.before(buffers) && group.run(problem, *decision.recipe, buffers) && binding.after();
+  });
+}
+
+Attempt try_to_begin(Session& session, Group& group, const Call& call, const Sides& sides,
+                     MPI_Request* request) noexcept {
+  const Decision decision = decide(group, call, sides, Armed::already);
+  const coll::CommonProblem& problem = decision.problem;
+  if (decision.refused) return {.served = true, .code = refuse(call.comm), .bytes = problem.bytes};
+  if (decision.recipe == nullptr) return {.bytes = problem.bytes};
+  return serve(session, group, problem, *decision.recipe, [&] {
+    BackgroundCall beside{
+        .problem = problem, .schedule = nullptr, .sides = sides, .reduction = decision.reduction};
+    group.schedule(beside, *decision.recipe);
+    session.background().begin(group.lane(), std::move(beside), request);
+    return true;
   });
 }
 

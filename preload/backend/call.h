@@ -1,12 +1,13 @@
-// One blocking collective call of the program: served by ECO or passed to the library, one frame for all operations.
+// One collective call of the program: served by ECO or passed to the library, one frame for all operations.
 //
 //   return run({.collective = Collective::scan, .comm = comm, .op = op},
 //              [&] { return PMPI_Scan(in, out, count, type, op, comm); },
 //              [&](const Member& me) { return Sides{...}; });
 //
-// Read run() and then try_to_serve() from top to bottom. Whether ranks arm, serve or pass together is decided from what
-// all of them share: communicator, collective, root, operation, and the bytes, which every rank works out from the
-// arguments that are significant on it. Wrong arguments pass, so that the library reports them as always.
+// Read run(), then try_to_serve() and decide() in call.cc; begin() and try_to_begin() are the nonblocking calls'. Whether
+// ranks arm, serve or pass together is decided from what all of them share: communicator, collective, root, operation, and
+// the bytes, which every rank works out from the arguments that are significant on it. Wrong arguments pass, so that the
+// library reports them as always.
 #pragma once
 
 #include <mpi.h>
@@ -35,6 +36,10 @@ struct Attempt {
 };
 // Collective like the call. No exception leaves it.
 Attempt try_to_serve(Session& session, Group& group, const Call& call, const Sides& sides) noexcept;
+
+// The same for a call that must not wait, and so never arms; `request` is set if it is served.
+Attempt try_to_begin(Session& session, Group& group, const Call& call, const Sides& sides,
+                     MPI_Request* request) noexcept;
 
 // The barrier's: nothing to read or write, and it never arms (some bindings of MPICH reach barriers past the C entry).
 Attempt try_to_serve_barrier(Session& session, Group& group) noexcept;
@@ -79,33 +84,71 @@ int run(const Call& call, const Native& native, const Describe& describe) {
   return attempt.served ? attempt.code : pass(session, call.collective, attempt.bytes, native, group);
 }
 
-// The library's own functions, by the type of the count.
-template <class Count>
-struct Library;
+// A nonblocking call is served on a communicator that blocking ones have armed.
+template <class Native, class Describe>
+int begin(const Call& call, MPI_Request* request, const Native& native, const Describe& describe) {
+  Session& session = Session::instance();
+  if (!session.running()) return native();
+  const Session::Found found = session.find_group(call.comm);
+  if (found.refused) return found.code;
+  Group* const group = found.group;
+  if (group == nullptr || group->is_inter() || call.root < 0 || call.root >= group->n_ranks() ||
+      request == nullptr) {
+    return pass(session, call.collective, 0, native);
+  }
+  const Sides sides = describe(Member{.rank = group->rank(), .n_ranks = group->n_ranks()});
+  const Attempt attempt = try_to_begin(session, *group, call, sides, request);
+  return attempt.served ? attempt.code : pass(session, call.collective, attempt.bytes, native);
+}
 
-#define ECO_LIBRARY(Count, suffix)                                                   \
-  template <>                                                                        \
-  struct Library<Count> {                                                            \
-    static constexpr auto broadcast = &PMPI_Bcast##suffix;                           \
-    static constexpr auto scatter = &PMPI_Scatter##suffix;                           \
-    static constexpr auto gather = &PMPI_Gather##suffix;                             \
-    static constexpr auto allgather = &PMPI_Allgather##suffix;                       \
-    static constexpr auto allgatherv = &PMPI_Allgatherv##suffix;                     \
-    static constexpr auto alltoall = &PMPI_Alltoall##suffix;                         \
-    static constexpr auto reduce = &PMPI_Reduce##suffix;                             \
-    static constexpr auto allreduce = &PMPI_Allreduce##suffix;                       \
-    static constexpr auto reduce_scatter = &PMPI_Reduce_scatter##suffix;             \
-    static constexpr auto reduce_scatter_block = &PMPI_Reduce_scatter_block##suffix; \
-    static constexpr auto scan = &PMPI_Scan##suffix;                                 \
-    static constexpr auto exscan = &PMPI_Exscan##suffix;                             \
-  };
-ECO_LIBRARY(int, )
+// The forms of a call: the program waits for it, or holds a request. What a call means is the same in all of them.
+//
+//   template <class Form> int broadcast(const Form& form, void* buffer, ...) { return form({...}, [&](...) {...}); }
+template <class Native>
+struct Blocking {
+  Native native;
+  template <class Describe>
+  int operator()(const Call& call, const Describe& describe) const {
+    return run(call, native, describe);
+  }
+};
+template <class Native>
+Blocking(Native) -> Blocking<Native>;
+
+template <class Native>
+struct Nonblocking {
+  MPI_Request* request;
+  Native native;
+  template <class Describe>
+  int operator()(const Call& call, const Describe& describe) const {
+    return begin(call, request, native, describe);
+  }
+};
+template <class Native>
+Nonblocking(MPI_Request*, Native) -> Nonblocking<Native>;
+
 #if MPI_VERSION >= 4 && !defined(OPEN_MPI)
 #define ECO_HAS_LARGE_COUNTS 1
-ECO_LIBRARY(MPI_Count, _c)
 #endif
-#undef ECO_LIBRARY
 
 #define ECO_ENTRY extern "C" __attribute__((visibility("default")))
+
+// The entries of one call, with its parameters and arguments in parentheses; ECO_BOTH_FORMS makes the nonblocking one too.
+//
+//   ECO_BOTH_FORMS(Bcast, bcast, broadcast, _c, (void* buffer, ...), (buffer, ...))
+#define ECO_LIST(...) __VA_ARGS__
+#define ECO_BLOCKING_FORM(Name, function, suffix, parameters, arguments)                                 \
+  ECO_ENTRY int eco_wrap_MPI_##Name##suffix parameters noexcept {                                        \
+    return eco::preload::function(eco::preload::Blocking{[&] { return PMPI_##Name##suffix arguments; }}, \
+                                  ECO_LIST arguments);                                                   \
+  }
+#define ECO_BOTH_FORMS(Name, name, function, suffix, parameters, arguments)                           \
+  ECO_BLOCKING_FORM(Name, function, suffix, parameters, arguments)                                    \
+  ECO_ENTRY int eco_wrap_MPI_I##name##suffix(ECO_LIST parameters, MPI_Request* request) noexcept {    \
+    return eco::preload::function(                                                                    \
+        eco::preload::Nonblocking{request,                                                            \
+                                  [&] { return PMPI_I##name##suffix(ECO_LIST arguments, request); }}, \
+        ECO_LIST arguments);                                                                          \
+  }
 
 }  // namespace eco::preload

@@ -15,6 +15,7 @@
 
 #include "eco/runtime/communicator.h"
 #include "eco/runtime/options.h"
+#include "preload/backend/background.h"
 #include "preload/backend/counters.h"
 #include "preload/backend/group.h"
 #include "preload/backend/tag_ranges.h"
@@ -59,6 +60,7 @@ class Session {
   const runtime::Options& options() const { return options_; }
   const runtime::Identity& identity() const { return identity_; }
   Counters& counters() { return counters_; }
+  Background& background() { return background_; }
 
   // A place among the ECO_MAX_COMMUNICATORS armed ones; false if none is free. Local, any thread.
   bool take_slot();
@@ -107,6 +109,7 @@ class Session {
   Counters counters_;
   MPI_Comm private_comm_ = MPI_COMM_NULL;
   TagRanges tag_ranges_;
+  Background background_;
   int keyval_ = MPI_KEYVAL_INVALID;
   int self_keyval_ = MPI_KEYVAL_INVALID;
   double started_s_ = 0;

@@ -12,6 +12,7 @@ namespace {
 // alone. Under a library without them these stand in. Handles are passed on untouched, whatever their size. A count
 // that does not fit becomes -1: the library then reports MPI_ERR_COUNT by the communicator's error handler.
 using Handle = void*;
+using Request = void*;
 enum Count : int {};  // an int argument that is a count, and so of another type in the large variant
 
 template <class Argument>
@@ -50,6 +51,16 @@ int MPI_Reduce_scatter(const void*, void*, const Count*, Handle, Handle, Handle)
 int MPI_Reduce_scatter_block(const void*, void*, Count, Handle, Handle, Handle);
 int MPI_Scan(const void*, void*, Count, Handle, Handle, Handle);
 int MPI_Exscan(const void*, void*, Count, Handle, Handle, Handle);
+int MPI_Ibcast(void*, Count, Handle, int, Handle, Request*);
+int MPI_Iscatter(const void*, Count, Handle, void*, Count, Handle, int, Handle, Request*);
+int MPI_Igather(const void*, Count, Handle, void*, Count, Handle, int, Handle, Request*);
+int MPI_Iallgather(const void*, Count, Handle, void*, Count, Handle, Handle, Request*);
+int MPI_Ialltoall(const void*, Count, Handle, void*, Count, Handle, Handle, Request*);
+int MPI_Ireduce(const void*, void*, Count, Handle, Handle, int, Handle, Request*);
+int MPI_Iallreduce(const void*, void*, Count, Handle, Handle, Handle, Request*);
+int MPI_Ireduce_scatter_block(const void*, void*, Count, Handle, Handle, Handle, Request*);
+int MPI_Iscan(const void*, void*, Count, Handle, Handle, Handle, Request*);
+int MPI_Iexscan(const void*, void*, Count, Handle, Handle, Handle, Request*);
 }
 
 // A number for every rank, as the ordinary calls take them.

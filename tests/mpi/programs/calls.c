@@ -173,6 +173,24 @@ static void complete(MPI_Request* request, int way) {
           CHECK(request == MPI_REQUEST_NULL);                                   \
         });                                                                     \
   }
+#define TRY_narrowed_nonblocking(Base, base, S)                                \
+  __attribute__((weak)) int MPI_I##base##S();                                  \
+  static void narrowed_nonblocking_##Base##S(Case* c, int way) {               \
+    MPI_Request request;                                                       \
+    if (MPI_I##base##S == NULL) return;                                        \
+    BOTH(                                                                      \
+        "MPI_I" #base #S, BLOCK(Base), EXSCAN(Base),                           \
+        {                                                                      \
+          CHECK(PMPI_I##base(ARGUMENTS_##Base(), &request) == MPI_SUCCESS);    \
+          PMPI_Wait(&request, MPI_STATUS_IGNORE);                              \
+        },                                                                     \
+        {                                                                      \
+          CHECK(MPI_I##base##S(ARGUMENTS_##Base(S), &request) == MPI_SUCCESS); \
+          note();                                                              \
+          complete(&request, way);                                             \
+          CHECK(request == MPI_REQUEST_NULL);                                  \
+        });                                                                    \
+  }
 /* Started twice; of the first turn the second's memory is overwritten. */
 #define TRY_persistent(Base, base, S)                                                                \
   static void persistent_##Base##S(Case* c, int way) {                                               \
@@ -206,6 +224,7 @@ static void complete(MPI_Request* request, int way) {
 
 #define NAME_blocking(Base, base, S) "MPI_" #Base #S
 #define NAME_narrowed(Base, base, S) "MPI_" #Base #S
+#define NAME_narrowed_nonblocking(Base, base, S) "MPI_I" #base #S
 #define NAME_nonblocking(Base, base, S) "MPI_I" #base #S
 #define NAME_persistent(Base, base, S) "MPI_" #Base "_init" #S
 #define CALL(form, Base, base, S) {NAME_##form(Base, base, S), #Base, &form##_##Base##S},
