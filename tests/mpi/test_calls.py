@@ -1,7 +1,7 @@
 """Every collective call of every library: compared with the library's own, and served where data/calls.json says so.
 
 A call that an mpi.h declares and that data/calls.json does not know fails, and so does one that programs/calls.c has no
-arguments for. `ECO_RECORD=1` writes what was seen into data/calls-tested.json and docs/calls.md; otherwise it must be
+arguments for. `RECORD_CALLS=1` writes what was seen into data/calls-tested.json and docs/calls.md; otherwise it must be
 what stands there.
 """
 
@@ -101,11 +101,11 @@ def hold_against_record(language: str, library: Library, calls: dict[str, str]) 
     if not library.kind.carries:
         own = {name: why_passed(library, name) for name in calls}
         result["reasons"] = {name: reason for name, reason in own.items() if reason == "no progress to join"}
-    if os.environ.get("ECO_RECORD"):
+    if os.environ.get("RECORD_CALLS"):
         record["results"] = sorted([*others, result], key=lambda r: (r["language"], r["library"]))
         TESTED.write_text(json.dumps(record, indent=1) + "\n")
         subprocess.run([sys.executable, ROOT / "tools" / "calls-doc"], check=True)
-    assert result in record["results"], f"ECO_RECORD=1 pytest {__file__} records what was seen"
+    assert result in record["results"], f"RECORD_CALLS=1 pytest {__file__} records what was seen"
 
 
 @pytest.mark.parametrize("ranks", [2, 3, pytest.param(5, marks=pytest.mark.slow)])

@@ -58,7 +58,7 @@ static void bottom(void) {
   MPI_Type_free(&less);
 }
 
-#if MPI_VERSION >= 4
+#if MPI_VERSION >= 4 || (defined(OPEN_MPI) && OMPI_MAJOR_VERSION >= 5)
 static void in_session(void) {
   MPI_Session session;
   MPI_Group group;
