@@ -61,6 +61,14 @@ def test_nothing_grows_with_communicators_made_and_freed(library: Library, turns
     assert (grown(eco.stdout) - grown(stock.stdout)) / (turns * 3 / 4) < 16, (stock.stdout, eco.stdout)
 
 
+def is_of_eco(block: str) -> bool:
+    """Whose the innermost frame is of a block of valgrind's, but for the C library's."""
+    stack = re.search(r"(?:^==\d+==    (?:at|by) 0x.*\n?)+", block, re.MULTILINE)
+    frames = stack.group(0).splitlines() if stack else []
+    own = [frame for frame in frames if not re.search(r"vgpreload|libc\.so|ld-linux", frame)]
+    return bool(own) and "/libeco-" in own[0]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("program", "arguments"), [
     ("corners", ["growth", "20"]), ("corners", ["bottom"]), ("nonblocking", ["beside"]), ("nonblocking", ["freed"]),
@@ -68,15 +76,15 @@ def test_nothing_grows_with_communicators_made_and_freed(library: Library, turns
 def test_valgrind_has_nothing_to_say_of_eco(
     library: Library, tmp_path: Path, program: str, arguments: list[str]
 ) -> None:
-    """Of the libraries it says much: only what has a frame of ECO's on its stack counts."""
+    """Of the libraries it says much."""
     if shutil.which("valgrind") is None:
         pytest.skip("valgrind is not installed: apt install valgrind")
     words = ["valgrind", "--leak-check=full", "--show-leak-kinds=definite", f"--log-file={tmp_path}/%p.log"]
     built = library.compile(program, flags=["-ldl"])
-    ended = library.run_served(2, [*words, built, *arguments], timeout_s=500, rows=PLAIN)
+    ended = library.run_served(2, [*words, built, *arguments], timeout_s=500)
     assert ended.returncode == 0, ended.stderr
     logs = [log.read_text(errors="replace") for log in tmp_path.glob("*.log")]
     assert sum("ERROR SUMMARY" in log for log in logs) >= 2
     blocks = [block for log in logs for block in re.split(r"\n==\d+== \n", log)]
-    of_eco = [block for block in blocks if re.search(r"(at|by) 0x", block) and "/libeco-" in block]
+    of_eco = [block for block in blocks if is_of_eco(block)]
     assert not of_eco, "\n\n".join(of_eco[:5])
