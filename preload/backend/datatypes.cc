@@ -4,6 +4,8 @@
 #include <climits>
 #include <limits>
 
+#include "preload/backend/errors_return.h"
+
 namespace eco::preload {
 namespace {
 
@@ -30,8 +32,15 @@ struct OpEntry {
   unsigned kinds;
 };
 
-// MPI_SHORT_INT, MPI_DOUBLE_INT and their like have gaps and are left to the library; so are Fortran's types, which
-// some builds of a library lack.
+#if defined(OPEN_MPI)
+// As mpi.h would, had it been made with a Fortran compiler; a library that was has them.
+#define ECO_SIZED(open_mpi, mixed) reinterpret_cast<MPI_Datatype>(&ompi_mpi_##open_mpi)
+#else
+#define ECO_SIZED(open_mpi, mixed) mixed
+#endif
+
+// MPI_SHORT_INT, MPI_DOUBLE_INT and their like have gaps and are left to the library. Of Fortran's types those that the
+// library was built without have no bytes there.
 //
 // Sizes are asked for once: MPICH takes some 150 ns for the answer. That is sound for predefined types alone, whose
 // handles are never freed and used again.
@@ -41,6 +50,11 @@ const auto& types() {
         TypeEntry{MPI_INT, kInteger},
         TypeEntry{MPI_DOUBLE, kFloat},
         TypeEntry{MPI_FLOAT, kFloat},
+        TypeEntry{MPI_DOUBLE_PRECISION, kFloat},
+        TypeEntry{MPI_INTEGER, kInteger},
+        TypeEntry{MPI_DOUBLE_COMPLEX, kComplex},
+        TypeEntry{MPI_REAL, kFloat},
+        TypeEntry{MPI_LOGICAL, kLogical},
         TypeEntry{MPI_LONG, kInteger},
         TypeEntry{MPI_UNSIGNED, kInteger},
         TypeEntry{MPI_UNSIGNED_LONG, kInteger},
@@ -68,11 +82,32 @@ const auto& types() {
         TypeEntry{MPI_COUNT, kMulti},
         TypeEntry{MPI_2INT, kPair},
         TypeEntry{MPI_CHAR, kText},
+        TypeEntry{MPI_COMPLEX, kComplex},
+        TypeEntry{MPI_2INTEGER, kPair},
+        TypeEntry{MPI_2REAL, kPair},
+        TypeEntry{MPI_2DOUBLE_PRECISION, kPair},
+        TypeEntry{MPI_CHARACTER, kText},
+        TypeEntry{ECO_SIZED(integer1, MPI_INTEGER1), kInteger},
+        TypeEntry{ECO_SIZED(integer2, MPI_INTEGER2), kInteger},
+        TypeEntry{ECO_SIZED(integer4, MPI_INTEGER4), kInteger},
+        TypeEntry{ECO_SIZED(integer8, MPI_INTEGER8), kInteger},
+        TypeEntry{ECO_SIZED(real4, MPI_REAL4), kFloat},
+        TypeEntry{ECO_SIZED(real8, MPI_REAL8), kFloat},
+        TypeEntry{ECO_SIZED(real16, MPI_REAL16), kFloat},
+        TypeEntry{ECO_SIZED(complex8, MPI_COMPLEX8), kComplex},
+        TypeEntry{ECO_SIZED(complex16, MPI_COMPLEX16), kComplex},
+        TypeEntry{ECO_SIZED(complex32, MPI_COMPLEX32), kComplex},
     };
+    // Libraries differ in whose error handler hears of a type that they don't have.
+    const ErrorsReturn of_self(MPI_COMM_SELF), of_world(MPI_COMM_WORLD);
     for (TypeEntry& entry : table) {
       MPI_Count size = 0;
-      PMPI_Type_size_x(entry.type, &size);
-      entry.bytes = static_cast<std::size_t>(size);
+      const bool is_known =
+          entry.type != MPI_DATATYPE_NULL && PMPI_Type_size_x(entry.type, &size) == MPI_SUCCESS && size > 0;
+      if (is_known)
+        entry.bytes = static_cast<std::size_t>(size);
+      else
+        entry.type = MPI_DATATYPE_NULL;
     }
     return table;
   }();
@@ -81,7 +116,7 @@ const auto& types() {
 
 const TypeEntry* find_type(MPI_Datatype type) {
   for (const TypeEntry& entry : types()) {
-    if (entry.type == type) return &entry;
+    if (entry.type == type && entry.bytes > 0) return &entry;
   }
   return nullptr;
 }

@@ -92,7 +92,7 @@ bool Session::agree(bool objection) {
   PMPI_Allreduce(MPI_IN_PLACE, least.data(), 3, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
   const bool differ = least[0] != -least[1];
   if (least[2] == off) {
-    why_native_ = "it is off on some ranks (ECO=off, or MPI in Fortran)";
+    why_native_ = "it is off on some ranks (ECO=off, or Fortran past ECO)";
     off_ = true;
     if (differ && world_rank() == 0) {
       std::fprintf(stderr, "eco: the program runs without ECO: %s\n", why_native_.c_str());

@@ -85,6 +85,18 @@ class Kind:
     abi: str
     reported: str  # how ECO's report calls it, as a pattern
     family: str  # of its launcher
+    title: str = ""  # in documents
+    suffix: str = ""  # of its commands, where the system has several libraries
+    packages: str = ""  # that bring it, where it is the system's
+
+    def prefix(self) -> Path:
+        return Path("/usr") if self.packages else paths.library_dir(self.environment)
+
+    def command(self, name: str) -> str:
+        return str(self.prefix() / "bin" / f"{name}{self.suffix}")
+
+    def how_to_install(self) -> str:
+        return f"`apt-get install {self.packages}`" if self.packages else "`make more-mpi`"
 
 
 KINDS = {
@@ -95,6 +107,27 @@ KINDS = {
     "mpich-abi": Kind("mpich", "mpi-abi", r"MPICH 5\.", "hydra"),
     "impi": Kind("impi", "mpich", r"Intel\(R\) MPI 2021\.", "intel"),
     "impi-abi": Kind("impi", "mpi-abi", r"Intel\(R\) MPI 2021\.", "intel"),
+}
+#: As Debian packages them, with Fortran: tests/mpi/test_fortran.py. `tools/setup fortran` installs them.
+DEBIAN_KINDS = {
+    "debian-openmpi": Kind(
+        "debian-openmpi",
+        "openmpi",
+        r"Open MPI 4\.",
+        "openmpi",
+        "Open MPI of Debian",
+        ".openmpi",
+        "gfortran libopenmpi-dev openmpi-bin",
+    ),
+    "debian-mpich": Kind(
+        "debian-mpich",
+        "mpich",
+        r"MPICH 4\.",
+        "hydra",
+        "MPICH of Debian",
+        ".mpich",
+        "gfortran libmpich-dev mpich",
+    ),
 }
 #: Those that all tests of this folder run on; test_libraries.py runs on every one.
 #: ECO_TEST_LIBRARIES=openmpi4,impi pytest tests/mpi
@@ -107,9 +140,9 @@ class Library:
     def __init__(self, kind: Kind, folder: Path) -> None:
         self.kind = kind
         self.name = name = kind.abi
-        self.prefix = paths.library_dir(kind.environment)
+        self.prefix = kind.prefix()
         self.folder = folder
-        self.compiler = [str(self.prefix / "bin" / "mpicc")]
+        self.compiler = [kind.command("mpicc")]
         # How programs/operations.c draws. Intel MPI 2021.19, without ECO, gives wrong bytes or an error in allgathers
         # whose send and receive types differ, on one rank or between ranks; there it is no reference for that.
         self.draws = ["alike"] if kind.environment == "impi" else []
@@ -164,7 +197,7 @@ class Library:
     ) -> Ended:
         """The words under this library's launcher, nothing added."""
         settings = dict(settings or {})
-        launcher = [str(self.prefix / "bin" / "mpiexec")]
+        launcher = [self.kind.command("mpiexec")]
         if self.name == "openmpi":
             launcher += ["--oversubscribe", "--bind-to", "none", "--mca", "btl", "tcp,self"]
         done = subprocess.run(
@@ -184,11 +217,14 @@ class Library:
         rows: Rows = ROWS,
     ) -> Ended:
         """With ECO under it, which serves whatever it can."""
+        words = [str(paths.native_file("eco-exec")), *words]
+        return self.run(ranks, words, self.forced(ranks, rows) | dict(settings or {}), timeout_s)
+
+    def forced(self, ranks: int, rows: Rows = ROWS) -> dict[str, str]:
+        """Settings by which eco-exec's program is served by a plan by hand."""
         plan = self.folder / f"plan-{ranks}.json"
         plan.write_text(plan_text(ranks, rows))
-        forced = {"ECO_PLAN": str(plan), "ECO_NETWORK": str(self.network), "ECO_ARM_AFTER": "0"}
-        words = [str(paths.native_file("eco-exec")), *words]
-        return self.run(ranks, words, forced | dict(settings or {}), timeout_s)
+        return {"ECO_PLAN": str(plan), "ECO_NETWORK": str(self.network), "ECO_ARM_AFTER": "0"}
 
 
 def _make(kind: Kind, folder: Path) -> Library:
@@ -205,11 +241,11 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Libra
     made: dict[str, Library] = {}
 
     def get(name: str) -> Library:
-        prefix = paths.library_dir(KINDS[name].environment)
-        if not (prefix / "bin" / "mpiexec").exists():
-            pytest.skip(f"{KINDS[name].environment} is not installed in {prefix}: run `make more-mpi`")
+        kind = (KINDS | DEBIAN_KINDS)[name]
+        if not Path(kind.command("mpiexec")).exists():
+            pytest.skip(f"{name} is not installed in {kind.prefix()}: run {kind.how_to_install()}")
         if name not in made:
-            made[name] = _make(KINDS[name], tmp_path_factory.mktemp(name))
+            made[name] = _make(kind, tmp_path_factory.mktemp(name))
         return made[name]
 
     return get

@@ -57,7 +57,7 @@ def test_without_root_one_command_is_printed(
     setup: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     packages = (setup.SystemPackage("libabsent-dev", "a test", lambda: False),)
-    monkeypatch.setattr(setup, "missing_packages", lambda: list(packages))
+    monkeypatch.setattr(setup, "missing_packages", lambda *_: list(packages))
     monkeypatch.setattr(setup.shutil, "which", lambda name: f"/usr/bin/{name}")
     monkeypatch.setattr(setup.os, "geteuid", lambda: 1000)
     monkeypatch.setattr(setup, "run", lambda *_, **__: pytest.fail("nothing may be run without root"))

@@ -1,0 +1,150 @@
+"""Fortran programs in every binding, on the libraries that Debian has with Fortran: served, with the library's results.
+
+What the tests saw, by library, binding and call, is data/fortran-tested.json; `ECO_RECORD=1` writes it anew, otherwise
+it must be so. docs/fortran.md says how each binding comes to MPI.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from eco import paths
+
+from .conftest import DEBIAN_KINDS, PROGRAMS, Ended, Library
+from .test_hazards import shared_library
+
+pytestmark = pytest.mark.mpi
+
+ROOT = Path(__file__).parents[2]
+TESTED = ROOT / "data" / "fortran-tested.json"
+BINDINGS = {"mpif.h": "MPIF_H", "use mpi": "USE_MPI", "mpi_f08": "USE_MPI_F08"}
+RANKS = 4
+
+
+def names_in(table: str, pattern: str) -> set[str]:
+    return set(re.findall(pattern, (ROOT / "preload" / table).read_text(), re.MULTILINE))
+
+
+FORTRAN_CALLS = names_in("fortran.def", r"^ECO_FORTRAN\w*\(\w+, \w+, (\w+)")
+
+
+def test_fortran_has_what_c_has() -> None:
+    """A call that is served in C and bypassed in Fortran would split the ranks of a job of both."""
+    assert FORTRAN_CALLS | {"Init", "Init_thread"} == names_in("wrappers.def", r"^ECO_WRAP\(MPI_(\w+)\)")
+
+
+@pytest.fixture(scope="module", params=DEBIAN_KINDS)
+def debian(request: pytest.FixtureRequest, libraries: Callable[[str], Library]) -> Library:
+    library = libraries(request.param)
+    if not Path(library.kind.command("mpif90")).exists() or shutil.which("gfortran") is None:
+        pytest.skip(f"no Fortran for {request.param}: run {library.kind.how_to_install()}")
+    return library
+
+
+def compiled(library: Library, source: str, binding: str) -> str:
+    target = library.folder / f"{source}-{BINDINGS[binding]}"
+    modules = library.folder / f"modules-{target.name}"
+    if not target.exists():
+        modules.mkdir(exist_ok=True)
+        words = [
+            library.kind.command("mpif90"),
+            "-O1",
+            f"-D{BINDINGS[binding]}",
+            # mpif.h declares no interfaces, and the program calls the same entry with buffers of several types.
+            "-fallow-argument-mismatch",
+            "-w",
+            f"-J{modules}",
+            str(PROGRAMS / f"{source}.F90"),
+            "-o",
+            str(target),
+        ]
+        subprocess.run(words, check=True, env=library.environment({}))
+    return str(target)
+
+
+def outputs(folder: Path) -> list[str]:
+    return [(folder / str(rank)).read_text() for rank in range(RANKS)]
+
+
+def seen(ended: Ended) -> dict[str, str]:
+    """Each collective that was called, as ECO counted."""
+    collectives = ended.report["collectives"]
+    assert isinstance(collectives, dict)
+    names = {"broadcast": "MPI_Bcast"}
+    return {
+        names.get(name, f"MPI_{name.capitalize()}"): "served" if row["calls_served"] > 0 else "passed"
+        for name, row in collectives.items()
+        if row["calls_served"] + row["calls_passed"] > 0
+    }
+
+
+def hold_against_record(library: Library, binding: str, calls: dict[str, str]) -> None:
+    document = json.loads(TESTED.read_text())
+    key = {"language": f"Fortran, {binding}", "library": library.kind.title}
+    others = [row for row in document["results"] if key != {name: row[name] for name in key}]
+    now = {
+        **document,
+        "results": sorted([*others, key | {"calls": calls}], key=lambda row: str(list(row.values()))),
+    }
+    if os.environ.get("ECO_RECORD"):
+        TESTED.write_text(json.dumps(now, indent=1) + "\n")
+    assert now == json.loads(TESTED.read_text()), "run again with ECO_RECORD=1 if it shall be so"
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_every_call_is_served_with_the_librarys_result(debian: Library, tmp_path: Path, binding: str) -> None:
+    program = compiled(debian, "fortran", binding)
+    stock, served = tmp_path / "stock", tmp_path / "served"
+    stock.mkdir()
+    served.mkdir()
+    ended = debian.run(RANKS, [program, str(stock)])
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stdout + ended.stderr
+    eco = debian.run_served(RANKS, [program, str(served)], {"ECO_REPORT": str(tmp_path / "report.json")})
+    assert (eco.returncode, eco.stdout) == (0, "right\n"), eco.stdout + eco.stderr
+    assert outputs(served) == outputs(stock)
+    assert re.match(debian.kind.reported, str(eco.report["library"]))
+    calls = seen(eco)
+    assert set(calls) == {f"MPI_{name}" for name in FORTRAN_CALLS - {"Finalize"}}
+    hold_against_record(debian, binding, calls)
+
+
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_ranks_in_c_and_in_fortran_are_served_together(debian: Library, binding: str) -> None:
+    """One job of two programs, that call in turn: the ranks must agree from MPI_Init on."""
+    eco_exec = str(paths.native_file("eco-exec"))
+    in_c, in_fortran = debian.compile("either_binding"), compiled(debian, "either_binding", binding)
+    for first, second in ((in_c, in_fortran), (in_fortran, in_c)):
+        ended = debian.run(1, [eco_exec, first, ":", "-n", "1", eco_exec, second], debian.forced(2))
+        assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+        served, passed = ended.served()
+        assert (served, passed) == (10, 0), ended.stderr
+
+
+def test_ecos_off_is_the_library_alone(debian: Library, tmp_path: Path) -> None:
+    preload = str(paths.native_file("libeco-preload.so"))
+    program = compiled(debian, "fortran", "mpi_f08")
+    tmp_path.joinpath("off").mkdir()
+    ended = debian.run(2, [program, str(tmp_path / "off")], {"ECO": "off", "LD_PRELOAD": preload})
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert "eco:" not in ended.stderr
+
+
+def test_a_binding_past_the_stubs_makes_the_job_native(debian: Library, tmp_path: Path) -> None:
+    """A profiler has entries before the library, which lead to PMPI_ names: ranks without it would wait."""
+    rival = "void pmpi_allreduce_(void*, void*, int*, int*, int*, int*, int*);\n" + (
+        "void mpi_allreduce_(void* in, void* out, int* n, int* type, int* op, int* comm, int* error) {\n"
+        "  pmpi_allreduce_(in, out, n, type, op, comm, error);\n}\n"
+    )
+    profiler = shared_library(tmp_path, "libprofiler.so", rival)
+    program = compiled(debian, "either_binding", "mpif.h")
+    ended = debian.run_served(2, [program], {"LD_PRELOAD": str(profiler)})
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert "runs without ECO: through" in ended.stderr, ended.stderr
+    assert "libprofiler.so" in ended.stderr
+    assert "eco: served" not in ended.stderr
