@@ -105,7 +105,7 @@ KINDS = {
     "openmpi4": Kind("openmpi4", "openmpi", r"Open MPI 4\.1\.", "openmpi"),
     "mpich4": Kind("mpich4", "mpich", r"MPICH 4\.", "hydra"),
     "mpich-abi": Kind("mpich", "mpi-abi", r"MPICH 5\.", "hydra"),
-    "impi": Kind("impi", "mpich", r"Intel\(R\) MPI 2021\.", "intel"),
+    "impi": Kind("impi", "mpich", r"Intel\(R\) MPI 2021\.", "intel", "Intel MPI 2021"),
     "impi-abi": Kind("impi", "mpi-abi", r"Intel\(R\) MPI 2021\.", "intel"),
 }
 #: As Debian packages them, with Fortran: tests/mpi/test_fortran.py. `tools/setup fortran` installs them.
