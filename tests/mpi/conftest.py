@@ -146,12 +146,18 @@ class Library:
         # How programs/operations.c draws. Intel MPI 2021.19, without ECO, gives wrong bytes or an error in allgathers
         # whose send and receive types differ, on one rank or between ranks; there it is no reference for that.
         self.draws = ["alike"] if kind.environment == "impi" else []
+        self.library_path = self.prefix / "lib"
         self.linked: list[str] = []
         self.python_path = ""  # of an mpi4py that is not the environment's own
         if name == "mpi-abi":  # not every library has a mpicc_abi
             self.compiler = ["gcc", "-DMPI_ABI", f"-I{self.prefix}/include"]
             self.linked = [f"{self.prefix}/lib/libmpi_abi.so.1"]
             self.python_path = str(paths.library_dir("mpich").parent / "mpi4py-abi")
+        if kind.packages and name == "mpich":  # which Debian calls otherwise than eco-rank asks for
+            self.library_path = folder / "names"
+            self.library_path.mkdir()
+            for file in Path("/usr/lib").glob("*/libmpich.so.12"):
+                (self.library_path / "libmpi.so.12").symlink_to(file)
         self.python = str(self.prefix / "bin" / "python")
         self.network = folder / "network.json"
 
@@ -161,7 +167,7 @@ class Library:
         yielding = {
             "OMPI_MCA_mpi_yield_when_idle": "1",
             "UCX_TLS": "tcp,self",
-            "LD_LIBRARY_PATH": f"{self.prefix}/lib",
+            "LD_LIBRARY_PATH": str(self.library_path),
             # Intel's compiler script wants to know where it lies; its wheel has no libfabric.
             "I_MPI_ROOT": str(self.prefix),
             "I_MPI_FABRICS": "shm",

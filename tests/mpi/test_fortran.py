@@ -39,7 +39,8 @@ FORTRAN_CALLS = names_in("fortran.def", r"^ECO_FORTRAN\w*\(\w+, \w+, (\w+)")
 
 def test_fortran_has_what_c_has() -> None:
     """A call that is served in C and bypassed in Fortran would split the ranks of a job of both."""
-    assert FORTRAN_CALLS | {"Init", "Init_thread"} == names_in("wrappers.def", r"^ECO_WRAP\(MPI_(\w+)\)")
+    of_c = names_in("wrappers.def", r"^ECO_WRAP\(MPI_(\w+)\)")
+    assert of_c - FORTRAN_CALLS == {"Init", "Init_thread"}
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ def test_every_call_is_served_with_the_librarys_result(binding: Binding, tmp_pat
     assert outputs(served) == outputs(stock)
     assert re.match(library.kind.reported, str(eco.report["library"]))
     calls = seen(eco)
-    assert set(calls) == {f"MPI_{name}" for name in FORTRAN_CALLS - {"Finalize"}}
+    assert set(calls.values()) == {"served"}
     hold_against_record(binding, calls)
 
 

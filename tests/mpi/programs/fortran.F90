@@ -57,10 +57,11 @@ contains
     HANDLE(MPI_Comm), intent(in) :: comm
     integer, intent(in) :: n, root
     real(real_kind), allocatable :: mine(:), all(:), got(:)
-    integer :: me, members
+    integer, allocatable :: counts(:), places(:)
+    integer :: me, members, i
     call MPI_Comm_rank(comm, me, error)
     call MPI_Comm_size(comm, members, error)
-    allocate (mine(n), all(n * members), got(n * members))
+    allocate (mine(n), all(n * members), got(n * members), counts(members), places(members))
 
     call fill(mine)
     call MPI_Bcast(mine, n, MPI_DOUBLE_PRECISION, root, comm, error)
@@ -95,6 +96,14 @@ contains
     got(me * n + 1:(me + 1) * n) = mine + 2
     call MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, got, n, MPI_DOUBLE_PRECISION, comm, error)
     call note('allgather in place', got)
+
+    counts = [(n - mod(i, 3), i = 0, members - 1)]
+    places = [(i * n, i = 0, members - 1)]
+    got = -1
+    call MPI_Allgatherv(mine, counts(me + 1), MPI_DOUBLE_PRECISION, got, counts, places, MPI_DOUBLE_PRECISION, comm, error)
+    call note('allgatherv', got)
+    call MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, got, counts, places, MPI_DOUBLE_PRECISION, comm, error)
+    call note('allgatherv in place', got)
 
     call fill(all)
     got = -1
@@ -154,6 +163,40 @@ contains
     got = -1
     call MPI_Exscan(mine, got, n, MPI_DOUBLE_PRECISION, MPI_SUM, comm, error)
     call note('exscan', got)
+  end subroutine
+
+  ! All under way at once, on buffers of their own.
+  subroutine nonblocking(comm, n, root)
+    HANDLE(MPI_Comm), intent(in) :: comm
+    integer, intent(in) :: n, root
+    integer, parameter :: calls = 10
+    character(20), parameter :: names(calls) = [character(20) :: 'ibcast', 'iscatter', 'igather', 'iallgather', &
+      'ialltoall', 'ireduce', 'iallreduce', 'ireduce_scatter_block', 'iscan', 'iexscan']
+    real(real_kind), allocatable, asynchronous :: in(:), got(:, :)
+    HANDLE(MPI_Request) :: requests(calls)
+    HANDLE(MPI_Datatype) :: element
+    integer :: members, i
+    element = MPI_DOUBLE_PRECISION
+    call MPI_Comm_size(comm, members, error)
+    allocate (in(n * members), got(n * members, calls))
+    call fill(in)
+    got = -1
+    call fill(got(:, 1))
+    call fill(got(:, 7))
+    call MPI_Ibcast(got(:, 1), n, element, root, comm, requests(1), error)
+    call MPI_Iscatter(in, n, element, got(:, 2), n, element, root, comm, requests(2), error)
+    call MPI_Igather(in, n, element, got(:, 3), n, element, root, comm, requests(3), error)
+    call MPI_Iallgather(in, n, element, got(:, 4), n, element, comm, requests(4), error)
+    call MPI_Ialltoall(in, n, element, got(:, 5), n, element, comm, requests(5), error)
+    call MPI_Ireduce(in, got(:, 6), n, element, MPI_SUM, root, comm, requests(6), error)
+    call MPI_Iallreduce(MPI_IN_PLACE, got(:, 7), n, element, MPI_SUM, comm, requests(7), error)
+    call MPI_Ireduce_scatter_block(in, got(:, 8), n, element, MPI_SUM, comm, requests(8), error)
+    call MPI_Iscan(in, got(:, 9), n, element, MPI_SUM, comm, requests(9), error)
+    call MPI_Iexscan(in, got(:, 10), n, element, MPI_SUM, comm, requests(10), error)
+    call MPI_Waitall(calls, requests, MPI_STATUSES_IGNORE, error)
+    do i = 1, calls
+      call note(trim(names(i)), got(:, i))
+    end do
   end subroutine
 
   ! Maps x -> factor x + shift, composed: the order of operands matters.
@@ -323,7 +366,9 @@ program main
     do root = 0, n_ranks - 1
       call movements(MPI_COMM_WORLD, lengths(i), root)
       call reductions(MPI_COMM_WORLD, lengths(i), root)
+      call nonblocking(MPI_COMM_WORLD, lengths(i), root)
     end do
+    call nonblocking(reversed, lengths(i), 0)
     call movements(reversed, lengths(i), 0)
     call reductions(reversed, lengths(i), 1)
     call movements(half, lengths(i), 0)
