@@ -22,7 +22,7 @@ setup:  ## system packages, .venv and the MPI libraries; a second run installs n
 more-mpi: setup  ## Open MPI 4, MPICH 4 and Intel MPI, for the tests of every MPI library; 600 MB
 	@$(SETUP) more-mpi
 
-fortran:  ## gfortran and the system's Open MPI and MPICH, for the tests of Fortran; 300 MB
+fortran:  ## gfortran and the system's Open MPI and MPICH, for the tests of Fortran; 200 MB
 	@$(SETUP) fortran
 
 aarch64: setup  ## compiler and emulator for aarch64, for the tests of its stubs; 400 MB

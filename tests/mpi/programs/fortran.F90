@@ -319,14 +319,14 @@ contains
   subroutine wrong_arguments(comm)
     HANDLE(MPI_Comm), intent(in) :: comm
     real(real_kind) :: value(1)
-    integer :: class
+    integer :: class, ignored
     call MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN, error)
     value = 0
     call MPI_Bcast(value, 1, MPI_DOUBLE_PRECISION, n_ranks + 3, comm, error)
-    call MPI_Error_class(error, class, error)
+    call MPI_Error_class(error, class, ignored)
     call check(class == MPI_ERR_ROOT, 'a root that does not exist is an error')
     call MPI_Bcast(value, -1, MPI_DOUBLE_PRECISION, 0, comm, error)
-    call MPI_Error_class(error, class, error)
+    call MPI_Error_class(error, class, ignored)
     call check(class == MPI_ERR_COUNT, 'a negative count is an error')
   end subroutine
 
