@@ -363,7 +363,7 @@ program main
   call MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, reversed, error)
   call MPI_Comm_split(MPI_COMM_WORLD, mod(rank, 2), rank, half, error)
   do i = 1, size(lengths)
-    do root = 0, n_ranks - 1
+    do root = 0, n_ranks - 1, n_ranks - 1  ! the first and the last
       call movements(MPI_COMM_WORLD, lengths(i), root)
       call reductions(MPI_COMM_WORLD, lengths(i), root)
       call nonblocking(MPI_COMM_WORLD, lengths(i), root)
