@@ -140,6 +140,24 @@ const auto& operations() {
   return kOperations;
 }
 
+// MPI_BOTTOM is a null pointer, which MPICH 4.0 takes for a mistake in packing. So what lies at the addresses that the
+// type holds is described from another place.
+template <class Run>
+int with_an_address(void* user, int count, MPI_Datatype type, const Run& run) {
+  if (user != nullptr) return run(user, count, type);
+  std::byte place{};
+  MPI_Aint address = 0;
+  MPI_Datatype moved = MPI_DATATYPE_NULL;
+  PMPI_Get_address(&place, &address);
+  const MPI_Aint back = -address;
+  const int code = PMPI_Type_create_hindexed(1, &count, &back, type, &moved);
+  if (code != MPI_SUCCESS) return code;
+  PMPI_Type_commit(&moved);
+  const int result = run(&place, 1, moved);
+  PMPI_Type_free(&moved);
+  return result;
+}
+
 void combine_elements(void* context, const void* in, void* inout, std::size_t bytes) {
   const auto* reduction = static_cast<const Reduction*>(context);
   // Cannot fail: the table lists only what MPI defines, and the messages are below INT_MAX bytes. `in` is the left
@@ -197,15 +215,19 @@ bool is_dense(MPI_Datatype type) {
 bool pack(const void* user, int count, MPI_Datatype type, std::span<std::byte> dense) {
   int position = 0;
   const int bytes = static_cast<int>(dense.size());
-  return PMPI_Pack(user, count, type, dense.data(), bytes, &position, MPI_COMM_SELF) == MPI_SUCCESS &&
-         position == bytes;
+  const auto run = [&](const void* memory, int n, MPI_Datatype laid_out) {
+    return PMPI_Pack(memory, n, laid_out, dense.data(), bytes, &position, MPI_COMM_SELF);
+  };
+  return with_an_address(const_cast<void*>(user), count, type, run) == MPI_SUCCESS && position == bytes;
 }
 
 bool unpack(std::span<const std::byte> dense, void* user, int count, MPI_Datatype type) {
   int position = 0;
   const int bytes = static_cast<int>(dense.size());
-  return PMPI_Unpack(dense.data(), bytes, &position, user, count, type, MPI_COMM_SELF) == MPI_SUCCESS &&
-         position == bytes;
+  const auto run = [&](void* memory, int n, MPI_Datatype laid_out) {
+    return PMPI_Unpack(dense.data(), bytes, &position, memory, n, laid_out, MPI_COMM_SELF);
+  };
+  return with_an_address(user, count, type, run) == MPI_SUCCESS && position == bytes;
 }
 
 exec::Combine Reduction::combine() { return {.function = &combine_elements, .context = this}; }
