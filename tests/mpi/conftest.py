@@ -147,13 +147,18 @@ class Library:
         # whose send and receive types differ, on one rank or between ranks; there it is no reference for that.
         self.draws = ["alike"] if kind.environment == "impi" else []
         self.library_path = self.prefix / "lib"
+        self.transports = "tcp,self"
         self.linked: list[str] = []
         self.python_path = ""  # of an mpi4py that is not the environment's own
         if name == "mpi-abi":  # not every library has a mpicc_abi
             self.compiler = ["gcc", "-DMPI_ABI", f"-I{self.prefix}/include"]
             self.linked = [f"{self.prefix}/lib/libmpi_abi.so.1"]
             self.python_path = str(paths.library_dir("mpich").parent / "mpi4py-abi")
-        if kind.packages and name == "mpich":  # which Debian calls otherwise than eco-rank asks for
+        if kind.packages and name == "mpich":
+            # Over TCP this MPICH, without ECO too, now and then stays in MPI_Finalize: one rank flushes its connections,
+            # and those that it waits for have left off progressing theirs.
+            self.transports = "sm,self"
+            # Debian's name for it is not the one that eco-rank asks for.
             self.library_path = folder / "names"
             self.library_path.mkdir()
             for file in Path("/usr/lib").glob("*/libmpich.so.12"):
@@ -166,7 +171,7 @@ class Library:
         # Ranks share cores here: whoever waits must let the others run.
         yielding = {
             "OMPI_MCA_mpi_yield_when_idle": "1",
-            "UCX_TLS": "tcp,self",
+            "UCX_TLS": self.transports,
             "LD_LIBRARY_PATH": str(self.library_path),
             # Intel's compiler script wants to know where it lies; its wheel has no libfabric.
             "I_MPI_ROOT": str(self.prefix),
