@@ -155,7 +155,7 @@ class Library:
             self.linked = [f"{self.prefix}/lib/libmpi_abi.so.1"]
             self.python_path = str(paths.library_dir("mpich").parent / "mpi4py-abi")
         if kind.packages and name == "mpich":
-            # Over TCP this MPICH, without ECO too, now and then stays in MPI_Finalize: one rank flushes its connections,
+            # Over TCP this MPICH, without ECO too, now and then stays in MPI_Finalize: a rank flushes its connections,
             # and those that it waits for have left off progressing theirs.
             self.transports = "sm,self"
             # Debian's name for it is not the one that eco-rank asks for.
