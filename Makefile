@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 CPP_FILES = git ls-files -co --exclude-standard '*.h' '*.cc' '*.c'
 QUICK := not lab and not mpi and not slow
 
-.PHONY: help setup more-mpi aarch64 simgrid build demo test fast test-cpp test-python mpi4py lint format tidy asan tsan clean distclean
+.PHONY: help setup more-mpi fortran aarch64 simgrid build demo test fast test-cpp test-python mpi4py lint format tidy asan tsan clean distclean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -21,6 +21,9 @@ setup:  ## system packages, .venv and the MPI libraries; a second run installs n
 
 more-mpi: setup  ## Open MPI 4, MPICH 4 and Intel MPI, for the tests of every MPI library; 600 MB
 	@$(SETUP) more-mpi
+
+fortran:  ## gfortran and the system's Open MPI and MPICH, for the tests of Fortran; 200 MB
+	@$(SETUP) fortran
 
 aarch64: setup  ## compiler and emulator for aarch64, for the tests of its stubs; 400 MB
 	@$(SETUP) aarch64

@@ -4,6 +4,8 @@
 #include <climits>
 #include <limits>
 
+#include "preload/backend/errors_return.h"
+
 namespace eco::preload {
 namespace {
 
@@ -30,8 +32,15 @@ struct OpEntry {
   unsigned kinds;
 };
 
-// MPI_SHORT_INT, MPI_DOUBLE_INT and their like have gaps and are left to the library; so are Fortran's types, which
-// some builds of a library lack.
+#if defined(OPEN_MPI)
+// As mpi.h would, had it been made with a Fortran compiler; a library that was has them.
+#define ECO_SIZED(open_mpi, mixed) reinterpret_cast<MPI_Datatype>(&ompi_mpi_##open_mpi)
+#else
+#define ECO_SIZED(open_mpi, mixed) mixed
+#endif
+
+// MPI_SHORT_INT, MPI_DOUBLE_INT and their like have gaps and are left to the library. Of Fortran's types those that the
+// library was built without have no bytes there.
 //
 // Sizes are asked for once: MPICH takes some 150 ns for the answer. That is sound for predefined types alone, whose
 // handles are never freed and used again.
@@ -41,6 +50,11 @@ const auto& types() {
         TypeEntry{MPI_INT, kInteger},
         TypeEntry{MPI_DOUBLE, kFloat},
         TypeEntry{MPI_FLOAT, kFloat},
+        TypeEntry{MPI_DOUBLE_PRECISION, kFloat},
+        TypeEntry{MPI_INTEGER, kInteger},
+        TypeEntry{MPI_DOUBLE_COMPLEX, kComplex},
+        TypeEntry{MPI_REAL, kFloat},
+        TypeEntry{MPI_LOGICAL, kLogical},
         TypeEntry{MPI_LONG, kInteger},
         TypeEntry{MPI_UNSIGNED, kInteger},
         TypeEntry{MPI_UNSIGNED_LONG, kInteger},
@@ -68,11 +82,36 @@ const auto& types() {
         TypeEntry{MPI_COUNT, kMulti},
         TypeEntry{MPI_2INT, kPair},
         TypeEntry{MPI_CHAR, kText},
+        TypeEntry{MPI_COMPLEX, kComplex},
+        TypeEntry{MPI_2INTEGER, kPair},
+        TypeEntry{MPI_2REAL, kPair},
+        TypeEntry{MPI_2DOUBLE_PRECISION, kPair},
+        TypeEntry{MPI_CHARACTER, kText},
+        TypeEntry{ECO_SIZED(integer1, MPI_INTEGER1), kInteger},
+        TypeEntry{ECO_SIZED(integer2, MPI_INTEGER2), kInteger},
+        TypeEntry{ECO_SIZED(integer4, MPI_INTEGER4), kInteger},
+        TypeEntry{ECO_SIZED(integer8, MPI_INTEGER8), kInteger},
+        TypeEntry{ECO_SIZED(real4, MPI_REAL4), kFloat},
+        TypeEntry{ECO_SIZED(real8, MPI_REAL8), kFloat},
+        TypeEntry{ECO_SIZED(real16, MPI_REAL16), kFloat},
+        TypeEntry{ECO_SIZED(complex8, MPI_COMPLEX8), kComplex},
+        TypeEntry{ECO_SIZED(complex16, MPI_COMPLEX16), kComplex},
+        TypeEntry{ECO_SIZED(complex32, MPI_COMPLEX32), kComplex},
     };
+    // Open MPI's MPI_COMM_SELF hears of a type that the library doesn't have. MPICH's too once it has a handler, which
+    // it could not lose again: later errors without a communicator would be its and not MPI_COMM_WORLD's.
+#if defined(OPEN_MPI)
+    const ErrorsReturn of_self(MPI_COMM_SELF);
+#endif
+    const ErrorsReturn of_world(MPI_COMM_WORLD);
     for (TypeEntry& entry : table) {
       MPI_Count size = 0;
-      PMPI_Type_size_x(entry.type, &size);
-      entry.bytes = static_cast<std::size_t>(size);
+      const bool is_known =
+          entry.type != MPI_DATATYPE_NULL && PMPI_Type_size_x(entry.type, &size) == MPI_SUCCESS && size > 0;
+      if (is_known)
+        entry.bytes = static_cast<std::size_t>(size);
+      else
+        entry.type = MPI_DATATYPE_NULL;
     }
     return table;
   }();
@@ -81,7 +120,7 @@ const auto& types() {
 
 const TypeEntry* find_type(MPI_Datatype type) {
   for (const TypeEntry& entry : types()) {
-    if (entry.type == type) return &entry;
+    if (entry.type == type && entry.bytes > 0) return &entry;
   }
   return nullptr;
 }
@@ -103,6 +142,24 @@ const auto& operations() {
 #endif
   };
   return kOperations;
+}
+
+// MPI_BOTTOM is a null pointer, which MPICH 4.0 takes for a mistake in packing. So what lies at the addresses that the
+// type holds is described from another place.
+template <class Run>
+int with_an_address(void* user, int count, MPI_Datatype type, const Run& run) {
+  if (user != nullptr) return run(user, count, type);
+  std::byte place{};
+  MPI_Aint address = 0;
+  MPI_Datatype moved = MPI_DATATYPE_NULL;
+  PMPI_Get_address(&place, &address);
+  const MPI_Aint back = -address;
+  const int code = PMPI_Type_create_hindexed(1, &count, &back, type, &moved);
+  if (code != MPI_SUCCESS) return code;
+  PMPI_Type_commit(&moved);
+  const int result = run(&place, 1, moved);
+  PMPI_Type_free(&moved);
+  return result;
 }
 
 void combine_elements(void* context, const void* in, void* inout, std::size_t bytes) {
@@ -128,6 +185,8 @@ std::size_t total_bytes(long long count, MPI_Datatype type) {
   const bool too_many = __builtin_mul_overflow(static_cast<std::size_t>(count), size, &total);
   return too_many ? std::numeric_limits<std::size_t>::max() : total;
 }
+
+void find_types() { types(); }
 
 bool is_predefined(MPI_Datatype type) { return find_type(type) != nullptr; }
 
@@ -164,15 +223,19 @@ bool is_dense(MPI_Datatype type) {
 bool pack(const void* user, int count, MPI_Datatype type, std::span<std::byte> dense) {
   int position = 0;
   const int bytes = static_cast<int>(dense.size());
-  return PMPI_Pack(user, count, type, dense.data(), bytes, &position, MPI_COMM_SELF) == MPI_SUCCESS &&
-         position == bytes;
+  const auto run = [&](const void* memory, int n, MPI_Datatype laid_out) {
+    return PMPI_Pack(memory, n, laid_out, dense.data(), bytes, &position, MPI_COMM_SELF);
+  };
+  return with_an_address(const_cast<void*>(user), count, type, run) == MPI_SUCCESS && position == bytes;
 }
 
 bool unpack(std::span<const std::byte> dense, void* user, int count, MPI_Datatype type) {
   int position = 0;
   const int bytes = static_cast<int>(dense.size());
-  return PMPI_Unpack(dense.data(), bytes, &position, user, count, type, MPI_COMM_SELF) == MPI_SUCCESS &&
-         position == bytes;
+  const auto run = [&](void* memory, int n, MPI_Datatype laid_out) {
+    return PMPI_Unpack(dense.data(), bytes, &position, memory, n, laid_out, MPI_COMM_SELF);
+  };
+  return with_an_address(user, count, type, run) == MPI_SUCCESS && position == bytes;
 }
 
 exec::Combine Reduction::combine() {

@@ -23,6 +23,9 @@ std::size_t total_bytes(long long count, MPI_Datatype type);
 // From one element in memory to the next. Local.
 std::ptrdiff_t extent_bytes(MPI_Datatype type);
 
+// Which of MPI's types the library has; before the program sets any error handler. Local.
+void find_types();
+
 // One of the library's own types that ECO knows by heart. Local.
 bool is_predefined(MPI_Datatype type);
 

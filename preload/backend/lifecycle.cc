@@ -31,7 +31,8 @@ ECO_ENTRY int eco_wrap_MPI_Init_thread(int* argc, char*** argv, int required, in
   return code;
 }
 
-// What the trampoline calls before and after an initialisation in Fortran, which may lead past the entries above.
+// What the trampoline calls where this rank's Fortran may lead past ECO, and after an initialisation in Fortran, which
+// may lead past the entries above.
 ECO_ENTRY void eco_backend_switch_off() noexcept { eco::preload::Session::instance().switch_off(); }
 ECO_ENTRY void eco_backend_initialized() noexcept { eco::preload::Session::instance().start(); }
 

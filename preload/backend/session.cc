@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "eco/runtime/this_host.h"
+#include "preload/backend/datatypes.h"
 #include "preload/backend/errors_return.h"
 #include "preload/backend/profile_file.h"
 #include "preload/backend/report.h"
@@ -63,6 +64,7 @@ void Session::start() {
   arms_ = agree(objection) && make_private_communicator();
   if (!arms_) background_.close();
   if (off_) return;
+  find_types();
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Session::on_comm_free, &keyval_, this);
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Session::on_self_free, &self_keyval_, this);
   PMPI_Comm_set_attr(MPI_COMM_SELF, self_keyval_, this);
@@ -100,7 +102,7 @@ bool Session::agree(bool objection) {
   const bool differ = least[0] != -least[1];
   profiles_ = least[2] == profiles && !differ;
   if (least[2] == off) {
-    why_native_ = "it is off on some ranks (ECO=off, or MPI in Fortran)";
+    why_native_ = "it is off on some ranks (ECO=off, or Fortran past ECO)";
     off_ = true;
     if (differ && world_rank() == 0) {
       std::fprintf(stderr, "eco: the program runs without ECO: %s\n", why_native_.c_str());

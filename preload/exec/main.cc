@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "preload/exec/elf.h"
-#include "preload/exec/libraries.h"
+#include "preload/exec/program.h"
 #include "preload/job.h"
 
 namespace eco::preload {

@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "preload/job.h"
+#include "preload/trampoline/fortran.h"
+#include "preload/trampoline/loaded.h"
 
 namespace eco::trampoline {
 namespace {
@@ -57,9 +59,7 @@ const char* soname_of(const dl_phdr_info& object) {
       if (entry->d_tag == DT_SONAME) name = entry->d_un.d_val;
     }
     if (strings == 0 || name == 0) return file;
-    // glibc makes this an address when it loads the object, musl leaves it relative to the object's start.
-    if (strings < object.dlpi_addr) strings += object.dlpi_addr;
-    return reinterpret_cast<const char*>(strings + name);
+    return reinterpret_cast<const char*>(address_in(object, strings) + name);
   }
   return file;
 }
@@ -82,13 +82,33 @@ int note_library(dl_phdr_info* info, size_t, void* result) {
   return 0;
 }
 
-// The program's own library is called once; "ECO=off" on this rank says that nobody asked for ECO.
-void say_unknown(const char* path) {
+// Of one rank; "ECO=off" on this rank says that nobody asked for ECO.
+bool may_speak() {
   const char* mode = getenv("ECO");
-  if (!preload::is_rank_0() || (mode != nullptr && strcmp(mode, "off") == 0)) return;
+  return preload::is_rank_0() && (mode == nullptr || strcmp(mode, "off") != 0);
+}
+
+void say_unknown(const char* path) {
+  if (!may_speak()) return;
   fprintf(stderr,
           "eco: the program runs without ECO: its MPI library '%s' is none of those that ECO serves (%s)\n",
           path, ECO_ABIS_SERVED);
+}
+
+// A call that one rank makes past ECO would leave the others waiting: where that may be, this rank says so to the others
+// in MPI_Init, and the job is native.
+void look_at_fortran() {
+  const char* library = fortran_bypass(reinterpret_cast<FindWrapper>(dlsym(state.backend, kFindWrapper)));
+  if (library == nullptr) return;
+  using SwitchOff = void (*)();
+  if (const auto switch_off = reinterpret_cast<SwitchOff>(dlsym(state.backend, "eco_backend_switch_off"))) {
+    switch_off();
+  }
+  if (!may_speak()) return;
+  fprintf(
+      stderr,
+      "eco: the program runs without ECO: through '%s' its Fortran may call MPI where ECO does not see it\n",
+      library);
 }
 
 // The path of `file` in the directory of this library.
@@ -129,6 +149,7 @@ void open_libraries() {
   // RTLD_DEEPBIND: it would hide the program's copies of Open MPI's predefined objects.
   state.backend = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (state.backend == nullptr) give_up("cannot load its backend", dlerror());
+  look_at_fortran();
 }
 
 }  // namespace
@@ -148,6 +169,7 @@ void* find_in_backend(const char* symbol) {
 }
 
 void* find_target(const char* name) {
+  if (void* target = find_fortran_target(name)) return target;
   char symbol[128];
   snprintf(symbol, sizeof symbol, "eco_wrap_%s", name);
   if (void* wrapper = find_in_backend(symbol)) return wrapper;

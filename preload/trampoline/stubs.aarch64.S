@@ -2,6 +2,8 @@
 // caller's return address; x16 and x17 belong to whoever stands between caller and callee, so to a stub. Slots are read and
 // written in order (ldar, stlr): a thread that sees another's target must see the backend that was loaded for it.
 
+#include "preload/trampoline/spellings.h"
+
 .macro eco_stub name
   .pushsection .rodata
 eco_name_\name:
@@ -52,5 +54,10 @@ eco_first_\name:
 #define ECO_WRAP(name) eco_stub name
 #define ECO_WRAP_LARGE(name, narrow) eco_stub name
 #include "preload/wrappers.def"
+
+#define ECO_STUB(name, lower) eco_stub name;
+#define ECO_FORTRAN(lower, upper, ...) ECO_FORTRAN_SPELLINGS(ECO_STUB, lower, upper)
+#define ECO_FORTRAN_PLAIN(lower, upper, ...) ECO_FORTRAN_SPELLINGS(ECO_STUB, lower, upper)
+#include "preload/fortran.def"
 
 .section .note.GNU-stack, "", %progbits

@@ -1,9 +1,12 @@
-// The intercepted entries themselves, for x86-64: one stub of machine code per line of wrappers.def.
+// The intercepted entries themselves, for x86-64: one stub of machine code per line of wrappers.def and per
+// spelling of a line of fortran.def.
 //
 // A stub is one jump through a slot. The slot first leads to code that saves the argument registers, asks
 // eco_trampoline_resolve (stubs.cc) for the target, stores it in the slot and jumps there; arguments on the stack are
 // not moved, so a stub serves a function of any signature without floating-point arguments, which MPI's are. Two
 // threads may resolve one slot at once: both store the same address.
+
+#include "preload/trampoline/spellings.h"
 
 .macro eco_stub name
   .pushsection .rodata
@@ -49,5 +52,10 @@ eco_first_\name:
 #define ECO_WRAP(name) eco_stub name
 #define ECO_WRAP_LARGE(name, narrow) eco_stub name
 #include "preload/wrappers.def"
+
+#define ECO_STUB(name, lower) eco_stub name;
+#define ECO_FORTRAN(lower, upper, ...) ECO_FORTRAN_SPELLINGS(ECO_STUB, lower, upper)
+#define ECO_FORTRAN_PLAIN(lower, upper, ...) ECO_FORTRAN_SPELLINGS(ECO_STUB, lower, upper)
+#include "preload/fortran.def"
 
 .section .note.GNU-stack, "", @progbits

@@ -97,7 +97,8 @@ def is_wrapped(program: Sequence[str]) -> bool:
 
 
 @functools.cache
-def _tables() -> tuple[tuple[Launcher, ...], tuple[str, ...]]:
+def launchers() -> tuple[Launcher, ...]:
+    """Every family in the table, in the order in which they are recognised."""
     path = paths.data_dir() / "launchers.json"
     try:
         document = json.loads(path.read_text())
@@ -105,8 +106,7 @@ def _tables() -> tuple[tuple[Launcher, ...], tuple[str, ...]]:
             raise CorruptFile(
                 f"{path}: expected eco.launchers version 1, got {document['schema']} {document['version']}"
             )
-        launchers = tuple(_launcher(entry) for entry in document["launchers"])
-        return launchers, tuple(document["fortran_libraries"])
+        return tuple(_launcher(entry) for entry in document["launchers"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise CorruptFile(f"{path}: {error}; install ECO again") from error
 
@@ -127,11 +127,6 @@ def _launcher(entry: dict[str, Any]) -> Launcher:
         pair=frozenset(options["pair"]),
         last_executed_on=None if entry["last_executed_on"] is None else str(entry["last_executed_on"]),
     )
-
-
-def launchers() -> tuple[Launcher, ...]:
-    """Every family in the table, in the order in which they are recognised."""
-    return _tables()[0]
 
 
 def known_commands() -> list[str]:
@@ -320,25 +315,6 @@ def library_environment(where: Installation) -> dict[str, str]:
     return {"LD_LIBRARY_PATH": str(where.library_dir) + (f":{inherited}" if inherited else "")}
 
 
-def fortran_library(program: Sequence[str]) -> str | None:
-    """The Fortran MPI library that this executable needs, if any; scripts and missing files need none."""
-    path = shutil.which(program[0]) if program else None
-    if path is None:
-        return None
-    try:
-        with Path(path).open("rb") as file:
-            if file.read(4) != b"\x7fELF":
-                return None
-        listing = subprocess.run(
-            ["ldd", path], capture_output=True, text=True, timeout=20, check=False
-        ).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    pattern = re.compile(r"^\s*((?:" + "|".join(_tables()[1]) + r")\S*)", re.MULTILINE)
-    match = pattern.search(listing)
-    return match.group(1) if match else None
-
-
 def is_static(program: Sequence[str]) -> bool:
     """Whether this executable has no dynamic loader, which would put ECO under it."""
     path = shutil.which(program[0]) if program else None
@@ -379,15 +355,10 @@ def _behind_eco_exec(program: Sequence[str]) -> Sequence[str]:
 def why_native(line: LauncherLine) -> str | None:
     """Why this job must run without ECO as a whole, if it must.
 
-    Fortran entries bypass the C ones in some libraries, so a rank that calls from Fortran and a rank that
-    calls from C could choose differently; ECO doesn't serve Fortran yet. A static program takes nothing
-    under it, so its ranks could not even agree with the others.
+    A static program takes nothing under it, so its ranks could not even agree with the others.
     """
     for part in line.parts:
         program = _behind_eco_exec(part.program)
         if is_static(program):
             return f"{program[0]} is statically linked, so nothing can be put under it"
-        found = fortran_library(program)
-        if found:
-            return f"{program[0]} uses MPI from Fortran ({found}), which ECO doesn't serve yet"
     return None

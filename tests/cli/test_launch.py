@@ -174,58 +174,25 @@ def test_unknown_and_missing_launchers(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert not launch.is_launcher("mpirunner")
 
 
-def _executable_needing(tmp_path: Path, soname: str) -> Path:
-    """A tiny program linked to a library of that name."""
-    (tmp_path / "l.c").write_text("int f(void) { return 0; }\n")
-    (tmp_path / "p.c").write_text("int f(void); int main(void) { return f(); }\n")
-    library, program = tmp_path / f"{soname}.so", tmp_path / "program"
-    compiler = shutil.which("cc") or "cc"
-    shared = ["-shared", "-fPIC", f"-Wl,-soname,{soname}.so.40"]
-    subprocess.run([compiler, *shared, "-o", library, tmp_path / "l.c"], check=True)
-    subprocess.run([compiler, "-o", program, tmp_path / "p.c", library], check=True)
-    return program
-
-
-@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-@pytest.mark.parametrize(
-    ("soname", "native"),
-    [("libmpi_mpifh", True), ("libmpi_usempif08", True), ("libmpifort", True), ("libmpi", False)],
-)
-def test_a_fortran_program_makes_the_whole_job_native(tmp_path: Path, soname: str, native: bool) -> None:
-    program = _executable_needing(tmp_path, soname)
-    line = launch.parse(f"mpirun -n 1 python x.py : -n 2 {program} a".split(), OPENMPI5)
-    why = launch.why_native(line)
-    assert (why is not None) == native
-    if native:
-        assert soname in str(why)
-    wrapped = launch.parse(f"mpirun -n 2 eco-exec {program}".split(), OPENMPI5)
-    assert (launch.why_native(wrapped) is not None) == native
-    with_options = launch.parse(f"mpirun -n 2 eco-exec --set A=1 -- {program} a".split(), OPENMPI5)
-    assert (launch.why_native(with_options) is not None) == native
-
-
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_a_static_program_makes_the_whole_job_native(tmp_path: Path) -> None:
     source = tmp_path / "p.c"
     source.write_text("int main(void) { return 0; }\n")
     for name, flags in (("dynamic", []), ("static", ["-static"]), ("pie", ["-static-pie"])):
-        subprocess.run(["cc", str(source), "-o", str(tmp_path / name), *flags], check=True)
-        line = launch.parse(f"mpirun -n 1 python x.py : -n 2 {tmp_path / name} a".split(), OPENMPI5)
-        why = launch.why_native(line)
-        if name == "dynamic":
-            assert why is None
-        else:
-            assert why == f"{tmp_path / name} is statically linked, so nothing can be put under it"
+        program = tmp_path / name
+        subprocess.run(["cc", str(source), "-o", str(program), *flags], check=True)
+        reason = f"{program} is statically linked, so nothing can be put under it" if flags else None
+        for words in (program, f"eco-exec {program}", f"eco-exec --set A=1 -- {program}"):
+            line = launch.parse(f"mpirun -n 1 python x.py : -n 2 {words} a".split(), OPENMPI5)
+            assert launch.why_native(line) == reason
 
 
-def test_scripts_and_missing_programs_need_no_fortran(tmp_path: Path) -> None:
+def test_scripts_and_missing_programs_are_not_static(tmp_path: Path) -> None:
     script = tmp_path / "s.sh"
     script.write_text("#!/bin/sh\n")
     script.chmod(0o755)
-    assert launch.fortran_library([str(script)]) is None
     assert not launch.is_static([str(script)])
     assert not launch.is_static([str(tmp_path / "absent")])
-    assert launch.fortran_library([str(tmp_path / "absent")]) is None
 
 
 def test_installation_and_library_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,8 +65,19 @@ class Kind:
     abi: str
     reported: str  # how ECO's report calls it, as a pattern
     family: str  # of its launcher
-    title: str  # in docs/calls.md
+    title: str  # in documents
     carries: bool = True  # its progress carries calls that run beside the program (docs/adr/0013)
+    suffix: str = ""  # of its commands, where the system has several libraries
+    packages: str = ""  # that bring it, where it is the system's
+
+    def prefix(self) -> Path:
+        return Path("/usr") if self.packages else paths.library_dir(self.environment)
+
+    def command(self, name: str) -> str:
+        return str(self.prefix() / "bin" / f"{name}{self.suffix}")
+
+    def how_to_install(self) -> str:
+        return f"`apt-get install {self.packages}`" if self.packages else "`make more-mpi`"
 
 
 KINDS = {
@@ -80,6 +91,28 @@ KINDS = {
         "impi", "mpi-abi", r"Intel\(R\) MPI 2021\.", "intel", "Intel MPI 2021, standard ABI", carries=False
     ),
 }
+#: As Debian packages them, with Fortran: tests/mpi/test_fortran.py. `tools/setup fortran` installs them.
+DEBIAN_KINDS = {
+    "debian-openmpi": Kind(
+        "debian-openmpi",
+        "openmpi",
+        r"Open MPI 4\.",
+        "openmpi",
+        "Open MPI of Debian",
+        suffix=".openmpi",
+        packages="gfortran libopenmpi-dev openmpi-bin",
+    ),
+    "debian-mpich": Kind(
+        "debian-mpich",
+        "mpich",
+        r"MPICH 4\.",
+        "hydra",
+        "MPICH of Debian",
+        carries=False,
+        suffix=".mpich",
+        packages="gfortran libmpich-dev mpich",
+    ),
+}
 #: Those that all tests of this folder run on; test_libraries.py runs on every one.
 #: ECO_TEST_LIBRARIES=openmpi4,impi pytest tests/mpi
 CHOSEN = os.environ.get("ECO_TEST_LIBRARIES", ",".join(paths.LIBRARIES)).split(",")
@@ -91,18 +124,29 @@ class Library:
     def __init__(self, kind: Kind, folder: Path) -> None:
         self.kind = kind
         self.name = name = kind.abi
-        self.prefix = paths.library_dir(kind.environment)
+        self.prefix = kind.prefix()
         self.folder = folder
-        self.compiler = [str(self.prefix / "bin" / "mpicc")]
+        self.compiler = [kind.command("mpicc")]
         # How programs/operations.c draws. Intel MPI 2021.19, without ECO, gives wrong bytes or an error in allgathers
         # whose send and receive types differ, on one rank or between ranks; there it is no reference for that.
         self.draws = ["alike"] if kind.environment == "impi" else []
+        self.library_path = self.prefix / "lib"
+        self.transports = "tcp,self"
         self.linked: list[str] = []
         self.python_path = ""  # of an mpi4py that is not the environment's own
         if name == "mpi-abi":  # not every library has a mpicc_abi
             self.compiler = ["gcc", "-DMPI_ABI", f"-I{self.prefix}/include"]
             self.linked = [f"{self.prefix}/lib/libmpi_abi.so.1"]
             self.python_path = str(paths.library_dir("mpich").parent / "mpi4py-abi")
+        if kind.packages and name == "mpich":
+            # Over TCP this MPICH, without ECO too, now and then stays in MPI_Finalize: a rank flushes its connections,
+            # and those that it waits for have left off progressing theirs.
+            self.transports = "sm,self"
+            # Debian's name for it is not the one that eco-rank asks for.
+            self.library_path = folder / "names"
+            self.library_path.mkdir()
+            for file in Path("/usr/lib").glob("*/libmpich.so.12"):
+                (self.library_path / "libmpi.so.12").symlink_to(file)
         self.python = str(self.prefix / "bin" / "python")
         self.network = folder / "network.json"
 
@@ -111,8 +155,8 @@ class Library:
         # Ranks share cores here: whoever waits must let the others run.
         yielding = {
             "OMPI_MCA_mpi_yield_when_idle": "1",
-            "UCX_TLS": "tcp,self",
-            "LD_LIBRARY_PATH": f"{self.prefix}/lib",
+            "UCX_TLS": self.transports,
+            "LD_LIBRARY_PATH": str(self.library_path),
             # Intel's compiler script wants to know where it lies; its wheel has no libfabric.
             "I_MPI_ROOT": str(self.prefix),
             "I_MPI_FABRICS": "shm",
@@ -148,7 +192,7 @@ class Library:
     ) -> Ended:
         """The words under this library's launcher, nothing added."""
         settings = dict(settings or {})
-        launcher = [str(self.prefix / "bin" / "mpiexec")]
+        launcher = [self.kind.command("mpiexec")]
         if self.name == "openmpi":
             launcher += ["--oversubscribe", "--bind-to", "none", "--mca", "btl", "tcp,self"]
         done = subprocess.run(
@@ -168,11 +212,14 @@ class Library:
         rows: Rows = ROWS,
     ) -> Ended:
         """With ECO under it, which serves whatever it can."""
+        words = [str(paths.native_file("eco-exec")), *words]
+        return self.run(ranks, words, self.forced(ranks, rows) | dict(settings or {}), timeout_s)
+
+    def forced(self, ranks: int, rows: Rows = ROWS) -> dict[str, str]:
+        """Settings by which eco-exec's program is served by a plan by hand."""
         plan = self.folder / f"plan-{ranks}.json"
         plan.write_text(plans.by_hand(ranks, rows))
-        forced = {"ECO_PLAN": str(plan), "ECO_NETWORK": str(self.network), "ECO_ARM_AFTER": "0"}
-        words = [str(paths.native_file("eco-exec")), *words]
-        return self.run(ranks, words, forced | dict(settings or {}), timeout_s)
+        return {"ECO_PLAN": str(plan), "ECO_NETWORK": str(self.network), "ECO_ARM_AFTER": "0"}
 
 
 def _make(kind: Kind, folder: Path) -> Library:
@@ -189,11 +236,11 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Libra
     made: dict[str, Library] = {}
 
     def get(name: str) -> Library:
-        prefix = paths.library_dir(KINDS[name].environment)
-        if not (prefix / "bin" / "mpiexec").exists():
-            pytest.skip(f"{KINDS[name].environment} is not installed in {prefix}: run `make more-mpi`")
+        kind = (KINDS | DEBIAN_KINDS)[name]
+        if not Path(kind.command("mpiexec")).exists():
+            pytest.skip(f"{name} is not installed in {kind.prefix()}: run {kind.how_to_install()}")
         if name not in made:
-            made[name] = _make(KINDS[name], tmp_path_factory.mktemp(name))
+            made[name] = _make(kind, tmp_path_factory.mktemp(name))
         return made[name]
 
     return get

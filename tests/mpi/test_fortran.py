@@ -1,0 +1,172 @@
+"""Fortran programs in every binding that gfortran can compile: served, with the library's results.
+
+The wheels of Open MPI and MPICH have no Fortran; Debian's do, and Intel's, whose mpi_f08 is for other compilers.
+
+What the tests saw, by library, binding and call, is data/fortran-tested.json; `ECO_RECORD=1` writes it anew, otherwise
+it must be so. docs/fortran.md says how each binding comes to MPI.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from eco import paths
+
+from .conftest import DEBIAN_KINDS, PROGRAMS, Ended, Library
+from .test_hazards import shared_library
+
+pytestmark = pytest.mark.mpi
+
+ROOT = Path(__file__).parents[2]
+TESTED = ROOT / "data" / "fortran-tested.json"
+BINDINGS = {"mpif.h": "MPIF_H", "use mpi": "USE_MPI", "mpi_f08": "USE_MPI_F08"}
+RANKS = 3
+RECORDS = "ECO_RECORD" in os.environ  # tests see no ECO_ variables
+
+
+def names_in(table: str, pattern: str) -> set[str]:
+    return set(re.findall(pattern, (ROOT / "preload" / table).read_text(), re.MULTILINE))
+
+
+FORTRAN_CALLS = names_in("fortran.def", r"^ECO_FORTRAN\w*\(\w+, \w+, (\w+)")
+
+
+def test_fortran_has_what_c_has() -> None:
+    """A call that is served in C and bypassed in Fortran would split the ranks of a job of both."""
+    of_c = names_in("wrappers.def", r"^ECO_WRAP\(MPI_(\w+)\)")
+    assert of_c - FORTRAN_CALLS == {"Init", "Init_thread"}
+
+
+@dataclass(frozen=True)
+class Binding:
+    """One language binding of one library."""
+
+    library: Library
+    name: str
+
+    def compile(self, source: str) -> str:
+        target = self.library.folder / f"{source}-{BINDINGS[self.name]}"
+        modules = self.library.folder / f"modules-{target.name}"
+        if not target.exists():
+            modules.mkdir(exist_ok=True)
+            words = [
+                self.library.kind.command("mpif90"),
+                "-O1",
+                f"-D{BINDINGS[self.name]}",
+                # mpif.h declares no interfaces, and the program calls the same entry with buffers of several types.
+                "-fallow-argument-mismatch",
+                "-w",
+                f"-J{modules}",
+                *self.own_modules(),
+                str(PROGRAMS / f"{source}.F90"),
+                "-o",
+                str(target),
+            ]
+            subprocess.run(words, check=True, env=self.library.environment({}))
+        return str(target)
+
+    def own_modules(self) -> list[str]:
+        """Intel's wheel has modules for every gfortran, but not where its own script looks for them."""
+        asked = subprocess.run(["gfortran", "-dumpversion"], capture_output=True, text=True, check=True)
+        folders = self.library.prefix.glob(f"include/mpi/gfortran/{asked.stdout.strip()}.*")
+        return [f"-I{folder}" for folder in folders]
+
+
+CASES = [(kind, binding) for kind in DEBIAN_KINDS for binding in BINDINGS]
+CASES += [("impi", "mpif.h"), ("impi", "use mpi")]
+
+
+@pytest.fixture(params=CASES, ids=", ".join)
+def binding(request: pytest.FixtureRequest, libraries: Callable[[str], Library]) -> Binding:
+    kind, name = request.param
+    library = libraries(kind)
+    if not Path(library.kind.command("mpif90")).exists() or shutil.which("gfortran") is None:
+        pytest.skip(f"no Fortran for {kind} here: run `make fortran`, {library.kind.how_to_install()}")
+    return Binding(library, name)
+
+
+def outputs(folder: Path) -> list[str]:
+    return [(folder / str(rank)).read_text() for rank in range(RANKS)]
+
+
+def seen(ended: Ended) -> dict[str, str]:
+    """Each collective that was called, as ECO counted."""
+    collectives = ended.report["collectives"]
+    assert isinstance(collectives, dict)
+    names = {"broadcast": "MPI_Bcast"}
+    return {
+        names.get(name, f"MPI_{name.capitalize()}"): "served" if row["calls_served"] > 0 else "passed"
+        for name, row in collectives.items()
+        if row["calls_served"] + row["calls_passed"] > 0
+    }
+
+
+def hold_against_record(binding: Binding, calls: dict[str, str]) -> None:
+    document = json.loads(TESTED.read_text())
+    key = {"language": f"Fortran, {binding.name}", "library": binding.library.kind.title}
+    others = [row for row in document["results"] if key != {name: row[name] for name in key}]
+    now = {
+        **document,
+        "results": sorted([*others, key | {"calls": calls}], key=lambda row: str(list(row.values()))),
+    }
+    if RECORDS:
+        TESTED.write_text(json.dumps(now, indent=1) + "\n")
+    assert now == json.loads(TESTED.read_text()), "run again with ECO_RECORD=1 if it shall be so"
+
+
+def test_every_call_is_served_with_the_librarys_result(binding: Binding, tmp_path: Path) -> None:
+    library, program = binding.library, binding.compile("fortran")
+    stock, served = tmp_path / "stock", tmp_path / "served"
+    stock.mkdir()
+    served.mkdir()
+    ended = library.run(RANKS, [program, str(stock)])
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stdout + ended.stderr
+    eco = library.run_served(RANKS, [program, str(served)], {"ECO_REPORT": str(tmp_path / "report.json")})
+    assert (eco.returncode, eco.stdout) == (0, "right\n"), eco.stdout + eco.stderr
+    assert outputs(served) == outputs(stock)
+    assert re.match(library.kind.reported, str(eco.report["library"]))
+    calls = seen(eco)
+    assert set(calls.values()) == {"served"}
+    hold_against_record(binding, calls)
+
+
+def test_ranks_in_c_and_in_fortran_are_served_together(binding: Binding) -> None:
+    """One job of two programs, which call in turn: the ranks must agree from MPI_Init on."""
+    library, eco_exec = binding.library, str(paths.native_file("eco-exec"))
+    in_c, in_fortran = library.compile("either_binding"), binding.compile("either_binding")
+    for first, second in ((in_c, in_fortran), (in_fortran, in_c)):
+        ended = library.run(1, [eco_exec, first, ":", "-n", "1", eco_exec, second], library.forced(2))
+        assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+        assert ended.served() == (10, 0), ended.stderr
+
+
+def test_off_is_the_library_alone(binding: Binding) -> None:
+    preload = str(paths.native_file("libeco-preload.so"))
+    ended = binding.library.run(2, [binding.compile("either_binding")], {"ECO": "off", "LD_PRELOAD": preload})
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert "eco:" not in ended.stderr
+
+
+#: A profiler's entries come before the library's and lead to PMPI_ names: ranks without it would wait for others.
+PROFILER = """
+void pmpi_allreduce_(void*, void*, int*, int*, int*, int*, int*);
+void mpi_allreduce_(void* in, void* out, int* n, int* type, int* op, int* comm, int* error) {
+  pmpi_allreduce_(in, out, n, type, op, comm, error);
+}
+"""
+
+
+def test_another_owner_of_an_entry_makes_the_job_native(binding: Binding, tmp_path: Path) -> None:
+    profiler = shared_library(tmp_path, "libprofiler.so", PROFILER)
+    program = binding.compile("either_binding")
+    ended = binding.library.run_served(2, [program], {"LD_PRELOAD": str(profiler)})
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert f"runs without ECO: through '{profiler}'" in ended.stderr, ended.stderr
+    assert "eco: served" not in ended.stderr
