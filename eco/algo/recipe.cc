@@ -74,6 +74,10 @@ std::string_view name(Islands islands) { return kIslands[static_cast<std::size_t
 
 std::string_view name(Shape shape) { return kShapes[static_cast<std::size_t>(shape)]; }
 
+bool Recipe::has_native_parts() const {
+  return std::find(params.parts.begin(), params.parts.end(), kNativePart) != params.parts.end();
+}
+
 std::string Recipe::text() const {
   std::ostringstream out;
   out << algorithm << " segment=" << params.segment_bytes << " head=" << params.head

@@ -55,6 +55,7 @@ struct Recipe {
   std::string algorithm;
   Params params;
   std::string text() const;
+  bool has_native_parts() const;
   friend bool operator==(const Recipe&, const Recipe&) = default;
 };
 

@@ -19,9 +19,9 @@ using transport::Status;
 template <bool kTraced>
 struct Executor::Run {
   Executor& executor;
-  const sched::Schedule& schedule;
-  const Buffers& buffers;
-  int tag_base;
+  const sched::Schedule& schedule = *executor.begun_.schedule;
+  const Buffers& buffers = executor.begun_.buffers;
+  const int tag_base = executor.begun_.tag_base;
 
   std::byte* address(const Region& region) const {
     switch (region.buffer) {
@@ -124,6 +124,11 @@ struct Executor::Run {
     if constexpr (kTraced) executor.trace_->end_wait(began_ns);
     if (status != Status::ok) return status;
     ECO_ASSERT(light, n_done > 0, "a schedule stands still with nothing under way");
+    complete(n_done);
+    return Status::ok;
+  }
+
+  void complete(std::size_t n_done) {
     for (std::size_t i = 0; i < n_done; ++i) {
       const OpId id = executor.finished_[i];
       const Op& op = executor.window_.op(id);
@@ -134,16 +139,32 @@ struct Executor::Run {
       }
       completes(id);
     }
+  }
+
+  Status start_what_is_ready() {
+    do {
+      if (const Status status = post_receives(); status != Status::ok) return status;
+    } while (run_local());
+    if (const Status status = post_sends(); status != Status::ok) return status;
+    return start_groups();
+  }
+
+  // Without waiting.
+  Status as_far_as_it_comes() {
+    while (!executor.window_.done()) {
+      if (const Status status = start_what_is_ready(); status != Status::ok) return status;
+      if (executor.window_.done()) break;
+      std::size_t n_done = 0;
+      const Status status = executor.transport_.test_some(executor.finished_, n_done);
+      if (status != Status::ok || n_done == 0) return status;
+      complete(n_done);
+    }
     return Status::ok;
   }
 
   Status to_the_end() {
     while (!executor.window_.done()) {
-      do {
-        if (const Status status = post_receives(); status != Status::ok) return status;
-      } while (run_local());
-      if (const Status status = post_sends(); status != Status::ok) return status;
-      if (const Status status = start_groups(); status != Status::ok) return status;
+      if (const Status status = start_what_is_ready(); status != Status::ok) return status;
       if (executor.window_.done()) break;
       if (const Status status = wait(); status != Status::ok) return status;
     }
@@ -173,17 +194,32 @@ bool Executor::reserve(std::size_t scratch_bytes) {
   return true;
 }
 
-Status Executor::run(const sched::Schedule& schedule, const Buffers& buffers, int tag_base,
+bool Executor::begin(const sched::Schedule& schedule, const Buffers& buffers, int tag_base,
                      std::uint64_t recipe_digest) {
   ECO_ASSERT(light, tag_base >= 0 && tag_base + schedule.n_channels - 1 <= transport_.max_tag(),
              "tags out of range");
-  if (!reserve(schedule.scratch_bytes)) return Status::failed;
+  if (!reserve(schedule.scratch_bytes)) return false;
   recorder_.begin_call(recipe_digest, transport_.n_ranks());
   window_.restart(schedule, buffers.input_is_output);
   groups_.assign(schedule.groups.size(), -1);
   if (trace_ != nullptr) trace_->begin_call();
-  const Status status = trace_ == nullptr ? Run<false>{*this, schedule, buffers, tag_base}.to_the_end()
-                                          : Run<true>{*this, schedule, buffers, tag_base}.to_the_end();
+  begun_ = {&schedule, buffers, tag_base};
+  return true;
+}
+
+Status Executor::progress(bool& ended) {
+  const Status status =
+      trace_ == nullptr ? Run<false>{*this}.as_far_as_it_comes() : Run<true>{*this}.as_far_as_it_comes();
+  ended = window_.done();
+  if (ended || status != Status::ok) recorder_.end_call();
+  if (status != Status::ok) transport_.abandon();
+  return status;
+}
+
+Status Executor::run(const sched::Schedule& schedule, const Buffers& buffers, int tag_base,
+                     std::uint64_t recipe_digest) {
+  if (!begin(schedule, buffers, tag_base, recipe_digest)) return Status::failed;
+  const Status status = trace_ == nullptr ? Run<false>{*this}.to_the_end() : Run<true>{*this}.to_the_end();
   recorder_.end_call();
   if (status != Status::ok) transport_.abandon();
   return status;

@@ -50,11 +50,24 @@ class Executor {
   // Calls from now on are traced into it, which must live as long; null: no more. Costs one branch a call without.
   void trace_into(Trace* trace) { trace_ = trace; }
 
+  // The same in pieces, for a call that runs beside others: it begins, and progress() carries it as far as it comes
+  // without waiting. The schedule must live until it has ended; the buffers are copied. False if there is no memory.
+  [[nodiscard]] bool begin(const sched::Schedule& schedule, const Buffers& buffers, int tag_base,
+                           std::uint64_t recipe_digest = 0);
+  // After a failure, as after the end, nothing more may be asked of it.
+  [[nodiscard]] transport::Status progress(bool& ended);
+
   const FlightRecorder& recorder() const { return recorder_; }
 
  private:
   template <bool kTraced>
   struct Run;
+  // What begin() was given.
+  struct Begun {
+    const sched::Schedule* schedule = nullptr;
+    Buffers buffers;
+    int tag_base = 0;
+  };
 
   transport::Transport& transport_;
   sched::Window window_;
@@ -63,6 +76,7 @@ class Executor {
   std::vector<int> groups_;                  // of the present schedule, as the transport numbers them
   FlightRecorder recorder_;
   Trace* trace_ = nullptr;
+  Begun begun_;
 };
 
 }  // namespace eco::exec

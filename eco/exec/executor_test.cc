@@ -123,6 +123,25 @@ TEST(Executor, TracesEveryOperationWhereAsked) {
   EXPECT_EQ(steps, after);
 }
 
+TEST(Executor, ACallRunsInPieces) {
+  Hub hub(2, {.seed = 4});
+  run_ranks(hub, [](LoopbackTransport& transport, LoopbackNative&) {
+    constexpr std::size_t kCalls = 2;
+    std::array<std::array<std::byte, 1500>, kCalls> memory{};
+    if (transport.rank() == 0) memory[0].fill(std::byte{5}), memory[1].fill(std::byte{6});
+    const Schedule schedule = ping(transport.rank(), memory[0].size());
+    for (std::size_t i = 0; i < kCalls; ++i) {
+      Executor executor(transport);
+      ASSERT_TRUE(executor.begin(schedule, {.input = {}, .output = memory[i]}, static_cast<int>(i)));
+      bool ended = false;
+      while (!ended) ASSERT_EQ(executor.progress(ended), Status::ok);
+      EXPECT_EQ(executor.recorder().describe(), "idle after 1 calls");
+    }
+    for (const std::byte b : memory[0]) ASSERT_EQ(b, std::byte{5});
+    for (const std::byte b : memory[1]) ASSERT_EQ(b, std::byte{6});
+  });
+}
+
 TEST(Executor, ALostPeerEndsInAStatusNotInAHang) {
   Hub hub(2);
   run_ranks(hub, [&](LoopbackTransport& transport, LoopbackNative&) {

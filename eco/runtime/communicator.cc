@@ -71,14 +71,16 @@ const Communicator::Built& Communicator::built(const CommonProblem& problem, con
     built_.erase(std::min_element(built_.begin(), built_.end(),
                                   [](const Built& a, const Built& b) { return a.last_use < b.last_use; }));
   }
+  auto schedule = std::make_shared<const sched::Schedule>(
+      algorithm->build(problem, view_, recipe.params, transport_.rank()));
   built_.push_back({problem,
                     recipe,
-                    algorithm->build(problem, view_, recipe.params, transport_.rank()),
+                    std::move(schedule),
                     std::stoull(base::digest(recipe.text()), nullptr, 16),
                     {},
                     calls_});
   if (view_.n_subnets() > 1)
-    built_.back().crossing = sched::count_crossing(built_.back().schedule, view_.subnet_of_rank);
+    built_.back().crossing = sched::count_crossing(*built_.back().schedule, view_.subnet_of_rank);
   return built_.back();
 }
 
@@ -86,7 +88,7 @@ void Communicator::reserve(const CommonProblem& problem, const algo::Recipe& rec
   if (const auto reason = algo::why_not(recipe, problem, view_)) {
     throw InvalidArgument("plan: '" + recipe.text() + "' does not fit this group: " + *reason);
   }
-  const sched::Schedule& schedule = built(problem, recipe).schedule;
+  const sched::Schedule& schedule = *built(problem, recipe).schedule;
   needs.channels = std::max(needs.channels, schedule.n_channels);
   for (const coll::RankGroup& group : schedule.groups) {
     if (std::find(needs.groups.begin(), needs.groups.end(), group) == needs.groups.end())
@@ -147,9 +149,9 @@ Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recip
                               .output = running_->all_tokens,
                               .input_is_output = false,
                               .combine = or_of_bytes()};
-    status = running_->executor.run(call.schedule, token, tag_base, call.digest);
+    status = running_->executor.run(*call.schedule, token, tag_base, call.digest);
   } else {
-    status = running_->executor.run(call.schedule, buffers, tag_base, call.digest);
+    status = running_->executor.run(*call.schedule, buffers, tag_base, call.digest);
   }
   last_crossing_ = call.crossing;
   if (status != Status::ok) {
@@ -157,6 +159,11 @@ Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recip
     keep_until_exit(running_);
   }
   return status;
+}
+
+Communicator::Beside Communicator::beside(const CommonProblem& problem, const algo::Recipe& recipe) {
+  const Built& call = built(problem, recipe);
+  return {call.schedule, call.digest, call.crossing};
 }
 
 std::vector<int> hosts_of_ranks(const net::Network& network, const std::vector<net::HostId>& identities,

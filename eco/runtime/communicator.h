@@ -89,6 +89,17 @@ class Communicator {
   // Local: what this rank sent to other subnets in the last run.
   const sched::Crossing& last_crossing() const { return last_crossing_; }
 
+  // Local: what runs beside other calls and is not run() by this object (preload/backend/background.h). Nothing
+  // with native parts does: the library wants one order of their collectives on all ranks.
+  struct Beside {
+    std::shared_ptr<const sched::Schedule> schedule;
+    std::uint64_t recipe_digest = 0;
+    sched::Crossing crossing{};
+  };
+  Beside beside(const coll::CommonProblem& problem, const algo::Recipe& recipe);
+  // Local: how many tags a call may use, the same on all ranks until learn().
+  int channels() const { return needs_.channels; }
+
   const net::GroupView& view() const { return view_; }
   const plan::PlanTable& table() const { return table_; }
   const exec::FlightRecorder& recorder() const { return running_->executor.recorder(); }
@@ -105,7 +116,7 @@ class Communicator {
   struct Built {
     coll::CommonProblem problem;
     algo::Recipe recipe;
-    sched::Schedule schedule;
+    std::shared_ptr<const sched::Schedule> schedule;
     std::uint64_t digest = 0;  // of the recipe, for the flight recorder
     sched::Crossing crossing;
     std::uint64_t last_use = 0;

@@ -3,9 +3,9 @@
 #include <climits>
 #include <cstdio>
 #include <exception>
-#include <span>
 #include <utility>
 
+#include "preload/backend/binding.h"
 #include "preload/backend/datatypes.h"
 
 namespace eco::preload {
@@ -20,13 +20,6 @@ constexpr std::size_t kMostBytes = INT_MAX;
 constexpr std::size_t kMostPackedBytes = std::size_t{256} << 20;
 constexpr const char* kNative = "native";
 
-// MPICH looks for the same memory given twice and says so; under Open MPI such programs work, so they must here.
-#if defined(OPEN_MPI)
-constexpr bool kLibraryRefusesAliases = false;
-#else
-constexpr bool kLibraryRefusesAliases = true;
-#endif
-
 thread_local const char* last_algorithm = kNative;
 
 std::size_t most_bytes(Collective collective) {
@@ -40,122 +33,15 @@ int refuse(MPI_Comm comm) {
   return MPI_ERR_OTHER;
 }
 
-bool has_bytes(const Data& data) { return data.count >= 0 && data.type != MPI_DATATYPE_NULL; }
-
-std::byte* address(const Data& data) {
-  auto* memory = static_cast<std::byte*>(const_cast<void*>(data.memory));
-  if (data.skipped == 0) return memory;
-  return memory + static_cast<std::ptrdiff_t>(data.skipped) * extent_bytes(data.type);
-}
-
-bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
-  return a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
-}
-
-// Would MPI take these arguments, and do they make the bytes that the problem has on this rank?
-bool is_sound(const std::optional<Data>& data, std::size_t bytes) {
-  if (!data) return true;
-  if (!has_bytes(*data) || data->memory == MPI_IN_PLACE || total_bytes(data->count, data->type) != bytes) {
-    return false;
-  }
-  // MPI_BOTTOM is a null pointer, and right where the type holds addresses.
-  return bytes == 0 || data->memory != nullptr || !is_dense(data->type);
-}
-
-bool is_refused_alias(const Sides& sides) {
-  if (!kLibraryRefusesAliases || sides.in_place || !sides.twins) return false;
-  const auto& [one, other] = *sides.twins;
-  return one.type == other.type && one.count == other.count && one.memory != nullptr &&
-         address(one) == address(other);
-}
-
-// One rank's memory, bound to what its schedule wants: all dense, and nothing twice except in an allreduce.
-class Bound {
- public:
-  Bound(Group& group, const coll::CommonProblem& problem, const Sides& sides)
-      : group_(group), problem_(problem), sides_(sides) {}
-  ~Bound() {
-    if (packs_) group_.packed_is_free();
-  }
-  Bound(const Bound&) = delete;
-  Bound& operator=(const Bound&) = delete;
-
-  // False if MPI reports an error. Throws std::bad_alloc.
-  bool run(const algo::Recipe& recipe, exec::Combine combine) {
-    exec::Buffers buffers{.input = {}, .output = {}, .combine = combine};
-    return bind_output(buffers) && bind_input(buffers) && group_.run(problem_, recipe, buffers) &&
-           unpack_output();
-  }
-
- private:
-  bool bind_output(exec::Buffers& buffers) {
-    const std::size_t bytes = coll::output_bytes(problem_, group_.rank());
-    if (bytes == 0) return true;
-    packs_output_ = sides_.output && !is_dense(sides_.output->type);
-    if (sides_.output && !packs_output_) {
-      buffers.output = {address(*sides_.output), bytes};
-      return true;
-    }
-    // Without an output it is scrap: a scatter's root in place has its block already.
-    buffers.output = memory(group_.packed().output, bytes);
-    return !packs_output_ || !is_broadcast_root() || pack_into(buffers.output, *sides_.output);
-  }
-
-  bool bind_input(exec::Buffers& buffers) {
-    const std::size_t bytes = coll::input_bytes(problem_, group_.rank());
-    if (bytes == 0 || !sides_.input) return true;
-    const bool dense = is_dense(sides_.input->type);
-    const std::span<const std::byte> direct = {address(*sides_.input), bytes};
-    const bool is_output = sides_.in_place || (in_output_ ? direct.data() == buffers.output.data()
-                                                          : dense && overlap(direct, buffers.output));
-    if (is_output && in_output_) {
-      buffers.input_is_output = true;
-      return true;
-    }
-    if (dense && !is_output) {
-      buffers.input = direct;
-      return true;
-    }
-    const std::span<std::byte> copy = memory(group_.packed().input, bytes);
-    buffers.input = copy;
-    return pack_into(copy, *sides_.input);
-  }
-
-  bool unpack_output() const {
-    if (!packs_output_ || is_broadcast_root()) return true;
-    return unpack(group_.packed().output, address(*sides_.output), static_cast<int>(sides_.output->count),
-                  sides_.output->type);
-  }
-
-  // A broadcast's message is its root's output from the start.
-  bool is_broadcast_root() const {
-    return problem_.collective == Collective::broadcast && group_.rank() == problem_.root;
-  }
-
-  static bool pack_into(std::span<std::byte> dense, const Data& data) {
-    return pack(address(data), static_cast<int>(data.count), data.type, dense);
-  }
-
-  std::span<std::byte> memory(std::vector<std::byte>& vector, std::size_t bytes) {
-    packs_ = true;
-    vector.resize(bytes);
-    return vector;
-  }
-
-  Group& group_;
-  const coll::CommonProblem& problem_;
-  const Sides& sides_;
-  // Allreduces alone have schedules that work in place.
-  const bool in_output_ = problem_.collective == Collective::allreduce;
-  bool packs_ = false;
-  bool packs_output_ = false;
+// Lets go of what a large call packed, whatever became of it.
+struct PackedIsFree {
+  Group& group;
+  ~PackedIsFree() { group.packed().let_go_of_much(); }
 };
 
 template <class Run>
-Attempt serve(Session& session, Group& group, const coll::CommonProblem& problem, const algo::Recipe& recipe,
-              const Run& run) {
+Attempt serve(Group& group, const coll::CommonProblem& problem, const algo::Recipe& recipe, const Run& run) {
   last_algorithm = recipe.algorithm.c_str();
-  const std::uint64_t began = now_ns();
   bool ran = false;
   try {
     ran = run();
@@ -164,73 +50,111 @@ Attempt serve(Session& session, Group& group, const coll::CommonProblem& problem
     std::fprintf(stderr, "eco: cannot serve %zu bytes by %s (%s); the communicator is lost\n", problem.bytes,
                  last_algorithm, error.what());
   }
-  if (!ran) {
-    group.poison();
-    return {.served = true, .code = refuse(group.comm()), .bytes = problem.bytes};
-  }
+  if (!ran) group.poison();
+  const int code = ran ? MPI_SUCCESS : refuse(group.comm());
+  return {.served = true, .code = code, .bytes = problem.bytes, .fate = Fate::served};
+}
+
+// A call that has ended when `run` has.
+template <class Run>
+Attempt serve_to_the_end(Session& session, Group& group, const coll::CommonProblem& problem,
+                         const algo::Recipe& recipe, const Run& run) {
+  const std::uint64_t began = now_ns();
+  const Attempt attempt = serve(group, problem, recipe, run);
+  if (attempt.code != MPI_SUCCESS) return attempt;
   const std::uint64_t took_ns = now_ns() - began;
   session.counters().served(problem.collective, problem.bytes, took_ns, group.planned_gain_s(problem),
                             group.last_crossing());
   group.note_served(problem.collective, problem.bytes, took_ns);
-  return {.served = true, .code = MPI_SUCCESS, .bytes = problem.bytes};
+  return attempt;
+}
+
+// What all ranks come to alike, and then whether this one's arguments are right.
+struct Decision {
+  const algo::Recipe* recipe = nullptr;  // null: the library's, and `fate` says why
+  bool refused = false;                  // the communicator is lost
+  Fate fate = Fate::arguments;
+  coll::CommonProblem problem{};
+  std::optional<Reduction> reduction{};
+};
+enum class Armed { if_due, already };
+
+Decision decide(Group& group, const Call& call, const Sides& sides, Armed armed) noexcept {
+  Decision decision;
+  coll::CommonProblem& problem = decision.problem;
+  problem.collective = call.collective;
+  problem.n_ranks = group.n_ranks();
+  problem.root = coll::is_rooted(call.collective) ? call.root : 0;
+  if (!has_bytes(sides.whole)) return decision;
+  problem.bytes = total_bytes(sides.whole.count, sides.whole.type);
+  const auto passes = [&](Fate fate) {
+    decision.fate = fate;
+    return decision;
+  };
+  if (!group.may_serve()) return passes(Fate::communicator);
+  if (problem.bytes == 0) return passes(Fate::empty);
+  if (problem.bytes > most_bytes(call.collective)) return passes(Fate::too_large);
+  if (!sides.pieces.empty() && !pads_little(sides.pieces)) return passes(Fate::uneven);
+  if (coll::is_reduction(call.collective)) {
+    decision.reduction = find_reduction(sides.whole.type, call.op);
+    if (!decision.reduction) return passes(Fate::reduction);
+    problem.element_bytes = decision.reduction->element_bytes;
+    problem.commutative = decision.reduction->commutative;
+  }
+  const auto refused = [&] { return decision.refused = group.poisoned(); };
+  if (refused()) return decision;
+  if (armed == Armed::if_due) {
+    group.prepare(call.collective, problem.bytes);
+    if (refused()) return decision;
+  } else if (!group.has_lane()) {
+    return passes(group.armed() != nullptr ? Fate::nonblocking : group.fate());
+  } else if (decision.reduction && !decision.reduction->predefined) {
+    return passes(Fate::reduction);  // the program may free its own operation while the call is under way
+  } else if (!group.knows(call.collective)) {
+    group.wish_for(call.collective);
+  }
+  const algo::Recipe* const recipe = group.recipe(problem);
+  if (recipe == nullptr) return passes(group.fate());
+  if (armed == Armed::already && recipe->has_native_parts()) return passes(Fate::nonblocking);
+  // From here on this rank's own arguments: if they are wrong, what follows is between its program and the library.
+  if (are_sound(sides, problem, group.rank()) && !is_refused_alias(sides)) decision.recipe = recipe;
+  return decision;
+}
+
+// Of a call that ECO does not serve.
+Attempt unserved(const Call& call, const Decision& decision) {
+  if (!decision.refused) return {.bytes = decision.problem.bytes, .fate = decision.fate};
+  return {.served = true, .code = refuse(call.comm), .bytes = decision.problem.bytes};
 }
 
 }  // namespace
 
-Data blocks(int n, const Data& block) {
-  Data all = block;
-  // A count that MPI has no int for makes too many bytes, or none at all; either way it passes.
-  if (block.count <= INT_MAX) all.count = block.count * n;
-  return all;
-}
-
-Data block_at(int index, const Data& block) {
-  Data one = block;
-  one.skipped = block.count * index;
-  return one;
-}
-
 Attempt try_to_serve(Session& session, Group& group, const Call& call, const Sides& sides) noexcept {
-  Attempt passed;
-  if (!has_bytes(sides.whole)) return passed;
-  const std::size_t bytes = total_bytes(sides.whole.count, sides.whole.type);
-  passed.bytes = bytes;
-  passed.fate = !group.may_serve()                    ? Fate::communicator
-                : bytes == 0                          ? Fate::empty
-                : bytes > most_bytes(call.collective) ? Fate::too_large
-                                                      : Fate::waiting;
-  if (passed.fate != Fate::waiting) return passed;
+  Decision decision = decide(group, call, sides, Armed::if_due);
+  if (decision.recipe == nullptr) return unserved(call, decision);
+  const coll::CommonProblem& problem = decision.problem;
+  return serve_to_the_end(session, group, problem, *decision.recipe, [&] {
+    const PackedIsFree packed_is_free{group};
+    Binding binding(group.packed(), problem, group.rank(), sides);
+    exec::Buffers buffers;
+    if (decision.reduction) buffers.combine = decision.reduction->combine();
+    return binding.before(buffers) && group.run(problem, *decision.recipe, buffers) && binding.after();
+  });
+}
 
-  coll::CommonProblem problem{.collective = call.collective,
-                              .n_ranks = group.n_ranks(),
-                              .root = coll::is_rooted(call.collective) ? call.root : 0,
-                              .bytes = bytes};
-  std::optional<Reduction> reduction;
-  if (coll::is_reduction(call.collective)) {
-    reduction = find_reduction(sides.whole.type, call.op);
-    if (!reduction) {
-      passed.fate = Fate::reduction;
-      return passed;
-    }
-    problem.element_bytes = reduction->element_bytes;
-    problem.commutative = reduction->commutative;
-  }
-  if (group.poisoned()) return {.served = true, .code = refuse(call.comm), .bytes = bytes};
-  group.prepare(call.collective, bytes);
-  if (group.poisoned()) return {.served = true, .code = refuse(call.comm), .bytes = bytes};
-  const algo::Recipe* recipe = group.recipe(problem);
-  passed.fate = group.fate();
-  if (recipe == nullptr) return passed;
-
-  // From here on this rank's own arguments: if they are wrong, what follows is between its program and the library.
-  if (!is_sound(sides.input, coll::input_bytes(problem, group.rank())) ||
-      !is_sound(sides.output, coll::output_bytes(problem, group.rank())) || is_refused_alias(sides)) {
-    passed.fate = Fate::arguments;
-    return passed;
-  }
-  return serve(session, group, problem, *recipe, [&] {
-    const exec::Combine combine = reduction ? reduction->combine() : exec::Combine{};
-    return Bound(group, problem, sides).run(*recipe, combine);
+Attempt try_to_begin(Session& session, Group& group, const Call& call, const Sides& sides,
+                     MPI_Request* request) noexcept {
+  const std::uint64_t began = now_ns();
+  const Decision decision = decide(group, call, sides, Armed::already);
+  if (decision.recipe == nullptr) return unserved(call, decision);
+  const coll::CommonProblem& problem = decision.problem;
+  return serve(group, problem, *decision.recipe, [&] {
+    BackgroundCall beside{
+        .problem = problem, .schedule = nullptr, .sides = sides, .reduction = decision.reduction};
+    group.schedule(beside, *decision.recipe);
+    beside.counted.took_ns = now_ns() - began;
+    session.background().begin(group.lane(), std::move(beside), request);
+    return true;
   });
 }
 
@@ -239,7 +163,7 @@ Attempt try_to_serve_barrier(Session& session, Group& group) noexcept {
   const coll::CommonProblem problem{.collective = Collective::barrier, .n_ranks = group.n_ranks()};
   const algo::Recipe* recipe = group.recipe(problem);
   if (recipe == nullptr) return {.fate = group.fate()};
-  return serve(session, group, problem, *recipe, [&] { return group.run(problem, *recipe, {}); });
+  return serve_to_the_end(session, group, problem, *recipe, [&] { return group.run(problem, *recipe, {}); });
 }
 
 const char* take_last_algorithm() { return std::exchange(last_algorithm, kNative); }

@@ -1,24 +1,24 @@
-// One blocking collective call of the program: served by ECO or passed to the library, one frame for all operations.
+// One collective call of the program: served by ECO or passed to the library, one frame for all operations.
 //
 //   return run({.collective = Collective::scan, .comm = comm, .op = op},
 //              [&] { return PMPI_Scan(in, out, count, type, op, comm); },
 //              [&](const Member& me) { return Sides{...}; });
 //
-// Read run() and then try_to_serve() from top to bottom. Whether ranks arm, serve or pass together is decided from what
-// all of them share: communicator, collective, root, operation, and the bytes, which every rank works out from the
-// arguments that are significant on it. Wrong arguments pass, so that the library reports them as always.
+// Read run(), then try_to_serve() and decide() in call.cc; begin() and try_to_begin() are the nonblocking calls'. Whether
+// ranks arm, serve or pass together is decided from what all of them share: communicator, collective, root, operation, and
+// the bytes, which every rank works out from the arguments that are significant on it. Wrong arguments pass, so that the
+// library reports them as always.
 #pragma once
 
 #include <mpi.h>
 #include <time.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "eco/coll/problem.h"
 #include "preload/backend/session.h"
+#include "preload/backend/sides.h"
 
 namespace eco::preload {
 
@@ -29,33 +29,6 @@ struct Call {
   MPI_Op op = MPI_OP_NULL;  // reductions
 };
 
-// This process in the call's communicator.
-struct Member {
-  int rank;
-  int n_ranks;
-};
-
-// Elements of the program's memory, as it describes them to MPI.
-struct Data {
-  const void* memory = nullptr;
-  long long count = 0;
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  long long skipped = 0;  // elements before the first one
-};
-// So many blocks one behind the other, as MPI lays out what gather receives; and one of them.
-Data blocks(int n, const Data& block);
-Data block_at(int index, const Data& block);
-
-// What one rank reads and writes in a call, from the arguments that are significant on it.
-struct Sides {
-  Data whole;                   // whose bytes are the problem's; of a reduction, whose type is its
-  std::optional<Data> input{};  // a broadcast has none
-  std::optional<Data> output{};
-  bool in_place = false;  // the input lies in the receive buffer
-  // What must not be the same memory, and a program may give so by mistake: this rank's own block on both sides.
-  std::optional<std::array<Data, 2>> twins{};
-};
-
 struct Attempt {
   bool served = false;  // else it is the library's
   int code = MPI_SUCCESS;
@@ -64,6 +37,10 @@ struct Attempt {
 };
 // Collective like the call. No exception leaves it.
 Attempt try_to_serve(Session& session, Group& group, const Call& call, const Sides& sides) noexcept;
+
+// The same for a call that must not wait, and so never arms; `request` is set if it is served.
+Attempt try_to_begin(Session& session, Group& group, const Call& call, const Sides& sides,
+                     MPI_Request* request) noexcept;
 
 // The barrier's: nothing to read or write, and it never arms (some bindings of MPICH reach barriers past the C entry).
 Attempt try_to_serve_barrier(Session& session, Group& group) noexcept;
@@ -91,6 +68,14 @@ int pass(Session& session, Group* group, coll::Collective collective, const Atte
   return code;
 }
 
+// Has the communicator such a root, and one side?
+inline bool is_for(const Group* group, const Call& call) {
+  return group != nullptr && !group->is_inter() && call.root >= 0 && call.root < group->n_ranks();
+}
+inline Fate fate_unlooked_at(const Group* group) {
+  return group != nullptr && group->is_inter() ? Fate::communicator : Fate::arguments;
+}
+
 // `describe` is asked only on an intra-communicator with a root that exists: then every argument that it may look at is
 // significant.
 template <class Native, class Describe>
@@ -100,42 +85,78 @@ int run(const Call& call, const Native& native, const Describe& describe) {
   const Session::Found found = session.group(call.comm);
   if (found.refused) return found.code;
   Group* const group = found.group;
-  if (group == nullptr || group->is_inter() || call.root < 0 || call.root >= group->n_ranks()) {
-    const bool inter = group != nullptr && group->is_inter();
-    return pass(session, group, call.collective, {.fate = inter ? Fate::communicator : Fate::arguments},
-                native);
-  }
+  if (!is_for(group, call))
+    return pass(session, group, call.collective, {.fate = fate_unlooked_at(group)}, native);
   const Sides sides = describe(Member{.rank = group->rank(), .n_ranks = group->n_ranks()});
   const Attempt attempt = try_to_serve(session, *group, call, sides);
   return attempt.served ? attempt.code : pass(session, group, call.collective, attempt, native);
 }
 
-// The library's own functions, by the type of the count.
-template <class Count>
-struct Library;
+// A nonblocking call is served on a communicator that blocking ones have armed.
+template <class Native, class Describe>
+int begin(const Call& call, MPI_Request* request, const Native& native, const Describe& describe) {
+  Session& session = Session::instance();
+  if (!session.running()) return native();
+  // As a barrier, it needs no group unless it is to be counted as one of so many ranks.
+  const Session::Found found = session.profiles() ? session.group(call.comm) : session.find_group(call.comm);
+  if (found.refused) return found.code;
+  Group* const group = found.group;
+  if (!is_for(group, call) || request == nullptr) {
+    return pass(session, group, call.collective, {.fate = fate_unlooked_at(group)}, native);
+  }
+  const Sides sides = describe(Member{.rank = group->rank(), .n_ranks = group->n_ranks()});
+  const Attempt attempt = try_to_begin(session, *group, call, sides, request);
+  return attempt.served ? attempt.code : pass(session, group, call.collective, attempt, native);
+}
 
-#define ECO_LIBRARY(Count, suffix)                                                   \
-  template <>                                                                        \
-  struct Library<Count> {                                                            \
-    static constexpr auto broadcast = &PMPI_Bcast##suffix;                           \
-    static constexpr auto scatter = &PMPI_Scatter##suffix;                           \
-    static constexpr auto gather = &PMPI_Gather##suffix;                             \
-    static constexpr auto allgather = &PMPI_Allgather##suffix;                       \
-    static constexpr auto alltoall = &PMPI_Alltoall##suffix;                         \
-    static constexpr auto reduce = &PMPI_Reduce##suffix;                             \
-    static constexpr auto allreduce = &PMPI_Allreduce##suffix;                       \
-    static constexpr auto reduce_scatter = &PMPI_Reduce_scatter##suffix;             \
-    static constexpr auto reduce_scatter_block = &PMPI_Reduce_scatter_block##suffix; \
-    static constexpr auto scan = &PMPI_Scan##suffix;                                 \
-    static constexpr auto exscan = &PMPI_Exscan##suffix;                             \
-  };
-ECO_LIBRARY(int, )
+// The forms of a call: the program waits for it, or holds a request. What a call means is the same in all of them.
+//
+//   template <class Form> int broadcast(const Form& form, void* buffer, ...) { return form({...}, [&](...) {...}); }
+template <class Native>
+struct Blocking {
+  Native native;
+  template <class Describe>
+  int operator()(const Call& call, const Describe& describe) const {
+    return run(call, native, describe);
+  }
+};
+template <class Native>
+Blocking(Native) -> Blocking<Native>;
+
+template <class Native>
+struct Nonblocking {
+  MPI_Request* request;
+  Native native;
+  template <class Describe>
+  int operator()(const Call& call, const Describe& describe) const {
+    return begin(call, request, native, describe);
+  }
+};
+template <class Native>
+Nonblocking(MPI_Request*, Native) -> Nonblocking<Native>;
+
 #if MPI_VERSION >= 4 && !defined(OPEN_MPI)
 #define ECO_HAS_LARGE_COUNTS 1
-ECO_LIBRARY(MPI_Count, _c)
 #endif
-#undef ECO_LIBRARY
 
 #define ECO_ENTRY extern "C" __attribute__((visibility("default")))
+
+// The entries of one call, with its parameters and arguments in parentheses; ECO_BOTH_FORMS makes the nonblocking one too.
+//
+//   ECO_BOTH_FORMS(Bcast, bcast, broadcast, _c, (void* buffer, ...), (buffer, ...))
+#define ECO_LIST(...) __VA_ARGS__
+#define ECO_BLOCKING_FORM(Name, function, suffix, parameters, arguments)                                 \
+  ECO_ENTRY int eco_wrap_MPI_##Name##suffix parameters noexcept {                                        \
+    return eco::preload::function(eco::preload::Blocking{[&] { return PMPI_##Name##suffix arguments; }}, \
+                                  ECO_LIST arguments);                                                   \
+  }
+#define ECO_BOTH_FORMS(Name, name, function, suffix, parameters, arguments)                           \
+  ECO_BLOCKING_FORM(Name, function, suffix, parameters, arguments)                                    \
+  ECO_ENTRY int eco_wrap_MPI_I##name##suffix(ECO_LIST parameters, MPI_Request* request) noexcept {    \
+    return eco::preload::function(                                                                    \
+        eco::preload::Nonblocking{request,                                                            \
+                                  [&] { return PMPI_I##name##suffix(ECO_LIST arguments, request); }}, \
+        ECO_LIST arguments);                                                                          \
+  }
 
 }  // namespace eco::preload

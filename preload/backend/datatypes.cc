@@ -129,6 +129,8 @@ std::size_t total_bytes(long long count, MPI_Datatype type) {
   return too_many ? std::numeric_limits<std::size_t>::max() : total;
 }
 
+bool is_predefined(MPI_Datatype type) { return find_type(type) != nullptr; }
+
 std::ptrdiff_t extent_bytes(MPI_Datatype type) {
   MPI_Count lower = 0, extent = 0;
   PMPI_Type_get_extent_x(type, &lower, &extent);
@@ -189,7 +191,10 @@ std::optional<Reduction> find_reduction(MPI_Datatype type, MPI_Op op) {
   if (!is_dense(type)) return std::nullopt;
   int commutative = 0;
   if (PMPI_Op_commutative(op, &commutative) != MPI_SUCCESS) return std::nullopt;
-  return Reduction{.by = {type, op}, .element_bytes = total_bytes(1, type), .commutative = commutative != 0};
+  return Reduction{.by = {type, op},
+                   .element_bytes = total_bytes(1, type),
+                   .commutative = commutative != 0,
+                   .predefined = false};
 }
 
 }  // namespace eco::preload

@@ -23,6 +23,9 @@ std::size_t total_bytes(long long count, MPI_Datatype type);
 // From one element in memory to the next. Local.
 std::ptrdiff_t extent_bytes(MPI_Datatype type);
 
+// One of the library's own types that ECO knows by heart. Local.
+bool is_predefined(MPI_Datatype type);
+
 // True if the bytes in memory are the message: predefined types without gaps, contiguous and duplicated ones of such.
 bool is_dense(MPI_Datatype type);
 
@@ -36,6 +39,7 @@ struct Reduction {
   transport::mpi::Operation by;
   std::size_t element_bytes = 0;
   bool commutative = true;
+  bool predefined = true;  // the operation
 
   // Refers to this object, which must outlive the call.
   exec::Combine combine();

@@ -16,8 +16,6 @@ namespace eco::preload {
 namespace {
 
 constexpr double kNanosecondsPerSecond = 1e9;
-// A vector is kept from call to call up to here; one rare large packed message shall not hold its memory for ever.
-constexpr std::size_t kMostPackedKept = std::size_t{16} << 20;
 
 // Local: the ranks in MPI_COMM_WORLD; nothing if some are beyond it, which is the same answer on all ranks: whoever is
 // beyond this world for one rank has that rank beyond its own. Ranks that were spawned or connected agreed on nothing
@@ -63,7 +61,12 @@ void Group::prepare(coll::Collective collective, std::size_t bytes) {
   if (state_ == State::waiting) {
     if (!left_native_[static_cast<std::size_t>(collective)] && is_due(bytes)) arm(collective);
   }
-  if (state_ == State::armed && !runtime_->knows(collective)) learn(collective);
+  if (state_ != State::armed) return;
+  if (!runtime_->knows(collective)) learn(collective);
+  for (const coll::Collective wished : coll::all_collectives()) {
+    if (std::exchange(wished_[static_cast<std::size_t>(wished)], false) && !runtime_->knows(wished))
+      learn(wished);
+  }
 }
 
 bool Group::is_due(std::size_t bytes) {
@@ -123,13 +126,7 @@ void Group::arm_on(const std::vector<int>& world_ranks, double budget_left_s, co
   runtime::Options options;
   const auto reason = runtime::Agreement(native, rank_, n_ranks_).failed([&] {
     options = options_within(budget_left_s);
-    const TagRanges& ranges = session_.tag_ranges();
-    transport_ = std::make_unique<transport::mpi::MpiTransport>(
-        session_.private_comm(), transport::mpi::Share{.first_tag = ranges.first_tag(*tags_),
-                                                       .n_tags = ranges.tags_per_range(),
-                                                       .rank = rank_,
-                                                       .ranks = world_ranks,
-                                                       .members = comm_});
+    make_transports(world_ranks);
   });
   if (reason) return stay_native(*reason);
   runtime::ArmResult result;
@@ -147,7 +144,7 @@ void Group::arm_on(const std::vector<int>& world_ranks, double budget_left_s, co
   session_.known().note_arming(known != nullptr, took_s - result.seconds_measuring);
   if (!result.communicator) {
     // Ended half-way, so messages under these tags may still be on their way: nobody gets them again.
-    if (result.failed) tags_.reset();
+    if (result.failed) lane_->lost = true;
     return stay_native(std::move(result.reason));
   }
 
@@ -156,6 +153,39 @@ void Group::arm_on(const std::vector<int>& world_ranks, double budget_left_s, co
   why_native_ = std::move(result.reason);
   session_.watch(*this);
   if (known == nullptr) remember(world_ranks);
+}
+
+// The first half of the tags is for calls that the program waits in, one after the other, and for what is tried
+// while arming; the second for those that run beside them.
+void Group::make_transports(std::vector<int> world_ranks) {
+  TagRanges& ranges = session_.tag_ranges();
+  const int half = ranges.tags_per_range() / 2;
+  transport::mpi::Share share{.first_tag = ranges.first_tag(*tags_),
+                              .n_tags = half,
+                              .rank = rank_,
+                              .ranks = std::move(world_ranks),
+                              .members = comm_};
+  transport_ = std::make_unique<transport::mpi::MpiTransport>(session_.private_comm(), share);
+  lane_ = std::make_shared<Lane>();
+  share.first_tag += half;
+  share.members = MPI_COMM_NULL;  // no groups there (Recipe::has_native_parts)
+  lane_->comm = comm_;
+  lane_->private_comm = session_.private_comm();
+  lane_->share = std::move(share);
+  lane_->give_tags_back = [&ranges, range = *tags_] { ranges.give_back(range); };
+  tags_.reset();
+}
+
+bool Group::has_lane() const {
+  return session_.background().is_open() && runtime_ && lane_ && runtime_->channels() <= lane_->share.n_tags;
+}
+
+void Group::schedule(BackgroundCall& call, const algo::Recipe& recipe) {
+  const runtime::Communicator::Beside beside = runtime_->beside(call.problem, recipe);
+  call.schedule = beside.schedule;
+  call.recipe_digest = beside.recipe_digest;
+  call.n_tags = runtime_->channels();
+  call.counted = {.gain_s = planned_gain_s(call.problem), .crossing = beside.crossing, .profile = profile_};
 }
 
 void Group::learn(coll::Collective collective) {
@@ -238,19 +268,16 @@ double Group::planned_gain_s(const coll::CommonProblem& problem) const {
   return row->native_s - row->measured_s;
 }
 
-void Group::packed_is_free() {
-  for (std::vector<std::byte>* memory : {&packed_.input, &packed_.output}) {
-    if (memory->capacity() > kMostPackedKept) std::vector<std::byte>().swap(*memory);
-  }
-}
-
 void Group::release() {
   if (runtime_) session_.forget(*this);
   runtime_.reset();
   transport_.reset();
-  // After an error messages under these tags may still be on their way.
-  if (tags_ && !poisoned_) session_.tag_ranges().give_back(*tags_);
+  if (tags_) session_.tag_ranges().give_back(*tags_);
   tags_.reset();
+  // After an error messages under these tags may still be on their way.
+  if (lane_ && poisoned_) lane_->lost = true;
+  if (lane_) session_.background().forget_comm(*lane_);
+  lane_.reset();
   give_slot_back();
   if (state_ == State::armed) state_ = State::native;
 }

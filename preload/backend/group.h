@@ -17,17 +17,13 @@
 #include "eco/runtime/communicator.h"
 #include "eco/runtime/readiness.h"
 #include "eco/transport/mpi/mpi_transport.h"
+#include "preload/backend/background.h"
+#include "preload/backend/binding.h"
 #include "preload/backend/profile.h"
 
 namespace eco::preload {
 
 class Session;
-
-// Dense copies of what a call reads and writes. Kept from call to call unless it is large.
-struct PackedMemory {
-  std::vector<std::byte> input;
-  std::vector<std::byte> output;
-};
 
 class Group {
  public:
@@ -59,6 +55,8 @@ class Group {
     if (profile_ != nullptr) profile_->note(collective, bytes, Fate::served, nanoseconds);
   }
 
+  // Local: planned, whatever came out. The same on all ranks.
+  bool knows(coll::Collective collective) const { return runtime_ && runtime_->knows(collective); }
   // Local: what serves this problem; nullptr for the library.
   const algo::Recipe* recipe(const coll::CommonProblem& problem) const {
     return runtime_ ? runtime_->serves(problem) : nullptr;
@@ -68,17 +66,23 @@ class Group {
   // Collective. False: the communicator is lost to ECO and to its program (poisoned() from now on).
   [[nodiscard]] bool run(const coll::CommonProblem& problem, const algo::Recipe& recipe,
                          const exec::Buffers& buffers);
+  // Local: may calls run beside the program? The same on all ranks.
+  bool has_lane() const;
+  const std::shared_ptr<Lane>& lane() const { return lane_; }
+  // Local: what such a call runs, and what is counted of it. Throws std::bad_alloc.
+  void schedule(BackgroundCall& call, const algo::Recipe& recipe);
+  // A call that never arms was the library's, and is to be learned by the next that may. The same on all ranks.
+  void wish_for(coll::Collective collective) { wished_[static_cast<std::size_t>(collective)] = true; }
   // An error in the middle of a served call, or of packing for it. Local; every later call errs.
   void poison() { poisoned_ = true; }
-  bool poisoned() const { return poisoned_; }
+  bool poisoned() const { return poisoned_ || (lane_ && lane_->lost); }
 
   // What this rank sent to other subnets in the last run.
   const sched::Crossing& last_crossing() const { return runtime_->last_crossing(); }
   // By the plan's measurements, native less ECO; 0 if not known.
   double planned_gain_s(const coll::CommonProblem& problem) const;
+  // Kept from call to call unless it is large.
   PackedMemory& packed() { return packed_; }
-  // The call that packed is over.
-  void packed_is_free();
 
   const runtime::Communicator* armed() const { return runtime_.get(); }
   bool serves_nothing() const { return !runtime_ || runtime_->serves_nothing(); }
@@ -96,6 +100,7 @@ class Group {
   // Collective, like what they are called by; see the comment at arm().
   void arm(coll::Collective first);
   void learn(coll::Collective collective);
+  void make_transports(std::vector<int> world_ranks);
   // `known`: by all ranks, or null on all.
   void arm_on(const std::vector<int>& world_ranks, double budget_left_s, coll::Collective first,
               const runtime::KnownGroup* known);
@@ -123,7 +128,10 @@ class Group {
   bool has_slot_ = false;
   bool poisoned_ = false;
   std::string why_native_ = "too few or too short calls to be armed";
+  std::array<bool, coll::kCollectives> wished_{};
+  // Until the lane has them, which gives them back after all calls.
   std::optional<int> tags_;
+  std::shared_ptr<Lane> lane_;
   std::unique_ptr<transport::mpi::MpiTransport> transport_;
   std::unique_ptr<runtime::Communicator> runtime_;
   PackedMemory packed_;

@@ -28,10 +28,12 @@ enum class Fate : std::uint8_t {
   plan,          // the plan leaves it to the library
   empty,         // no bytes
   too_large,
-  reduction,  // a datatype or operation
-  arguments,  // that the library refuses, or that it alone understands
+  reduction,    // a datatype or operation
+  arguments,    // that the library refuses, or that it alone understands
+  uneven,       // blocks that would be padded too much
+  nonblocking,  // of a communicator, or by a recipe, that serves only calls which the program waits in
 };
-inline constexpr int kFates = 8;
+inline constexpr int kFates = 10;
 std::string_view name(Fate fate);
 
 class Profile {

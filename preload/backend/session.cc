@@ -59,7 +59,9 @@ void Session::start() {
     std::fprintf(stderr, "eco: rank %d: %s; the program runs without ECO\n", world_rank(), error.what());
   }
   if (switched_off_) options_.mode = runtime::Mode::off;
+  if (options_.mode != runtime::Mode::off) background_.open();
   arms_ = agree(objection) && make_private_communicator();
+  if (!arms_) background_.close();
   if (off_) return;
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Session::on_comm_free, &keyval_, this);
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Session::on_self_free, &self_keyval_, this);
@@ -86,7 +88,8 @@ void Session::read_options() {
 
 bool Session::agree(bool objection) {
   const std::int64_t mine = digest(std::string(ECO_VERSION) + ";" + std::to_string(plan::kPlanEpoch) + ";" +
-                                   std::to_string(options_.agreed_digest()));
+                                   std::to_string(options_.agreed_digest()) + ";" +
+                                   (background_.is_open() ? "background" : "none"));
   enum Vote : std::int64_t { off, objects, agrees, profiles };
   const Vote vote = options_.mode == runtime::Mode::off ? off
                     : objection                         ? objects
@@ -138,6 +141,7 @@ void Session::finish(bool collective) {
   watcher_.stop();
   report(*this, collective);
   if (profiles_) write_profile(*this, collective);
+  background_.close();
   // Inside a delete callback the program's communicators are MPI's business already.
   if (!collective) return;
   release_groups();

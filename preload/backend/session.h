@@ -15,6 +15,7 @@
 
 #include "eco/runtime/communicator.h"
 #include "eco/runtime/options.h"
+#include "preload/backend/background.h"
 #include "preload/backend/counters.h"
 #include "preload/backend/group.h"
 #include "preload/backend/profile.h"
@@ -60,6 +61,7 @@ class Session {
   const runtime::Options& options() const { return options_; }
   const runtime::Identity& identity() const { return identity_; }
   Counters& counters() { return counters_; }
+  Background& background() { return background_; }
   // Are calls profiled? The same on all ranks.
   bool profiles() const { return profiles_; }
   Profile& profile() { return profile_; }
@@ -125,6 +127,7 @@ class Session {
   bool profiles_ = false;
   MPI_Comm private_comm_ = MPI_COMM_NULL;
   TagRanges tag_ranges_;
+  Background background_;
   int keyval_ = MPI_KEYVAL_INVALID;
   int self_keyval_ = MPI_KEYVAL_INVALID;
   double started_s_ = 0;

@@ -5,10 +5,11 @@
 namespace eco::preload {
 namespace {
 
-// The channels of one call, several times over (a call's tags are not those of the one before). Few schedules have more
-// than ten channels; some have one for every rank.
-constexpr std::int64_t kFewestTags = 1024;
-constexpr std::int64_t kTagsPerRank = 4;
+// The channels of one call, several times over (a call's tags are not those of the one before), for calls that the program
+// waits in and as many again for those that it does not. Few schedules have more than ten channels; some have one for
+// every rank.
+constexpr std::int64_t kFewestTags = 2048;
+constexpr std::int64_t kTagsPerRank = 8;
 // Two threads whose communicators share ranks may each get part of what both agreed on. Both then look further, and so
 // much further by chance that they hardly meet again.
 constexpr int kMostTries = 100;

@@ -31,6 +31,8 @@ FATES = {
     "too_large": "too large",
     "reduction": "datatype or operation",
     "arguments": "arguments",
+    "uneven": "blocks too unequal",
+    "nonblocking": "nonblocking",
 }
 
 

@@ -65,16 +65,20 @@ class Kind:
     abi: str
     reported: str  # how ECO's report calls it, as a pattern
     family: str  # of its launcher
+    title: str  # in docs/calls.md
+    carries: bool = True  # its progress carries calls that run beside the program (docs/adr/0013)
 
 
 KINDS = {
-    "openmpi": Kind("openmpi", "openmpi", r"Open MPI 5\.", "openmpi"),
-    "mpich": Kind("mpich", "mpich", r"MPICH 5\.", "hydra"),
-    "openmpi4": Kind("openmpi4", "openmpi", r"Open MPI 4\.1\.", "openmpi"),
-    "mpich4": Kind("mpich4", "mpich", r"MPICH 4\.", "hydra"),
-    "mpich-abi": Kind("mpich", "mpi-abi", r"MPICH 5\.", "hydra"),
-    "impi": Kind("impi", "mpich", r"Intel\(R\) MPI 2021\.", "intel"),
-    "impi-abi": Kind("impi", "mpi-abi", r"Intel\(R\) MPI 2021\.", "intel"),
+    "openmpi": Kind("openmpi", "openmpi", r"Open MPI 5\.", "openmpi", "Open MPI 5"),
+    "mpich": Kind("mpich", "mpich", r"MPICH 5\.", "hydra", "MPICH 5"),
+    "openmpi4": Kind("openmpi4", "openmpi", r"Open MPI 4\.1\.", "openmpi", "Open MPI 4.1"),
+    "mpich4": Kind("mpich4", "mpich", r"MPICH 4\.", "hydra", "MPICH 4"),
+    "mpich-abi": Kind("mpich", "mpi-abi", r"MPICH 5\.", "hydra", "MPICH 5, standard ABI", carries=False),
+    "impi": Kind("impi", "mpich", r"Intel\(R\) MPI 2021\.", "intel", "Intel MPI 2021", carries=False),
+    "impi-abi": Kind(
+        "impi", "mpi-abi", r"Intel\(R\) MPI 2021\.", "intel", "Intel MPI 2021, standard ABI", carries=False
+    ),
 }
 #: Those that all tests of this folder run on; test_libraries.py runs on every one.
 #: ECO_TEST_LIBRARIES=openmpi4,impi pytest tests/mpi

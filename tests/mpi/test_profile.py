@@ -18,6 +18,7 @@ RANKS = 4
 CALLS = {
     ("broadcast", RANKS, 400): 5 * RANKS,
     ("broadcast", RANKS, 0): RANKS,
+    ("broadcast", RANKS, 800): 4 * RANKS,
     ("allreduce", RANKS, 8000): 7 * RANKS,
     ("barrier", RANKS, 0): 3 * RANKS,
     ("scan", RANKS, 4): 2 * RANKS,
@@ -70,6 +71,7 @@ def test_with_eco_serving(library: Library, tmp_path: Path) -> None:
     assert {key: set(row.fates) for key, row in rows.items()} == {
         ("broadcast", RANKS, 400): {"served"},
         ("broadcast", RANKS, 0): {"empty"},
+        ("broadcast", RANKS, 800): {"served" if library.kind.carries else "nonblocking"},
         ("allreduce", RANKS, 8000): {"served"},
         ("barrier", RANKS, 0): {"served"},
         ("scan", RANKS, 4): {"served"},

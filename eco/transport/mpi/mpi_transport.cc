@@ -1,5 +1,7 @@
 #include "eco/transport/mpi/mpi_transport.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <climits>
 #include <functional>
@@ -26,6 +28,13 @@ bool waiting_is_unsafe() {
 #else
   return false;
 #endif
+}
+
+// MPICH's progress is not to be entered from inside itself, which MPI_Testsome does. Open MPI's may be.
+int (*find_is_complete())(MPI_Request) {
+  static const auto function =
+      reinterpret_cast<int (*)(MPI_Request)>(dlsym(RTLD_DEFAULT, "PMPIX_Request_is_complete"));
+  return function;
 }
 
 Share whole(MPI_Comm comm) {
@@ -106,7 +115,19 @@ Status MpiTransport::wait_some(std::span<Ticket> done, std::size_t& n_done) {
 }
 
 Status MpiTransport::test_some(std::span<Ticket> done, std::size_t& n_done) {
-  return complete(&PMPI_Testsome, done, n_done);
+  return complete(find_is_complete() != nullptr ? &MpiTransport::look : &PMPI_Testsome, done, n_done);
+}
+
+int MpiTransport::look(int n, MPI_Request* requests, int* n_done, int* positions, MPI_Status*) {
+  const auto is_complete = find_is_complete();
+  *n_done = 0;
+  for (int i = 0; i < n; ++i) {
+    if (is_complete(requests[i]) == 0) continue;
+    int done = 0;
+    if (const int code = PMPI_Test(&requests[i], &done, MPI_STATUS_IGNORE); code != MPI_SUCCESS) return code;
+    if (done != 0) positions[(*n_done)++] = i;
+  }
+  return MPI_SUCCESS;
 }
 
 Status MpiTransport::complete(Completion function, std::span<Ticket> done, std::size_t& n_done) {

@@ -58,6 +58,7 @@ class MpiTransport final : public Transport {
                                  Ticket ticket) override;
   [[nodiscard]] Status post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) override;
   [[nodiscard]] Status wait_some(std::span<Ticket> done, std::size_t& n_done) override;
+  // May be called from inside the library's progress, as preload/backend/background.h does: under MPICH it makes none.
   [[nodiscard]] Status test_some(std::span<Ticket> done, std::size_t& n_done) override;
   [[nodiscard]] bool open_groups(const std::vector<coll::RankGroup>& groups) override {
     return groups_.open(groups);
@@ -74,6 +75,8 @@ class MpiTransport final : public Transport {
 
   enum class Way : std::uint8_t { send, receive, group };
 
+  // As MPI_Testsome, without progress.
+  static int look(int n, MPI_Request* requests, int* n_done, int* positions, MPI_Status* statuses);
   int rank_of(int peer) const { return share_.ranks[static_cast<std::size_t>(peer)]; }
   [[nodiscard]] Status add(int code, MPI_Request request, Ticket ticket, Way way);
   [[nodiscard]] Status complete(Completion function, std::span<Ticket> done, std::size_t& n_done);

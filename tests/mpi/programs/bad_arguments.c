@@ -8,8 +8,10 @@ static void say(const char* what, int code) {
 }
 
 int main(int argc, char** argv) {
-  int data[4] = {0}, out[4];
+  int data[4] = {0}, out[4], below[64], counts[64], places[64] = {0};
+  MPI_Request request;
   begin(&argc, &argv);
+  for (int i = 0; i < 64; ++i) below[i] = -1, counts[i] = 1;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   for (int turn = 0; turn < 2; ++turn) {
     say("bcast root -1", MPI_Bcast(data, 1, MPI_INT, -1, MPI_COMM_WORLD));
@@ -49,6 +51,16 @@ int main(int argc, char** argv) {
     say("alltoall of aliases", MPI_Alltoall(data, 1, MPI_INT, data, 1, MPI_INT, MPI_COMM_WORLD));
     say("allgather of aliases", MPI_Allgather(data + rank, 1, MPI_INT, data, 1, MPI_INT, MPI_COMM_WORLD));
 #endif
+    say("ibcast root n", MPI_Ibcast(data, 1, MPI_INT, n_ranks, MPI_COMM_WORLD, &request));
+    say("ibcast count -1", MPI_Ibcast(data, -1, MPI_INT, 0, MPI_COMM_WORLD, &request));
+    say("ibcast type null", MPI_Ibcast(data, 1, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD, &request));
+    say("ibcast comm null", MPI_Ibcast(data, 1, MPI_INT, 0, MPI_COMM_NULL, &request));
+    say("ireduce root -1", MPI_Ireduce(data, out, 1, MPI_INT, MPI_SUM, -1, MPI_COMM_WORLD, &request));
+    say("allgatherv counts -1",
+        MPI_Allgatherv(data, -1, MPI_INT, out, below, places, MPI_INT, MPI_COMM_WORLD));
+    say("allgatherv type null",
+        MPI_Allgatherv(data, 1, MPI_INT, out, counts, places, MPI_DATATYPE_NULL, MPI_COMM_WORLD));
+    say("reduce_scatter counts -1", MPI_Reduce_scatter(data, out, below, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
     /* The second turn is on an armed communicator. */
     say("allreduce", MPI_Allreduce(data, out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
     say("allgather", MPI_Allgather(data, 1, MPI_INT, out, 1, MPI_INT, MPI_COMM_WORLD));

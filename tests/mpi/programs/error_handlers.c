@@ -27,6 +27,9 @@ int main(int argc, char** argv) {
   say("bcast root n", MPI_Bcast(&data, 1, MPI_INT, n_ranks, MPI_COMM_WORLD));
   say("bcast comm null", MPI_Bcast(&data, 1, MPI_INT, 0, MPI_COMM_NULL));
   say("barrier comm null", MPI_Barrier(MPI_COMM_NULL));
+  MPI_Request request;
+  say("ibcast root n", MPI_Ibcast(&data, 1, MPI_INT, n_ranks, MPI_COMM_WORLD, &request));
+  say("ibcast comm null", MPI_Ibcast(&data, 1, MPI_INT, 0, MPI_COMM_NULL, &request));
 #if !defined(OPEN_MPI) /* whose handles are pointers: a freed one leads anywhere */
   MPI_Comm copy, freed;
   MPI_Comm_dup(MPI_COMM_WORLD, &copy);

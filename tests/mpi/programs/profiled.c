@@ -12,6 +12,11 @@ int main(int argc, char** argv) {
   MPI_Bcast(data, 0, MPI_INT, 0, MPI_COMM_WORLD);
   for (int i = 0; i < 7; ++i) MPI_Allreduce(in, out, LONG, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   for (int i = 0; i < 3; ++i) MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Request request;
+  for (int i = 0; i < 4; ++i) {
+    MPI_Ibcast(data, 200, MPI_INT, 0, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
   for (int i = 0; i < 2; ++i) MPI_Scan(&rank, data, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 
   MPI_Comm half;

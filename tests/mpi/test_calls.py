@@ -1,0 +1,160 @@
+"""Every collective call of every library: compared with the library's own, and served where data/calls.json says so.
+
+A call that an mpi.h declares and that data/calls.json does not know fails, and so does one that programs/calls.c has no
+arguments for. `RECORD_CALLS=1` writes what was seen into data/calls-tested.json and docs/calls.md; otherwise it must be
+what stands there.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import Library
+
+pytestmark = pytest.mark.mpi
+
+ROOT = Path(__file__).parents[2]
+OURS = json.loads((ROOT / "data" / "calls.json").read_text())
+TESTED = ROOT / "data" / "calls-tested.json"
+#: What every collective's name has in it, and what else has.
+COLLECTIVE = re.compile(r"barrier|bcast|gather|scatter|alltoall|reduce|scan", re.IGNORECASE)
+NO_COLLECTIVES = re.compile(r"MPI_Reduce_local(_c)?|MPI_File_\w+")
+NAME = re.compile(r"MPI_(?P<i>I?)(?P<base>[A-Za-z_]+?)(?P<init>_init)?(?P<large>_c)?")
+
+
+def form_of(name: str) -> tuple[str, str, str]:
+    """("nonblocking", "Bcast", "_c") of MPI_Ibcast_c."""
+    match = NAME.fullmatch(name)
+    assert match, name
+    base = match["base"][0].upper() + match["base"][1:]
+    form = "nonblocking" if match["i"] else "persistent" if match["init"] else "blocking"
+    return form, base, match["large"] or ""
+
+
+def declared(library: Library) -> list[str]:
+    """The collectives of the library's mpi.h."""
+    preprocessed = subprocess.run(
+        [*library.compiler, "-E", "-x", "c", "-"], input="#include <mpi.h>\n", text=True, capture_output=True,
+        check=True, env=library.environment({}),
+    ).stdout  # fmt: skip
+    names = sorted(set(re.findall(r"\b(MPI_\w+)\s*\(", preprocessed)))
+    return [name for name in names if COLLECTIVE.search(name) and not NO_COLLECTIVES.fullmatch(name)]
+
+
+def stood_in_for(library: Library) -> list[str]:
+    """Large-count calls that the library lacks and ECO's preload has."""
+    lines = (ROOT / "preload" / "wrappers.def").read_text()
+    large = re.findall(r"^ECO_WRAP_LARGE\((\w+),", lines, re.MULTILINE)
+    return [name for name in large if name not in declared(library)]
+
+
+def compiled(library: Library) -> str:
+    def line(name: str, form: str) -> str:
+        _, base, large = form_of(name)
+        return f"CALL({form}, {base}, {base[0].lower()}{base[1:]}, {large})\n"
+
+    names = declared(library)
+    unknown = [name for name in names if form_of(name)[1] not in OURS["calls"]]
+    assert not unknown, f"data/calls.json says nothing of {unknown}"
+    text = "".join(line(name, form_of(name)[0]) for name in names)
+    for name in stood_in_for(library):
+        text += line(name, "narrowed_nonblocking" if form_of(name)[0] == "nonblocking" else "narrowed")
+    (library.folder / "calls.inc").write_text(text)
+    return library.compile("calls", flags=["-I", str(library.folder), "-ldl"])
+
+
+def seen(stdout: str) -> dict[str, tuple[int, int]]:
+    """Tries and how many of them were served, by call."""
+    *lines, last = stdout.splitlines()
+    assert last == "right", stdout
+    return {name: (int(tries), int(served)) for name, tries, served in map(str.split, lines)}
+
+
+def why_passed(library: Library, name: str) -> str | None:
+    """A reason of data/calls.json; None for a call that is served."""
+    form, base, _ = form_of(name)
+    reason = OURS["calls"][base][form]
+    if reason != "served":
+        return str(reason)
+    return "no progress to join" if form == "nonblocking" and not library.kind.carries else None
+
+
+def expected(library: Library, name: str) -> str:
+    return "passed" if why_passed(library, name) else "served"
+
+
+def hold_against_record(language: str, library: Library, calls: dict[str, str]) -> None:
+    record = (
+        json.loads(TESTED.read_text())
+        if TESTED.exists()
+        else {"schema": "eco.calls-tested", "version": 1, "results": []}
+    )
+    key = (language, library.kind.title)
+    others: list[dict[str, Any]] = [r for r in record["results"] if (r["language"], r["library"]) != key]
+    result = {"language": language, "library": library.kind.title, "calls": dict(sorted(calls.items()))}
+    if not library.kind.carries:
+        own = {name: why_passed(library, name) for name in calls}
+        result["reasons"] = {name: reason for name, reason in own.items() if reason == "no progress to join"}
+    if os.environ.get("RECORD_CALLS"):
+        record["results"] = sorted([*others, result], key=lambda r: (r["language"], r["library"]))
+        TESTED.write_text(json.dumps(record, indent=1) + "\n")
+        subprocess.run([sys.executable, ROOT / "tools" / "calls-doc"], check=True)
+    assert result in record["results"], f"RECORD_CALLS=1 pytest {__file__} records what was seen"
+
+
+@pytest.mark.parametrize("ranks", [2, 3, pytest.param(5, marks=pytest.mark.slow)])
+def test_every_call_in_c(library: Library, ranks: int) -> None:
+    program = compiled(library)
+    ended = library.run_served(ranks, [program, "40", str(ranks)], timeout_s=400)
+    assert ended.returncode == 0, ended.stderr
+    calls = seen(ended.stdout)
+    assert sorted(calls) == sorted([*declared(library), *stood_in_for(library)])
+    outcome = {name: "served" if served else "passed" for name, (_, served) in calls.items()}
+    assert outcome == {name: expected(library, name) for name in calls}
+    if ranks == 3:
+        hold_against_record("C", library, outcome)
+
+
+def test_every_call_without_eco(library: Library) -> None:
+    """A difference between the program's two ways would be its own."""
+    ended = library.run(4, [compiled(library), "20", "7"], timeout_s=400)
+    assert ended.returncode == 0, ended.stderr
+    calls = seen(ended.stdout)
+    assert sorted(calls) == declared(library)
+    assert not any(served for _, served in calls.values())
+
+
+def in_python() -> list[tuple[str, str, str]]:
+    """Name in C, base and form of the calls that mpi4py may have: it chooses between small and large counts itself."""
+    spelled = {"blocking": "MPI_{Base}", "nonblocking": "MPI_I{base}", "persistent": "MPI_{Base}_init"}
+    return [
+        (spelling.format(Base=base, base=base[0].lower() + base[1:]), base, form)
+        for base in OURS["calls"]
+        for form, spelling in spelled.items()
+    ]
+
+
+def test_every_call_in_python(library: Library) -> None:
+    """mpi4py has what its library has; the results are those of a run without ECO."""
+    program = Path(__file__).parent / "programs" / "calls.py"
+    words = [library.python, str(program), json.dumps(in_python())]
+    stock, ended = library.run(3, words, timeout_s=400), library.run_served(3, words, timeout_s=400)
+    assert (stock.returncode, ended.returncode) == (0, 0), stock.stderr + ended.stderr
+
+    def lines(stdout: str) -> dict[str, list[str]]:
+        *calls, last = stdout.splitlines()
+        assert last == "right", stdout
+        return {name: rest for name, *rest in map(str.split, calls)}
+
+    before, after = lines(stock.stdout), lines(ended.stdout)
+    assert {name: rest[0] for name, rest in after.items()} == {name: rest[0] for name, rest in before.items()}
+    assert set(after) == {name for name, _, _ in in_python() if name in declared(library)}
+    outcome = {name: "served" if int(served) else "passed" for name, (_, _, served) in after.items()}
+    assert outcome == {name: expected(library, name) for name in outcome}
+    hold_against_record("Python (mpi4py)", library, outcome)

@@ -1,0 +1,30 @@
+"""Nonblocking collectives under ECO: any number at once, beside everything else, handles freed early."""
+
+import pytest
+
+from .conftest import Library, Rows
+
+pytestmark = pytest.mark.mpi
+
+#: A relay in every call, so that somebody in between has to pass it on.
+CHAINS: Rows = {
+    "broadcast": [(500, "broadcast/binomial"), (1 << 24, "broadcast/chain segment=4096")],
+    "allreduce": [(500, "allreduce/binomial"), (1 << 24, "allreduce/ring segment=4096")],
+    "allgather": [(1 << 24, "allgather/chain")],
+    "barrier": [(0, "barrier/binomial")],
+}
+
+
+@pytest.mark.parametrize("part", ["many", "progress", "beside", "freed", "left_alone", "threads"])
+@pytest.mark.parametrize("ranks", [2, 3, pytest.param(4, marks=pytest.mark.slow)])
+def test_beside_the_program(library: Library, part: str, ranks: int) -> None:
+    program = library.compile("nonblocking", flags=["-ldl"])
+    ended = library.run_served(ranks, [program, part], rows=CHAINS)
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert ended.served()[0] > 0, ended.stderr
+
+
+@pytest.mark.parametrize("part", ["many", "progress", "beside", "freed", "threads"])
+def test_without_eco(library: Library, part: str) -> None:
+    ended = library.run(3, [library.compile("nonblocking", flags=["-ldl"]), part])
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
