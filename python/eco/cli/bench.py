@@ -15,7 +15,15 @@ import typer
 from rich.console import Console
 
 from eco.bench import Outcome, bench_lab, bench_launcher
-from eco.cli.options import LabPlacements, LaunchTimeout, Ops, Sizes, words_of
+from eco.cli.options import (
+    LabOrLauncher,
+    LabPlacements,
+    LauncherPrefixOrLab,
+    LaunchTimeout,
+    Ops,
+    Sizes,
+    words_of,
+)
 from eco.errors import EcoError, InvalidArgument
 from eco.lab import load
 from eco.pairs import BenchOptions
@@ -44,13 +52,8 @@ def finish(outcome: Outcome, json_file: Path | None, picture_file: Path | None, 
 
 
 def bench(
-    command: Annotated[
-        list[str] | None,
-        typer.Argument(help="launcher and options, without a program", metavar="[-- LAUNCHER ...]"),
-    ] = None,
-    lab: Annotated[
-        str | None, typer.Option(help="an emulated network: a TOML file or a shipped name")
-    ] = None,
+    command: LauncherPrefixOrLab = None,
+    lab: LabOrLauncher = None,
     library: Annotated[
         str | None, typer.Option(help="in the lab: openmpi,mpich; with srun: which it starts")
     ] = None,

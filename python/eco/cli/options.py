@@ -15,6 +15,13 @@ LauncherPrefix = Annotated[
 LauncherLine = Annotated[
     list[str], typer.Argument(help="the launcher command line, after --", metavar="-- LAUNCHER ...")
 ]
+LauncherPrefixOrLab = Annotated[
+    list[str] | None,
+    typer.Argument(help="launcher and options, without a program", metavar="[-- LAUNCHER ...]"),
+]
+LabOrLauncher = Annotated[
+    str | None, typer.Option("--lab", help="an emulated network: a TOML file or a shipped name")
+]
 Library = Annotated[str | None, typer.Option(help="with srun: openmpi, mpich or mpi-abi")]
 JobTimeout = Annotated[float | None, typer.Option(help="end the job after this many seconds")]
 

@@ -19,6 +19,7 @@ from rich.console import Console
 
 from eco import jobs
 from eco.characterize import characterize_place
+from eco.cli.options import LabOrLauncher, LauncherPrefixOrLab, Root
 from eco.collectives import check_known
 from eco.errors import InvalidArgument
 from eco.lab import Lab, load
@@ -56,19 +57,14 @@ def show(run: TracedRun, console: Console) -> None:
 
 
 def trace(
-    command: Annotated[
-        list[str] | None,
-        typer.Argument(help="launcher and options, without a program", metavar="[-- LAUNCHER ...]"),
-    ] = None,
-    lab: Annotated[
-        str | None, typer.Option(help="an emulated network: a TOML file or a shipped name")
-    ] = None,
+    command: LauncherPrefixOrLab = None,
+    lab: LabOrLauncher = None,
     op: Annotated[str, typer.Option(help="which operation, like allgather")] = "broadcast",
     size: Annotated[str, typer.Option(help="like 16KiB or 1MiB")] = "1MiB",
     recipe: Annotated[
         str | None, typer.Option(help="run this one; else the one predicted to be fastest")
     ] = None,
-    root: Annotated[int, typer.Option(help="of a broadcast, reduce, scatter or gather", min=0)] = 0,
+    root: Root = 0,
     library: Annotated[
         str | None, typer.Option(help="in the lab: openmpi or mpich; with srun: which it starts")
     ] = None,
