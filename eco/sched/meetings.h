@@ -119,4 +119,23 @@ class Meetings {
   std::deque<Group> groups_;
 };
 
+// What is wrong with the lists of groups of all ranks' schedules, or nothing: all have to have the same.
+inline std::string fault_of_groups(const std::vector<Schedule>& schedules) {
+  for (std::size_t rank = 1; rank < schedules.size(); ++rank) {
+    if (schedules[rank].groups != schedules[0].groups)
+      return "rank " + std::to_string(rank) + ": lists other groups than rank 0";
+  }
+  const std::vector<coll::RankGroup>& groups = schedules[0].groups;
+  for (const coll::RankGroup& group : groups) {
+    std::vector<int> ranks = group.ranks;
+    std::sort(ranks.begin(), ranks.end());
+    const bool has_twins = std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end();
+    if (ranks.size() < 2 || ranks.front() < 0 || ranks.back() >= static_cast<int>(schedules.size()) ||
+        has_twins)
+      return "a group is no list of two or more different ranks";
+    if (std::count(groups.begin(), groups.end(), group) > 1) return "the same group is listed twice";
+  }
+  return {};
+}
+
 }  // namespace eco::sched

@@ -13,6 +13,7 @@
 #include "eco/coll/meaning.h"
 #include "eco/sched/expressions.h"
 #include "eco/sched/meetings.h"
+#include "eco/sched/rank_memory.h"
 #include "eco/sched/window.h"
 
 namespace eco::sched {
@@ -27,18 +28,6 @@ struct Mode {
   bool synchronous;           // every send waits for its receive, every member of a group for all others
   std::uint64_t shuffle;      // seed of a random order of completions; 0: first come, first served
   bool newest_first = false;  // those who are ahead run as far ahead as they can
-};
-
-// One unit of memory: which element of the vector it holds, combined how.
-struct Cell {
-  Tree tree = Expressions::kUnset;
-  std::uint32_t unit = 0;
-};
-
-struct Memory {
-  std::vector<Cell> cells;
-  std::vector<std::uint16_t> reads;   // posted sends that read the unit
-  std::vector<std::uint16_t> writes;  // posted receives that write it
 };
 
 std::string describe(const Op& op) {
@@ -71,24 +60,6 @@ std::size_t unit_bytes(const CommonProblem& problem, const std::vector<Schedule>
   return std::max<std::size_t>(unit, 1);
 }
 
-// What is wrong with the lists of groups: all ranks have to have the same.
-std::optional<Fault> fault_of_groups(const CommonProblem& problem, const std::vector<Schedule>& schedules) {
-  for (std::size_t rank = 1; rank < schedules.size(); ++rank) {
-    if (schedules[rank].groups != schedules[0].groups)
-      return Fault{"rank " + std::to_string(rank) + ": lists other groups than rank 0"};
-  }
-  for (const coll::RankGroup& group : schedules[0].groups) {
-    std::vector<int> ranks = group.ranks;
-    std::sort(ranks.begin(), ranks.end());
-    const bool has_twins = std::adjacent_find(ranks.begin(), ranks.end()) != ranks.end();
-    if (ranks.size() < 2 || ranks.front() < 0 || ranks.back() >= problem.n_ranks || has_twins)
-      return Fault{"a group is no list of two or more different ranks"};
-    if (std::count(schedules[0].groups.begin(), schedules[0].groups.end(), group) > 1)
-      return Fault{"the same group is listed twice"};
-  }
-  return std::nullopt;
-}
-
 class Machine {
  public:
   Machine(const CommonProblem& problem, const std::vector<Schedule>& schedules, const VerifyOptions& options,
@@ -103,25 +74,16 @@ class Machine {
         meetings_(schedules[0].groups) {
     for (int rank = 0; rank < problem.n_ranks; ++rank) {
       const Schedule& schedule = schedules[static_cast<std::size_t>(rank)];
-      ranks_.push_back({Window(schedule, options.window_capacity, options.input_is_output), {}, {}});
-      Rank& state = ranks_.back();
-      const std::array<std::size_t, 3> sizes = {coll::input_bytes(problem, rank) / unit,
+      const std::array<std::size_t, 3> units = {coll::input_bytes(problem, rank) / unit,
                                                 coll::output_bytes(problem, rank) / unit,
                                                 (schedule.scratch_bytes + unit - 1) / unit};
-      for (std::size_t b = 0; b < 3; ++b) {
-        state.memory[b].cells.resize(sizes[b]);
-        state.memory[b].reads.resize(sizes[b]);
-        state.memory[b].writes.resize(sizes[b]);
-      }
+      ranks_.push_back({Window(schedule, options.window_capacity, options.input_is_output),
+                        RankMemory(units, unit, options.input_is_output),
+                        {}});
       // A broadcast's message is the root's output from the start; and in place, output is where the input lies.
       const bool has_input = problem.collective != Collective::broadcast;
       const Buffer start = has_input && !options.input_is_output ? Buffer::input : Buffer::output;
-      if (has_input || rank == problem.root) {
-        auto& cells = state.memory[static_cast<std::size_t>(start)].cells;
-        for (std::size_t u = 0; u < cells.size(); ++u) {
-          cells[u] = {expressions_.leaf(rank), static_cast<std::uint32_t>(u)};
-        }
-      }
+      if (has_input || rank == problem.root) ranks_.back().memory.fill(start, expressions_.leaf(rank));
     }
   }
 
@@ -145,9 +107,9 @@ class Machine {
  private:
   struct Rank {
     Window window;
-    std::array<Memory, 3> memory;  // by Buffer
-    std::unordered_map<OpId, std::vector<Cell>>
-        arriving;  // for matched receives, and groups, that are not complete
+    RankMemory memory;
+    // For receives that are matched, and groups that have met, but are not complete.
+    std::unordered_map<OpId, std::vector<Cell>> arriving;
   };
   struct PostedSend {
     int rank;
@@ -164,39 +126,10 @@ class Machine {
     if (!fault_) fault_ = Fault{"rank " + std::to_string(rank) + ": " + what};
   }
 
-  // The memory and the units of a region; fails on one that is out of bounds.
-  std::optional<std::pair<Memory*, std::pair<std::size_t, std::size_t>>> locate(int rank,
-                                                                                const Region& region,
-                                                                                const Op& op) {
-    Buffer buffer = region.buffer;
-    if (buffer == Buffer::input && options_.input_is_output) buffer = Buffer::output;
-    Memory& memory = ranks_[static_cast<std::size_t>(rank)].memory[static_cast<std::size_t>(buffer)];
-    const std::size_t begin = region.offset / unit_;
-    const std::size_t end = (region.offset + region.bytes) / unit_;
-    if (end > memory.cells.size()) {
-      fail(rank, describe(op) + " lies outside its buffer");
-      return std::nullopt;
-    }
-    return std::pair{&memory, std::pair{begin, end}};
-  }
-
-  bool readable(int rank, const Memory& memory, std::size_t begin, std::size_t end, const Op& op) {
-    for (std::size_t u = begin; u < end; ++u) {
-      if (memory.writes[u] > 0)
-        return fail(rank, describe(op) + " reads what a posted receive writes"), false;
-      if (memory.cells[u].tree == Expressions::kUnset)
-        return fail(rank, describe(op) + " reads what was never set"), false;
-    }
-    return true;
-  }
-
-  bool writable(int rank, const Memory& memory, std::size_t begin, std::size_t end, const Op& op) {
-    for (std::size_t u = begin; u < end; ++u) {
-      if (memory.writes[u] > 0 || memory.reads[u] > 0) {
-        return fail(rank, describe(op) + " writes what a message under way uses"), false;
-      }
-    }
-    return true;
+  // Says whether all is well: no `wrong` of the operation.
+  bool holds(int rank, const Op& op, const std::string& wrong) {
+    if (!wrong.empty()) fail(rank, describe(op) + " " + wrong);
+    return wrong.empty();
   }
 
   // Everything this rank can start now, in the Executor's order.
@@ -227,53 +160,19 @@ class Machine {
     }
   }
 
-  // The cells of a region that an operation now under way reads, or writes.
-  std::optional<std::vector<Cell>> begin_reading(int rank, const Region& region, const Op& op) {
-    const auto place = locate(rank, region, op);
-    if (!place) return std::nullopt;
-    auto [memory, span] = *place;
-    if (!readable(rank, *memory, span.first, span.second, op)) return std::nullopt;
-    for (std::size_t u = span.first; u < span.second; ++u) ++memory->reads[u];
-    const auto begin = memory->cells.begin();
-    return std::vector<Cell>{begin + static_cast<std::ptrdiff_t>(span.first),
-                             begin + static_cast<std::ptrdiff_t>(span.second)};
-  }
-  bool begin_writing(int rank, const Op& op) {
-    if (op.target.buffer == Buffer::input && op.target.bytes > 0)
-      return fail(rank, describe(op) + " writes to the input"), false;
-    const auto place = locate(rank, op.target, op);
-    if (!place) return false;
-    auto [memory, span] = *place;
-    if (!writable(rank, *memory, span.first, span.second, op)) return false;
-    for (std::size_t u = span.first; u < span.second; ++u) ++memory->writes[u];
-    return true;
-  }
-  void end_reading(int rank, const Op& op) {
-    auto [memory, span] = *locate(rank, op.source, op);
-    for (std::size_t u = span.first; u < span.second; ++u) --memory->reads[u];
-  }
-  void end_writing(int rank, OpId id, const Op& op) {
-    Rank& state = ranks_[static_cast<std::size_t>(rank)];
-    auto [memory, span] = *locate(rank, op.target, op);
-    const std::vector<Cell> cells = std::move(state.arriving[id]);
-    state.arriving.erase(id);
-    for (std::size_t u = span.first; u < span.second; ++u) {
-      --memory->writes[u];
-      memory->cells[u] = cells[u - span.first];
-    }
-  }
-
   void post_group(int rank, OpId id) {
     Rank& state = ranks_[static_cast<std::size_t>(rank)];
     const Op op = state.window.op(id);
     if (!is_group_collective(op.collective))
       return fail(rank, describe(op) + " is nothing that a group can do");
-    auto source = begin_reading(rank, op.source, op);
-    // Before its target counts as written: what it reads may not be there too.
-    if (!source || !begin_writing(rank, op)) return;
+    std::vector<Cell> source;
+    // Read before its target counts as written: what it reads may not be there too.
+    if (!holds(rank, op, state.memory.begin_reading(op.source, source)) ||
+        !holds(rank, op, state.memory.begin_writing(op.target)))
+      return;
     state.window.posted(id);
-    const auto arrival = meetings_.arrive(rank, id, op, std::move(*source));
-    if (!arrival.fault.empty()) return fail(rank, describe(op) + " " + arrival.fault);
+    const auto arrival = meetings_.arrive(rank, id, op, std::move(source));
+    if (!holds(rank, op, arrival.fault)) return;
     const CommonProblem& problem = arrival.meeting->problem;
     if (op.source.bytes != group_source_bytes(problem, arrival.member) ||
         op.target.bytes != group_target_bytes(problem, arrival.member)) {
@@ -331,7 +230,7 @@ class Machine {
     Rank& state = ranks_[static_cast<std::size_t>(rank)];
     const Op op = state.window.op(id);
     if (!valid_peer(rank, op)) return;
-    if (!begin_writing(rank, op)) return;
+    if (!holds(rank, op, state.memory.begin_writing(op.target))) return;
     state.window.posted(id);
     stream(op.peer, rank, op.channel).receives.emplace_back(id, op.target.bytes / unit_);
     match(op.peer, rank, op.channel);
@@ -341,11 +240,11 @@ class Machine {
     Rank& state = ranks_[static_cast<std::size_t>(rank)];
     const Op op = state.window.op(id);
     if (!valid_peer(rank, op)) return;
-    auto cells = begin_reading(rank, op.source, op);
-    if (!cells) return;
+    std::vector<Cell> cells;
+    if (!holds(rank, op, state.memory.begin_reading(op.source, cells))) return;
     state.window.posted(id);
     const bool waits = mode_.synchronous || schedules_[static_cast<std::size_t>(rank)].window.synchronous;
-    stream(rank, op.peer, op.channel).sends.push_back({rank, id, std::move(*cells), waits});
+    stream(rank, op.peer, op.channel).sends.push_back({rank, id, std::move(cells), waits});
     if (!waits) completions_.emplace_back(rank, id);
     match(rank, op.peer, op.channel);
   }
@@ -353,32 +252,7 @@ class Machine {
   void run_local(int rank, OpId id) {
     Rank& state = ranks_[static_cast<std::size_t>(rank)];
     const Op op = state.window.op(id);
-    if (op.target.buffer == Buffer::input) return fail(rank, describe(op) + " writes to the input");
-    const auto from = locate(rank, op.source, op);
-    const auto to = locate(rank, op.target, op);
-    if (!from || !to) return;
-    auto [source, in] = *from;
-    auto [target, out] = *to;
-    if (in.second - in.first != out.second - out.first) return fail(rank, describe(op) + ": sizes differ");
-    const bool same_place = source == target && in.first == out.first;
-    if (!readable(rank, *source, in.first, in.second, op)) return;
-    if (!(op.kind == OpKind::copy && same_place) && !writable(rank, *target, out.first, out.second, op))
-      return;
-    for (std::size_t i = 0; i < in.second - in.first; ++i) {
-      const Cell& left = source->cells[in.first + i];
-      Cell& right = target->cells[out.first + i];
-      if (op.kind == OpKind::copy) {
-        right = left;
-        continue;
-      }
-      if (right.tree == Expressions::kUnset)
-        return fail(rank, describe(op) + " combines into what was never set");
-      if (left.unit != right.unit) return fail(rank, describe(op) + " combines different elements");
-      const auto tree = expressions_.combine(left.tree, right.tree);
-      if (!tree) return fail(rank, describe(op) + " takes a contribution twice");
-      right.tree = *tree;
-    }
-    state.window.complete(id);
+    if (holds(rank, op, state.memory.run_local(op, expressions_))) state.window.complete(id);
   }
 
   Stream& stream(int from, int to, int channel) {
@@ -409,8 +283,11 @@ class Machine {
   void finish_message(int rank, OpId id) {
     Rank& state = ranks_[static_cast<std::size_t>(rank)];
     const Op op = state.window.op(id);
-    if (op.kind != OpKind::recv) end_reading(rank, op);
-    if (op.kind != OpKind::send) end_writing(rank, id, op);
+    if (op.kind != OpKind::recv) state.memory.end_reading(op.source);
+    if (op.kind != OpKind::send) {
+      state.memory.end_writing(op.target, state.arriving[id]);
+      state.arriving.erase(id);
+    }
     state.window.complete(id);
   }
 
@@ -430,71 +307,37 @@ class Machine {
     check_postcondition();
   }
 
-  // What unit `u` of a rank's result has to be: moved from one rank's input, or combined from some ranks'.
-  struct Expected {
-    int first;         // rank
-    int last;          // rank; the same where nothing is combined
-    std::size_t unit;  // of their inputs
-  };
-
-  Expected expected(int rank, std::size_t u) const {
-    const std::size_t block = problem_.block_bytes() / unit_;
-    const std::size_t mine = static_cast<std::size_t>(rank) * block;
-    const int all = problem_.n_ranks - 1;
-    const auto of_one = [](std::size_t from, std::size_t unit) {
-      return Expected{static_cast<int>(from), static_cast<int>(from), unit};
-    };
-    switch (problem_.collective) {
-      case Collective::broadcast:
-        return of_one(static_cast<std::size_t>(problem_.root), u);
-      case Collective::scatter:
-        return of_one(static_cast<std::size_t>(problem_.root), mine + u);
-      case Collective::gather:
-      case Collective::allgather:
-        return of_one(u / block, u % block);
-      case Collective::alltoall:
-        return of_one(u / block, mine + u % block);
-      case Collective::reduce_scatter:
-      case Collective::reduce_scatter_block:
-        return {0, all, mine + u};
-      case Collective::scan:
-        return {0, rank, u};
-      case Collective::exscan:
-        return {0, rank - 1, u};
-      case Collective::barrier:
-      case Collective::reduce:
-      case Collective::allreduce:
-        return {0, all, u};
-    }
-    return {0, all, u};
-  }
-
   void check_postcondition() {
-    const bool alike = problem_.collective == Collective::allreduce;
-    const auto& reference = ranks_[0].memory[static_cast<std::size_t>(Buffer::output)].cells;
-    for (int rank = 0; rank < problem_.n_ranks; ++rank) {
-      const auto& cells =
-          ranks_[static_cast<std::size_t>(rank)].memory[static_cast<std::size_t>(Buffer::output)].cells;
-      for (std::size_t u = 0; u < cells.size(); ++u) {
-        const std::string where = "result byte " + std::to_string(u * unit_);
-        const Tree tree = cells[u].tree;
-        const Expected wanted = expected(rank, u);
-        if (tree == Expressions::kUnset) return fail(rank, where + " was never set");
-        if (cells[u].unit != wanted.unit) return fail(rank, where + " holds another element");
-        if (!expressions_.combines_exactly(tree, wanted.first, wanted.last)) {
-          return fail(
-              rank, where + (wanted.first == wanted.last
-                                 ? " is not rank " + std::to_string(wanted.first) + "'s"
-                                 : " lacks a contribution or has one too many: it has to combine ranks " +
-                                       std::to_string(wanted.first) + " to " + std::to_string(wanted.last)));
-        }
-        if (alike && tree != reference[u].tree)
-          return fail(rank, where + " is computed by another expression than on rank 0");
-        if (!problem_.commutative && !expressions_.in_rank_order(tree)) {
-          return fail(rank, where + " is not combined in rank order");
-        }
+    for (int rank = 0; rank < problem_.n_ranks && !fault_; ++rank) {
+      for (const coll::Part& part : coll::meaning(problem_, rank)) {
+        for (std::size_t u = 0; u < part.bytes / unit_ && !fault_; ++u) check_unit(rank, part, u);
       }
     }
+  }
+
+  // The `u`th unit of a part of a rank's result.
+  void check_unit(int rank, const coll::Part& part, std::size_t u) {
+    const std::size_t at = part.offset / unit_ + u;
+    const Cell& cell = result(rank)[at];
+    const auto faulty = [&](const std::string& how) {
+      fail(rank, "result byte " + std::to_string(at * unit_) + " " + how);
+    };
+    if (cell.tree == Expressions::kUnset) return faulty("was never set");
+    if (cell.unit != part.input_offset / unit_ + u) return faulty("holds another element");
+    if (!expressions_.combines_exactly(cell.tree, part.first, part.last)) {
+      return faulty(part.first == part.last
+                        ? "is not rank " + std::to_string(part.first) + "'s"
+                        : "lacks a contribution or has one too many: it has to combine ranks " +
+                              std::to_string(part.first) + " to " + std::to_string(part.last));
+    }
+    if (problem_.collective == Collective::allreduce && cell.tree != result(0)[at].tree)
+      return faulty("is computed by another expression than on rank 0");
+    if (!problem_.commutative && !expressions_.in_rank_order(cell.tree))
+      return faulty("is not combined in rank order");
+  }
+
+  const std::vector<Cell>& result(int rank) const {
+    return ranks_[static_cast<std::size_t>(rank)].memory.cells(Buffer::output);
   }
 
   const CommonProblem& problem_;
@@ -519,7 +362,7 @@ std::optional<Fault> verify(const CommonProblem& problem, const std::vector<Sche
     return Fault{std::to_string(schedules.size()) + " schedules for " + std::to_string(problem.n_ranks) +
                  " ranks"};
   }
-  if (auto fault = fault_of_groups(problem, schedules)) return fault;
+  if (const std::string wrong = fault_of_groups(schedules); !wrong.empty()) return Fault{wrong};
   const std::size_t unit = unit_bytes(problem, schedules);
   if (problem.collective != Collective::barrier && coll::is_reduction(problem.collective) &&
       unit % problem.element_bytes != 0) {
