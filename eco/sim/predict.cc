@@ -1,5 +1,6 @@
-// Map: Simulator holds the state of all ranks; advance(rank) is the Executor's loop in virtual time, and the four
-// on_... functions handle the four kinds of events. Read send() and on_hop() first: they are the cost model.
+// Map: Simulator holds the state of all ranks; advance(rank) is the Executor's loop in virtual time, and the on_...
+// functions handle the events, on_flow() and on_flows_end() those of fair sharing alone. Read send() and on_hop() first:
+// they are the cost model.
 #include "eco/sim/predict.h"
 
 #include <algorithm>
@@ -9,75 +10,14 @@
 
 #include "eco/base/assert.h"
 #include "eco/base/errors.h"
-#include "eco/base/numbering.h"
 #include "eco/sched/window.h"
+#include "eco/sim/channels.h"
 #include "eco/sim/event_queue.h"
 #include "eco/sim/fair_sharing.h"
+#include "eco/sim/moment.h"
 
 namespace eco::sim {
 namespace {
-
-// A point in virtual time, with the part of it that was not spent on transfers along the chain of causes.
-struct Moment {
-  double s = 0;
-  double latency_s = 0;
-  double overhead_s = 0;
-  double combine_s = 0;
-
-  Moment after_transfer(double seconds) const { return {s + seconds, latency_s, overhead_s, combine_s}; }
-  Moment after_latency(double seconds) const {
-    return {s + seconds, latency_s + seconds, overhead_s, combine_s};
-  }
-  Moment after_overhead(double seconds) const {
-    return {s + seconds, latency_s, overhead_s + seconds, combine_s};
-  }
-  Moment after_combine(double seconds) const {
-    return {s + seconds, latency_s, overhead_s, combine_s + seconds};
-  }
-};
-
-// The later one is the cause.
-const Moment& later(const Moment& a, const Moment& b) { return b.s > a.s ? b : a; }
-
-// A message above the eager limit goes through all three: its request crosses the route alone, the receiver grants it
-// when the receive is there, and then its bytes follow.
-enum class Stage : std::uint8_t { eager, request, granted };
-
-struct Message {
-  std::uint32_t channel = 0;
-  sched::OpId send = 0;
-  sched::OpId receive = 0;  // of a granted one
-  std::uint32_t hop = 0;
-  Stage stage = Stage::eager;
-  std::size_t bytes = 0;
-  double wire_bytes = 0;
-  Moment first;  // when its first packet reaches the present hop; the receiver, once there
-  Moment last;   // when its last byte left the previous hop
-};
-
-// Messages of one (sender, receiver, channel) match in order, so at most one of the two sides is ahead.
-struct Channel {
-  int sender = 0;
-  int receiver = 0;
-  std::uint32_t route = 0;
-  std::vector<std::uint32_t> waiting;  // receives posted (operation ids) or messages arrived (indices)
-  std::size_t head = 0;
-  bool waiting_are_receives = false;
-
-  bool is_empty() const { return head == waiting.size(); }
-  std::uint32_t pop() {
-    const std::uint32_t front = waiting[head++];
-    if (is_empty()) {
-      waiting.clear();
-      head = 0;
-    }
-    return front;
-  }
-  void push(std::uint32_t item, bool is_receive) {
-    waiting_are_receives = is_receive;
-    waiting.push_back(item);
-  }
-};
 
 constexpr double kNever_s = std::numeric_limits<double>::infinity();
 constexpr std::uint32_t kUnknown = std::numeric_limits<std::uint32_t>::max();
@@ -87,7 +27,7 @@ struct RankState {
   Moment cpu;  // busy until then
   bool synchronous = false;
   std::vector<std::uint32_t>
-      channels;  // by Window::channel(): index into Simulator::channels_, kUnknown at first
+      channels;  // by Window::channel(): number in Simulator::channels_, kUnknown at first
   double busy_s = 0;
   std::vector<Operation> operations;  // by Window::sequence()
 };
@@ -99,6 +39,7 @@ class Simulator {
       : view_(view),
         network_(*view.network),
         options_(options),
+        channels_(view),
         events_(2 * schedules.size() + 2 * view.network->resources.size()),
         flows_(view.network->resources) {
     const std::size_t n_ranks = schedules.size();
@@ -207,7 +148,7 @@ class Simulator {
     RankState& state = ranks_[static_cast<std::size_t>(rank)];
     begins(state, id);
     const sched::Op& op = state.window.op(id);
-    Channel& channel = channels_[channel_index(state, id, op.peer, rank, op.channel)];
+    Channel& channel = channels_[channel_of(state, id, op.peer, rank, op.channel)];
     state.window.posted(id);
     if (!channel.is_empty() && !channel.waiting_are_receives) {
       const std::uint32_t message = channel.pop();
@@ -230,7 +171,7 @@ class Simulator {
     state.busy_s += network_.send_overhead_s;
     const std::uint32_t index = new_message();
     Message& message = messages_[index];
-    message.channel = channel_index(state, id, rank, op.peer, op.channel);
+    message.channel = channel_of(state, id, rank, op.peer, op.channel);
     message.send = id;
     message.hop = 0;
     message.bytes = op.source.bytes;
@@ -250,7 +191,7 @@ class Simulator {
   void hand_over(std::uint32_t index, int sender) {
     Message& message = messages_[index];
     if (options_.sharing == Sharing::fair) {
-      message.first = message.first.after_latency(routes_[channels_[message.channel].route].latency_s);
+      message.first = message.first.after_latency(channels_.route(channels_[message.channel]).latency_s);
     }
     events_.push(message.first.s, index, EventKind::hop, sends_of(sender));
   }
@@ -259,7 +200,7 @@ class Simulator {
   void on_flow(std::uint32_t index) {
     Message& message = messages_[index];
     const Channel& channel = channels_[message.channel];
-    const net::Route& route = routes_[channel.route];
+    const net::Route& route = channels_.route(channel);
     if (message.stage == Stage::request || message.bytes == 0 || route.resources.empty()) {
       on_arrival(index);
       return;
@@ -280,7 +221,7 @@ class Simulator {
       Message& message = messages_[index];
       const Channel& channel = channels_[message.channel];
       if (options_.keep_intervals) {
-        for (const int resource : routes_[channel.route].resources) {
+        for (const int resource : channels_.route(channel).resources) {
           result_.intervals.push_back(
               {resource, channel.sender, channel.receiver, message.bytes, message.first.s, end_s});
         }
@@ -297,7 +238,7 @@ class Simulator {
     }
     Message& message = messages_[index];
     const Channel& channel = channels_[message.channel];
-    const net::Route& route = routes_[channel.route];
+    const net::Route& route = channels_.route(channel);
     if (message.hop == route.resources.size()) {  // only where a route crosses nothing at all
       message.first = message.last.after_latency(route.latency_s);
       events_.push(message.first.s, index, EventKind::arrival, answers_of(channel.sender));
@@ -373,7 +314,7 @@ class Simulator {
     message.stage = Stage::granted;
     message.receive = id;
     const Channel& channel = channels_[message.channel];
-    message.first = when.after_latency(routes_[channel.route].latency_s);
+    message.first = when.after_latency(channels_.route(channel).latency_s);
     events_.push(message.first.s, index, EventKind::clearance, answers_of(channel.receiver));
   }
 
@@ -397,7 +338,7 @@ class Simulator {
     const Channel& channel = channels_[message.channel];
     completes(ranks_[static_cast<std::size_t>(channel.receiver)], id, when);
     if (ranks_[static_cast<std::size_t>(channel.sender)].synchronous) {
-      message.first = when.after_latency(routes_[channel.route].latency_s);
+      message.first = when.after_latency(channels_.route(channel).latency_s);
       events_.push(message.first.s, index, EventKind::confirmation, answers_of(channel.receiver));
     } else {
       free_messages_.push_back(index);
@@ -424,29 +365,13 @@ class Simulator {
     return index;
   }
 
-  // Of the message `id` in a rank's window: where the channel is that it shares with its peer.
-  std::uint32_t channel_index(RankState& state, sched::OpId id, int sender, int receiver, int channel) {
+  // Of the message `id` in a rank's window: the channel that it shares with its peer.
+  std::uint32_t channel_of(RankState& state, sched::OpId id, int sender, int receiver, int channel) {
     const std::size_t in_window = state.window.channel(id);
     if (in_window >= state.channels.size()) state.channels.resize(in_window + 1, kUnknown);
-    if (state.channels[in_window] != kUnknown) return state.channels[in_window];
-    const std::uint64_t n_ranks = ranks_.size();
-    const std::uint64_t key =
-        (static_cast<std::uint64_t>(channel) * n_ranks + static_cast<std::uint64_t>(sender)) * n_ranks +
-        static_cast<std::uint64_t>(receiver);
-    const auto [number, is_new] = channel_of_key_.of(key);
-    if (is_new) channels_.push_back({sender, receiver, route_index(sender, receiver), {}, 0, false});
-    return state.channels[in_window] = number;
-  }
-
-  std::uint32_t route_index(int sender, int receiver) {
-    const int from = view_.host_of_rank[static_cast<std::size_t>(sender)];
-    const int to = view_.host_of_rank[static_cast<std::size_t>(receiver)];
-    const std::uint64_t key =
-        static_cast<std::uint64_t>(from) * static_cast<std::uint64_t>(network_.n_hosts()) +
-        static_cast<std::uint64_t>(to);
-    const auto [number, is_new] = route_of_hosts_.of(key);
-    if (is_new) routes_.push_back(network_.route(from, to));
-    return number;
+    std::uint32_t& known = state.channels[in_window];
+    if (known == kUnknown) known = channels_.number(sender, receiver, channel);
+    return known;
   }
 
   Prediction finish() {
@@ -479,10 +404,7 @@ class Simulator {
   const PredictOptions& options_;
   std::vector<RankState> ranks_;
   std::vector<Moment> free_;  // per resource
-  std::vector<Channel> channels_;
-  base::Numbering channel_of_key_;
-  std::vector<net::Route> routes_;
-  base::Numbering route_of_hosts_;
+  Channels channels_;
   std::vector<Message> messages_;
   std::vector<std::uint32_t> free_messages_;
   EventQueue events_;

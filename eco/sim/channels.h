@@ -1,0 +1,95 @@
+// Messages under way in virtual time, and the channels that they match in.
+//
+//   Channels channels(view);
+//   const std::uint32_t number = channels.number(sender, receiver, op.channel);
+//   channels[number].push(message, false);
+//   channels.route(channels[number]).latency_s
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "eco/base/numbering.h"
+#include "eco/net/group_view.h"
+#include "eco/net/network.h"
+#include "eco/sched/window.h"
+#include "eco/sim/moment.h"
+
+namespace eco::sim {
+
+// A message above the eager limit goes through all three: its request crosses the route alone, the receiver grants it
+// when the receive is there, and then its bytes follow.
+enum class Stage : std::uint8_t { eager, request, granted };
+
+struct Message {
+  std::uint32_t channel = 0;
+  sched::OpId send = 0;
+  sched::OpId receive = 0;  // of a granted one
+  std::uint32_t hop = 0;
+  Stage stage = Stage::eager;
+  std::size_t bytes = 0;
+  double wire_bytes = 0;
+  Moment first;  // when its first packet reaches the present hop; the receiver, once there
+  Moment last;   // when its last byte left the previous hop
+};
+
+// Messages of one (sender, receiver, channel) match in order, so at most one of the two sides is ahead.
+struct Channel {
+  int sender = 0;
+  int receiver = 0;
+  std::uint32_t route = 0;
+  std::vector<std::uint32_t> waiting;  // receives posted (operation ids) or messages arrived (indices)
+  std::size_t head = 0;
+  bool waiting_are_receives = false;
+
+  bool is_empty() const { return head == waiting.size(); }
+  std::uint32_t pop() {
+    const std::uint32_t front = waiting[head++];
+    if (is_empty()) {
+      waiting.clear();
+      head = 0;
+    }
+    return front;
+  }
+  void push(std::uint32_t item, bool is_receive) {
+    waiting_are_receives = is_receive;
+    waiting.push_back(item);
+  }
+};
+
+// All channels of a group's ranks, numbered as they come into use, with the routes of their messages.
+class Channels {
+ public:
+  explicit Channels(const net::GroupView& view) : view_(view) {}
+
+  std::uint32_t number(int sender, int receiver, int channel) {
+    const auto n_ranks = static_cast<std::uint64_t>(view_.n_ranks());
+    const auto [number, is_new] = numbers_.of(
+        (static_cast<std::uint64_t>(channel) * n_ranks + static_cast<std::uint64_t>(sender)) * n_ranks +
+        static_cast<std::uint64_t>(receiver));
+    if (is_new) channels_.push_back({sender, receiver, route_number(sender, receiver), {}, 0, false});
+    return number;
+  }
+  Channel& operator[](std::uint32_t number) { return channels_[number]; }
+  const net::Route& route(const Channel& channel) const { return routes_[channel.route]; }
+
+ private:
+  std::uint32_t route_number(int sender, int receiver) {
+    const int from = view_.host_of_rank[static_cast<std::size_t>(sender)];
+    const int to = view_.host_of_rank[static_cast<std::size_t>(receiver)];
+    const auto n_hosts = static_cast<std::uint64_t>(view_.network->n_hosts());
+    const auto [number, is_new] =
+        route_numbers_.of(static_cast<std::uint64_t>(from) * n_hosts + static_cast<std::uint64_t>(to));
+    if (is_new) routes_.push_back(view_.network->route(from, to));
+    return number;
+  }
+
+  const net::GroupView& view_;
+  std::vector<Channel> channels_;
+  base::Numbering numbers_;
+  std::vector<net::Route> routes_;
+  base::Numbering route_numbers_;
+};
+
+}  // namespace eco::sim
