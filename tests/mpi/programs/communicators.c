@@ -1,5 +1,6 @@
 /* Hazard 3: many communicators alive at once (first argument), many made, used five times and freed (second argument);
- * copies, halves, and groups of neighbours, so that communicators share some of their ranks. */
+ * copies, halves, and groups of neighbours in turn, so that communicators share some of their ranks; copies alone where the
+ * third argument says so. */
 #include "check.h"
 
 static void use(MPI_Comm comm, int times) {
@@ -37,16 +38,16 @@ static void end_of(MPI_Comm* comm) {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  CHECK(argc == 3);
-  const int alive = atoi(argv[1]), made = atoi(argv[2]);
+  CHECK(argc == 3 || strcmp(argv[3], "copies") == 0);
+  const int alive = atoi(argv[1]), made = atoi(argv[2]), step = argc == 3 ? 1 : 3;
   MPI_Comm* comms = malloc((size_t)(alive > 0 ? alive : 1) * sizeof(MPI_Comm));
-  for (int i = 0; i < alive; ++i) comms[i] = make(i);
+  for (int i = 0; i < alive; ++i) comms[i] = make(step * i);
   for (int turn = 0; turn < 5; ++turn)
     for (int i = 0; i < alive; ++i)
       if (comms[i] != MPI_COMM_NULL) use(comms[i], 1);
   for (int i = 0; i < alive; ++i) end_of(&comms[i]);
   for (int i = 0; i < made; ++i) {
-    MPI_Comm comm = make(i);
+    MPI_Comm comm = make(step * i);
     if (comm != MPI_COMM_NULL) use(comm, 5);
     end_of(&comm);
   }
