@@ -101,7 +101,7 @@ class Prover {
                 static_cast<std::uint64_t>(task.root)) {}
 
   Proof run() {
-    for (const GroupView& view : proof_views(task_.n_ranks)) {
+    for (const GroupView& view : views_of(task_)) {
       for (const CommonProblem& problem : small_problems(algorithm_.collective, task_.n_ranks, task_.root)) {
         prove_small(problem, view);
       }
@@ -117,6 +117,14 @@ class Prover {
   }
 
  private:
+  // All of them; of many ranks one for each root but the first, all in turn.
+  static std::vector<GroupView> views_of(const ProofTask& task) {
+    std::vector<GroupView> views = proof_views(task.n_ranks);
+    if (task.n_ranks <= kMostRanksOnAllViews || task.root == 0) return views;
+    return {views[static_cast<std::size_t>(task.root) % views.size()]};
+  }
+
+  static constexpr int kMostRanksOnAllViews = 17;
   // About a packet, some segments, many; multiples of 48, which most segments worth predicting are too: the verifier's
   // unit of memory is what divides both.
   static constexpr std::size_t kPlannedBytes[] = {48, 1392 * 4, 24624};

@@ -14,9 +14,9 @@
 //   large          so many large segments that scratch memory is used again
 //   long           more operations than the Executor looks ahead over
 //
-// each where the operation commutes and where it does not, and in place where the collective can be. Which parameters
-// are picked follows from the seed. Cases whose schedules are those of an earlier case of the task count and are not
-// proved again. Pure, local.
+// each where the operation commutes and where it does not, and in place where the collective can be. Above 17 ranks every
+// root but the first has one of the views, all in turn. Which parameters are picked follows from the seed. Cases whose
+// schedules are those of an earlier case of the task count and are not proved again. Pure, local.
 #pragma once
 
 #include <cstddef>
