@@ -26,8 +26,8 @@ struct SearchOptions {
   std::uint64_t seed = 1;
   std::size_t most_steps = 400;  // recipes that are predicted
   ForecastOptions forecast{.most_operations = 50'000};
-  std::function<bool()>
-      time_is_up;  // asked between steps: a search that it ends depends on the machine's speed
+  // Asked between steps: a search that it ends depends on the machine's speed.
+  std::function<bool()> time_is_up{};
 };
 
 struct SearchResult {
