@@ -20,13 +20,11 @@ import tempfile
 from pathlib import Path
 
 from eco import paths, plans
+from eco.launch import AS_ROOT
 
 LIMIT_NS = 500.0
 OPERATIONS = ("broadcast", "allreduce", "barrier")
 RANKS = {"one-rank": 1, "profiled": 1, "armed": 2}
-AS_ROOT = {
-    f"{prefix}_ALLOW_RUN_AS_ROOT{suffix}": "1" for prefix in ("OMPI", "PRTE") for suffix in ("", "_CONFIRM")
-}
 #: Something must be served, or the communicator is not armed; 8 bytes and barriers are not.
 ROWS: plans.Rows = {
     "broadcast": [(8, None), (1024, "broadcast/binomial")],

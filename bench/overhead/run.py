@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from eco import paths
+from eco.launch import AS_ROOT
 from eco.provenance import provenance
 
 ROOT = Path(__file__).parents[2]
@@ -34,9 +35,6 @@ LINKS = {
         "openmpi": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self", "OMPI_MCA_btl_tcp_if_include": "lo"},
         "mpich": {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self"},
     },
-}
-AS_ROOT = {
-    f"{prefix}_ALLOW_RUN_AS_ROOT{suffix}": "1" for prefix in ("OMPI", "PRTE") for suffix in ("", "_CONFIRM")
 }
 #: As bench-executor's: 4096 segments of 64 bytes in one block of the message.
 SMALL_BYTES, SMALL_SEGMENT = 256 << 10, 64

@@ -31,6 +31,11 @@ VERSION_TIMEOUT_S = 30.0
 #: PT_INTERP: the part of an executable that names its dynamic loader.
 ELF_INTERPRETER = 3
 
+#: Without these Open MPI's launchers refuse to start anything as root.
+AS_ROOT = {
+    f"{prefix}_ALLOW_RUN_AS_ROOT{suffix}": "1" for prefix in ("OMPI", "PRTE") for suffix in ("", "_CONFIRM")
+}
+
 BY_HAND = "write eco-exec before the program yourself, for example: mpirun -n 8 eco-exec ./app"
 
 

@@ -16,12 +16,10 @@ from pathlib import Path
 import pytest
 
 from eco import paths, plans
+from eco.launch import AS_ROOT
 from eco.plans import Rows
 
 PROGRAMS = Path(__file__).parent / "programs"
-AS_ROOT = {
-    f"{prefix}_ALLOW_RUN_AS_ROOT{suffix}": "1" for prefix in ("OMPI", "PRTE") for suffix in ("", "_CONFIRM")
-}
 #: Small messages one way, middle ones another, large ones over subnets; both edges lie between the tested sizes.
 ROWS: Rows = {
     name: [(500, f"{algorithms}/{small}"), (4096, f"{algorithms}/{middle} segment=1000"),

@@ -14,6 +14,7 @@ from eco.errors import InvalidArgument
 from eco.lab.description import Description
 from eco.lab.inside import STATE_DIR, TMP_DIR
 from eco.lab.namespaces import NETNS_DIR, UTSNS_DIR
+from eco.launch import AS_ROOT
 
 LIBRARIES = ("openmpi", "mpich")
 # Ranks share a few cores: an idle poll may sleep this long, and a woken rank waits at most a slice for its turn.
@@ -96,7 +97,7 @@ def prepare(
 def _openmpi(interfaces: str) -> dict[str, str]:
     return {
         # In the lab every process is root of its own namespaces, also an ordinary user's.
-        **{f"{p}_ALLOW_RUN_AS_ROOT{c}": "1" for p in ("OMPI", "PRTE") for c in ("", "_CONFIRM")},
+        **AS_ROOT,
         "PRTE_MCA_plm_ssh_agent": str(AGENT),
         "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
         "PRTE_MCA_prte_if_include": "eth0",
