@@ -157,6 +157,16 @@ def recognise(version_text: str) -> Launcher | None:
     return None
 
 
+def _find(command: str) -> str:
+    """Where the launcher is. Throws InvalidArgument."""
+    found = shutil.which(command)
+    if found is None:
+        raise InvalidArgument(
+            f"{command}: no such launcher on PATH; load the MPI module, or give its full path"
+        )
+    return found
+
+
 @functools.cache
 def detect(command: str) -> Launcher:
     """Asks the launcher for its version.
@@ -168,10 +178,7 @@ def detect(command: str) -> Launcher:
             f"{command!r} is not a launcher that ECO knows ({', '.join(known_commands())}); "
             f"start with one of these, or {BY_HAND}"
         )
-    if shutil.which(command) is None:
-        raise InvalidArgument(
-            f"{command}: no such launcher on PATH; load the MPI module, or give its full path"
-        )
+    _find(command)
     try:
         answer = subprocess.run(
             [command, "--version"], capture_output=True, text=True, timeout=VERSION_TIMEOUT_S, check=False
@@ -299,9 +306,7 @@ def installation(line: LauncherLine, library: str | None = None) -> Installation
             f"{line.command} starts programs of any MPI: say which with --library openmpi, mpich or mpi-abi"
         )
     abi = abis.by_name(name)
-    launcher = shutil.which(line.command)
-    if launcher is None:
-        raise InvalidArgument(f"{line.command}: no such launcher on PATH")
+    launcher = _find(line.command)
     # The launcher may be a link to a wrapper elsewhere (Debian's alternatives): its own directory comes
     # first.
     prefixes = [Path(launcher).absolute().parent.parent, Path(launcher).resolve().parent.parent]
