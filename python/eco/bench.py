@@ -21,7 +21,7 @@ from eco import jobs, paths, stats
 from eco.errors import EcoError, InvalidArgument
 from eco.lab import Description, Lab
 from eco.lab.bounds import Bound, bound_s
-from eco.pairs import BenchOptions, Series, complete_pairs, grid, launches
+from eco.pairs import BenchOptions, Series, complete_pairs, launches
 from eco.provenance import provenance
 from eco.report.progress import launch_progress
 from eco.report.records import Record, Results, Sample, record_of, seconds_text
@@ -143,7 +143,7 @@ class Bench:
     def measure(self, place: jobs.Place, bounds: Callable[[str, int], Bound | None]) -> None:
         """One library and placement."""
         if self.options.tune:
-            seconds = tune_place(place, grid(self.options), self.options.timeout_s, self.console)
+            seconds = tune_place(place, self.options.words(), self.options.timeout_s, self.console)
             self.tuning.append({"library": place.library, "placement": place.placement, "seconds": seconds})
         series = Series()
         stopped: KeyboardInterrupt | EcoError | None = None

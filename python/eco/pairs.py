@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from eco import jobs, rank
+from eco.collectives import Grid
 from eco.errors import EcoError, InvalidArgument
 from eco.report.records import Sample, size_text
 
@@ -21,11 +22,9 @@ MODES = ("stock", "eco")
 
 
 @dataclass(frozen=True)
-class BenchOptions:
+class BenchOptions(Grid):
     """What is measured and how long."""
 
-    ops: Sequence[str]
-    sizes: Sequence[int]
     launches: int = 3
     min_reps: int = 5
     max_seconds: float = 1.0  # of each cell in each launch
@@ -54,15 +53,10 @@ class Series:
     clock: str = ""
 
 
-def grid(options: BenchOptions) -> list[str]:
-    """Operations and sizes as eco-rank takes them."""
-    return ["--ops", ",".join(options.ops), "--sizes", ",".join(map(str, options.sizes))]
-
-
 def bench_words(place: jobs.Place, options: BenchOptions, out: Path) -> list[str]:
     """eco-rank bench for the whole grid."""
     return [
-        place.rank_program(), "bench", *grid(options),
+        place.rank_program(), "bench", *options.words(),
         "--min-reps", str(options.min_reps), "--max-seconds", f"{options.max_seconds:g}", "--out", str(out),
     ]  # fmt: skip
 

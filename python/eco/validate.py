@@ -21,6 +21,7 @@ from rich.console import Console
 
 from eco import _core, jobs, stats
 from eco.characterize import characterize_place
+from eco.collectives import Grid
 from eco.errors import CorruptFile, EcoError, InvalidArgument
 from eco.lab import Description, Lab
 from eco.provenance import provenance
@@ -35,11 +36,9 @@ VERSION = 1
 
 
 @dataclass(frozen=True)
-class ValidateOptions:
+class ValidateOptions(Grid):
     """What is predicted and measured, and how often."""
 
-    ops: Sequence[str]
-    sizes: Sequence[int]
     launches: int = 4
     rounds: int = 8
     max_seconds: float = 1.0  # of one cell in one launch, beyond one round
@@ -214,7 +213,7 @@ def choose_trials(
 ) -> list[dict[str, Any]]:
     """For each cell the best recipe of every algorithm, with its prediction: `{"collective", "bytes", "recipes"}`, the
     last a recipe and what each model predicts of it."""
-    cells = [(op, size) for op in options.ops for size in ([0] if op == "barrier" else options.sizes)]
+    cells = options.cells()
     trials = []
     for number, (op, size) in enumerate(cells):
         step(f"predicting {op}", number / len(cells))
