@@ -114,16 +114,23 @@ contains
     call MPI_Barrier(comm, error)
   end subroutine
 
+! One line each: a line of Fortran has 132 letters.
+#define VECTORS(call_of, what) got = -1; call call_of(mine, got, n, element, MPI_SUM, comm, error); call note(what, got)
+#define VECTORS_IN_PLACE(call_of, op, what) \
+    got = mine; call call_of(MPI_IN_PLACE, got, n, element, op, comm, error); call note(what, got)
+
   subroutine reductions(comm, n, root)
     HANDLE(MPI_Comm), intent(in) :: comm
     integer, intent(in) :: n, root
     real(real_kind), allocatable :: mine(:), all(:), got(:)
     integer, allocatable :: counts(:)
+    HANDLE(MPI_Datatype) :: element
     integer :: me, members
     call MPI_Comm_rank(comm, me, error)
     call MPI_Comm_size(comm, members, error)
     allocate (mine(n), all(n * members), got(n), counts(members))
     counts = n
+    element = MPI_DOUBLE_PRECISION
     call fill(mine)
     call fill(all)
 
@@ -138,12 +145,8 @@ contains
     end if
     call note('reduce in place', got)
 
-    got = -1
-    call MPI_Allreduce(mine, got, n, MPI_DOUBLE_PRECISION, MPI_SUM, comm, error)
-    call note('allreduce', got)
-    got = mine
-    call MPI_Allreduce(MPI_IN_PLACE, got, n, MPI_DOUBLE_PRECISION, MPI_MIN, comm, error)
-    call note('allreduce in place', got)
+    VECTORS(MPI_Allreduce, 'allreduce')
+    VECTORS_IN_PLACE(MPI_Allreduce, MPI_MIN, 'allreduce in place')
 
     got = -1
     call MPI_Reduce_scatter(all, got, counts, MPI_DOUBLE_PRECISION, MPI_SUM, comm, error)
@@ -154,15 +157,9 @@ contains
     call MPI_Reduce_scatter_block(MPI_IN_PLACE, all, n, MPI_DOUBLE_PRECISION, MPI_SUM, comm, error)
     call note('reduce_scatter_block in place', all(1:n))
 
-    got = -1
-    call MPI_Scan(mine, got, n, MPI_DOUBLE_PRECISION, MPI_SUM, comm, error)
-    call note('scan', got)
-    got = mine
-    call MPI_Scan(MPI_IN_PLACE, got, n, MPI_DOUBLE_PRECISION, MPI_SUM, comm, error)
-    call note('scan in place', got)
-    got = -1
-    call MPI_Exscan(mine, got, n, MPI_DOUBLE_PRECISION, MPI_SUM, comm, error)
-    call note('exscan', got)
+    VECTORS(MPI_Scan, 'scan')
+    VECTORS_IN_PLACE(MPI_Scan, MPI_SUM, 'scan in place')
+    VECTORS(MPI_Exscan, 'exscan')
   end subroutine
 
   ! All under way at once, on buffers of their own.
