@@ -7,6 +7,7 @@
 
 #include "eco/algo/algorithm.h"
 #include "eco/plan/closed_forecast.h"
+#include "eco/plan/large_group.h"
 #include "eco/plan/native_guess.h"
 #include "eco/plan/ranking.h"
 
@@ -132,6 +133,7 @@ std::string explain(const coll::CommonProblem& problem, const net::GroupView& vi
                     const std::vector<Candidate>& ranked) {
   std::string text = headline(problem, view) + "\n";
   if (row != nullptr) text += describe(*row);
+  if (is_by_estimate(problem, view)) text += std::string("candidates ") + kByEstimate + "\n";
   text += "\nms predicted  transfer   latency  overhead   combine  recipe\n";
   std::size_t n_lines = 0;
   std::size_t n_more = 0;
@@ -158,7 +160,7 @@ std::string explain(const coll::CommonProblem& problem, const net::GroupView& vi
 }
 
 std::string explain(const coll::CommonProblem& problem, const net::GroupView& view, const Row* row) {
-  std::vector<Candidate> ranked = rank_candidates(problem, view);
+  std::vector<Candidate> ranked = rank_candidates(problem, view, {}, is_by_estimate(problem, view));
   // A recipe that a search has found is no candidate of the repertoire, and is shown among them.
   const auto is_chosen = [&](const Candidate& candidate) { return candidate.recipe == *row->recipe; };
   if (row != nullptr && row->recipe && std::none_of(ranked.begin(), ranked.end(), is_chosen) &&

@@ -9,6 +9,7 @@
 #include <map>
 #include <utility>
 
+#include "eco/plan/large_group.h"
 #include "eco/plan/native_guess.h"
 #include "eco/plan/ranking.h"
 #include "eco/plan/search.h"
@@ -228,7 +229,7 @@ class Planning {
     cell.row.predicted_s = best.forecast.seconds;
     cell.row.native_s = cell.native_guess_s;
     const double ratio = cell.native_guess_s / best.forecast.seconds;
-    cell.row.reason = "predicted " + times(ratio) + " of a guess at native";
+    cell.row.reason = "predicted " + times(ratio) + " of a guess at native" + how_chosen(cell);
     if (ratio > 1 + options_.gain_needed) cell.winner = best.recipe;
   }
 
@@ -265,6 +266,12 @@ class Planning {
     } else {
       cell.winner = best.candidate->recipe;
     }
+    cell.row.reason += how_chosen(cell);
+  }
+
+  // What a row of a large group says besides.
+  std::string how_chosen(const Cell& cell) const {
+    return is_by_estimate(cell.problem, view_) ? std::string("; candidates ") + kByEstimate : "";
   }
 
   // What stands against serving instead of the native collective; empty if nothing does.

@@ -1,4 +1,5 @@
-// Map: Ranking predicts what it must of a problem's candidates and sorts them; leave_out() is how it spares most of them.
+// Map: Ranking predicts what it must of a problem's candidates and sorts them; leave_out() is how it spares most of them,
+// leave_out_by_estimate() how it does so for large groups.
 #include "eco/plan/ranking.h"
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "eco/algo/algorithm.h"
+#include "eco/plan/large_group.h"
 
 namespace eco::plan {
 namespace {
@@ -23,6 +25,9 @@ using net::GroupView;
 // more than 0.3 %, for 5 % more time.
 constexpr std::size_t kFormsRefined = 12;
 constexpr std::size_t kWindowsTried = 4;
+// Of a large group so many forms are simulated, the best by estimate (estimates are wrong by up to a fifth, in some
+// patterns by two).
+constexpr std::size_t kFormsSimulated = 16;
 
 // Predicts the candidates of one problem. All of them, or, with `prune`, in three steps that leave most of them out: of
 // each form (all but segment and window) one segment size; of the best forms all segment sizes; of the best of these
@@ -45,6 +50,8 @@ class Ranking {
 
   std::vector<Candidate> run() && {
     if (prune_) {
+      sort_out();
+      if (is_by_estimate(problem_, view_)) leave_out_by_estimate();
       leave_out();
     } else {
       for (const Candidate& candidate : left_) predict(candidate.recipe);
@@ -81,39 +88,58 @@ class Ranking {
     return seconds;
   }
 
-  void leave_out() {
-    struct Form {
-      std::vector<const Candidate*> members;  // of each segment size, without a window
-      double seconds = 0;                     // of the one in the middle
-    };
-    std::vector<Form> forms;
-    std::vector<const Candidate*> windowed;
+  // Recipes that differ in their segments only.
+  struct Form {
+    Recipe common;                          // without segments
+    std::vector<const Candidate*> members;  // ascending segments, without a window
+    double seconds = 0;                     // of the one in the middle
+    const Recipe& middle() const { return members[members.size() / 2]->recipe; }
+  };
+
+  // What is left to be predicted, by form; recipes under a window apart.
+  void sort_out() {
     for (const Candidate& candidate : left_) {
       if (candidate.recipe.params.window != 0) {
-        windowed.push_back(&candidate);
-      } else if (forms.empty() || form_of(forms.back().members[0]->recipe) != form_of(candidate.recipe)) {
-        const auto known = std::find_if(forms.begin(), forms.end(), [&](const Form& form) {
-          return form_of(form.members[0]->recipe) == form_of(candidate.recipe);
-        });
-        if (known == forms.end()) {
-          forms.push_back({{&candidate}, 0});
-        } else {
-          known->members.push_back(&candidate);
-        }
-      } else {
-        forms.back().members.push_back(&candidate);
+        windowed_.push_back(&candidate);
+        continue;
+      }
+      Recipe common = form_of(candidate.recipe);
+      const auto known = std::find_if(forms_.begin(), forms_.end(),
+                                      [&](const Form& other) { return other.common == common; });
+      known == forms_.end() ? forms_.push_back({std::move(common), {&candidate}, 0})
+                            : known->members.push_back(&candidate);
+    }
+  }
+
+  // All forms but the best by estimate.
+  void leave_out_by_estimate() {
+    const LargeGroup large(problem_, view_, options_);
+    for (Form& form : forms_) form.seconds = large.estimate_s(form.middle());
+    sort_forms();
+    for (; forms_.size() > kFormsSimulated; forms_.pop_back()) {
+      for (const Candidate* member : forms_.back().members) give_up(member->recipe);
+    }
+  }
+
+  void leave_out() {
+    for (Form& form : forms_) form.seconds = predict(form.middle());
+    sort_forms();
+    for (std::size_t f = 0; f < forms_.size(); ++f) {
+      for (const Candidate* member : forms_[f].members) {
+        if (&member->recipe == &forms_[f].middle()) continue;
+        f < kFormsRefined ? static_cast<void>(predict(member->recipe)) : give_up(member->recipe);
       }
     }
-    for (Form& form : forms) form.seconds = predict(form.members[form.members.size() / 2]->recipe);
-    std::stable_sort(forms.begin(), forms.end(),
+    leave_out_windows();
+  }
+
+  void sort_forms() {
+    std::stable_sort(forms_.begin(), forms_.end(),
                      [](const Form& a, const Form& b) { return a.seconds < b.seconds; });
-    for (std::size_t f = 0; f < forms.size(); ++f) {
-      for (std::size_t m = 0; m < forms[f].members.size(); ++m) {
-        if (m == forms[f].members.size() / 2) continue;
-        const Recipe& recipe = forms[f].members[m]->recipe;
-        f < kFormsRefined ? static_cast<void>(predict(recipe)) : give_up(recipe);
-      }
-    }
+  }
+
+  // All windows but those of the best recipes.
+  void leave_out_windows() {
     std::vector<std::pair<double, Recipe>> best;
     for (const Candidate& candidate : able_) {
       if (!candidate.forecast.given_up) best.emplace_back(candidate.forecast.seconds, candidate.recipe);
@@ -121,7 +147,7 @@ class Ranking {
     std::stable_sort(best.begin(), best.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     best.resize(std::min(best.size(), kWindowsTried));
-    for (const Candidate* candidate : windowed) {
+    for (const Candidate* candidate : windowed_) {
       const bool worth = std::any_of(best.begin(), best.end(), [&](const auto& b) {
         return differs_in_window_only(b.second, candidate->recipe);
       });
@@ -142,6 +168,8 @@ class Ranking {
   const bool prune_;
   double best_s_ = std::numeric_limits<double>::infinity();
   std::vector<Candidate> left_;
+  std::vector<Form> forms_;
+  std::vector<const Candidate*> windowed_;
   std::vector<Candidate> able_;
   std::vector<Candidate> unable_;
 };

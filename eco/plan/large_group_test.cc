@@ -1,0 +1,85 @@
+#include "eco/plan/large_group.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "eco/plan/ranking.h"
+#include "eco/plan/testing.h"
+
+namespace eco::plan {
+namespace {
+
+using coll::Collective;
+using coll::CommonProblem;
+
+TEST(LargeGroup, SmallerOnesHaveTheSameSubnetsAndTheRoot) {
+  const net::GroupView view = view_of("hosts=60+30+2");
+  EXPECT_EQ(ranks_of_smaller(view, 0, 9), (std::vector{0, 1, 2, 3, 4, 5, 60, 61, 62, 90, 91}));
+  EXPECT_EQ(ranks_of_smaller(view, 75, 4), (std::vector{0, 1, 2, 60, 75, 90, 91}));
+  EXPECT_EQ(ranks_of_smaller(view, 0, 92).size(), 92U);
+}
+
+TEST(LargeGroup, SmallerOnesHaveHostsOfSeveralRanks) {
+  std::vector<int> host_of_rank;
+  for (int rank = 0; rank < 128; ++rank) host_of_rank.push_back(rank / 16);
+  const auto network = std::make_shared<net::Network>(net::synthetic_network("hosts=4+4"));
+  EXPECT_EQ(ranks_of_smaller(net::make_view(network, host_of_rank), 5, 16),
+            (std::vector{0, 1, 2, 5, 16, 17, 18, 19, 64, 65, 66, 67, 80, 81, 82, 83}));
+}
+
+// Linear, logarithmic and constant growth, with a closed form and without. Two trees and trees of another degree than two
+// grow in steps: roughly.
+TEST(LargeGroup, EstimatesWhatIsPredicted) {
+  const net::GroupView view =
+      view_of("hosts=64+64 rate_mbit=1000 uplink_mbit=1000 latency_us=20 overhead_us=2");
+  struct Case {
+    Collective collective;
+    const char* recipe;
+    double most = 1.2;  // estimate over prediction, or the reverse
+  };
+  for (const auto& [collective, recipe, most] : {
+           Case{Collective::broadcast, "broadcast/chain segment=8624"},
+           Case{Collective::broadcast, "broadcast/subnets segment=8624 between=chain inside=chain"},
+           Case{Collective::broadcast, "broadcast/subnets between=flat inside=binomial"},
+           Case{Collective::broadcast, "broadcast/two_tree segment=8624", 2},
+           Case{Collective::allreduce, "allreduce/doubling"},
+           Case{Collective::allreduce, "allreduce/ring"},
+           Case{Collective::scan, "scan/chain"},
+           Case{Collective::allgather, "allgather/bruck degree=3", 2.1},
+       }) {
+    const CommonProblem problem = problem_of(collective, 131072, view);
+    const ForecastOptions options{.most_operations = 50'000};
+    const double predicted_s = forecast(algo::parse_recipe(recipe), problem, view, options).seconds;
+    const LargeGroup large(problem, view, options);
+    const double ratio = large.estimate_s(algo::parse_recipe(recipe)) / predicted_s;
+    EXPECT_LT(std::max(ratio, 1 / ratio), most) << recipe;
+  }
+}
+
+// What is left out by estimates is not missed.
+TEST(LargeGroup, RanksAsPredictionsOfAllWould) {
+  const net::GroupView view =
+      view_of("hosts=44+44+44 rate_mbit=1000 uplink_mbit=400 latency_us=20 between_us=60 overhead_us=2");
+  for (const Collective collective :
+       {Collective::broadcast, Collective::allreduce, Collective::reduce, Collective::gather}) {
+    for (const std::size_t bytes : {16384U, 65536U}) {
+      const CommonProblem problem = problem_of(collective, bytes, view);
+      ASSERT_TRUE(is_by_estimate(problem, view));
+      const ForecastOptions options{.most_operations = 6'000};
+      const auto all = rank_candidates(problem, view, options);
+      const auto few = rank_candidates(problem, view, options, true);
+      ASSERT_EQ(all.size(), few.size());
+      EXPECT_FALSE(few.front().forecast.given_up);
+      EXPECT_LE(few.front().forecast.seconds, 1.05 * all.front().forecast.seconds)
+          << few.front().recipe.text() << " instead of " << all.front().recipe.text();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace eco::plan
