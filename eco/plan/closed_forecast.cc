@@ -65,11 +65,13 @@ model::PLogP by_rates(const net::Network& network, const HostPair& pair, std::si
     slowest = std::min(slowest, network.resources[static_cast<std::size_t>(r)].bytes_per_s);
   }
   const double cpu_s = std::max(network.send_overhead_s, network.receive_overhead_s);
-  constexpr double kLarge = 1 << 30;
+  constexpr std::size_t kLarge = std::size_t{1} << 30;
+  const double large_s =
+      (pair.from == pair.to ? static_cast<double>(kLarge) : network.wire_bytes(kLarge)) / slowest;
   std::vector<model::Point> points{{0, cpu_s}};
-  const auto knee = static_cast<std::size_t>(std::min(cpu_s * slowest, kLarge - 1));
+  const auto knee = static_cast<std::size_t>(std::min(cpu_s / large_s, 0.5) * static_cast<double>(kLarge));
   if (knee > 0) points.push_back({knee, cpu_s});
-  points.push_back({static_cast<std::size_t>(kLarge), std::max(kLarge / slowest, cpu_s)});
+  points.push_back({kLarge, std::max(large_s, cpu_s)});
   model::PLogP parameters;
   parameters.gap = model::Curve(std::move(points));
   parameters.send_overhead = model::Curve(std::vector<model::Point>{{0, network.send_overhead_s}});
