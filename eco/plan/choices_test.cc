@@ -40,38 +40,38 @@ TEST(Choices, OfThreeSubnets) {
 broadcast 0
   8: broadcast/subnets segment=0 head=0 window=0 between=flat inside=binomial order=0,1,2
   16383: broadcast/subnets segment=0 head=0 window=0 between=flat inside=binomial order=0,1,2
-  16384: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=chain order=0,1,2
-  1048575: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=chain order=0,1,2
-  1048576: broadcast/levels segment=15872 head=0 window=0 between=chain inside=chain leaders=2 parts=broadcast/chain,broadcast/binomial
+  16384: broadcast/subnets segment=848 head=0 window=0 between=chain inside=chain order=0,1,2
+  1048575: broadcast/subnets segment=848 head=0 window=0 between=chain inside=chain order=0,1,2
+  1048576: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=chain order=0,1,2
 allreduce 0
   8: allreduce/allgather+combine segment=0 head=0 window=0 between=chain inside=chain parts=allgather/flat
-  16384: allreduce/subnets segment=1392 head=0 window=0 between=flat inside=flat
+  16384: allreduce/subnets segment=848 head=0 window=0 between=flat inside=flat
   1048576: allreduce/subnets segment=5728 head=0 window=2 between=flat inside=flat
 barrier 0
   0: barrier/leaders segment=0 head=0 window=0 between=chain inside=binomial
 broadcast 1
   8: broadcast/subnets segment=0 head=0 window=0 between=flat inside=binomial order=1,0,2
   16383: broadcast/subnets segment=0 head=0 window=0 between=flat inside=binomial order=1,0,2
-  16384: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=chain order=1,0,2
-  1048575: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=chain order=1,0,2
-  1048576: broadcast/subnets segment=15872 head=0 window=0 between=chain inside=chain order=1,0,2
+  16384: broadcast/subnets segment=848 head=0 window=0 between=chain inside=chain order=1,0,2
+  1048575: broadcast/subnets segment=848 head=0 window=0 between=chain inside=chain order=1,0,2
+  1048576: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=chain order=1,0,2
 broadcast 2
   8: broadcast/flat segment=0 head=0 window=0 between=flat inside=flat
   16383: broadcast/flat segment=0 head=0 window=0 between=flat inside=flat
-  16384: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=flat order=2,0,1
-  1048575: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=flat order=2,0,1
-  1048576: broadcast/levels segment=15872 head=0 window=0 between=chain inside=chain leaders=2 parts=broadcast/chain,broadcast/binomial
+  16384: broadcast/subnets segment=848 head=0 window=0 between=chain inside=flat order=2,0,1
+  1048575: broadcast/subnets segment=848 head=0 window=0 between=chain inside=flat order=2,0,1
+  1048576: broadcast/subnets segment=1392 head=0 window=4 between=chain inside=flat order=2,0,1
 )");
 }
 
 TEST(Choices, OfEco1995) {
   EXPECT_EQ(choices(estimate(kEco1995, {Collective::broadcast}, {16000})), R"(
 broadcast 0
-  16000: broadcast/subnets segment=2832 head=2 window=0 between=chain inside=flat order=0,2,1
+  16000: broadcast/subnets segment=1392 head=2 window=0 between=chain inside=flat order=0,2,1
 broadcast 1
-  16000: broadcast/subnets segment=2832 head=2 window=0 between=chain inside=flat order=1,2,0
+  16000: broadcast/subnets segment=1392 head=2 window=0 between=chain inside=flat order=1,2,0
 broadcast 2
-  16000: broadcast/subnets segment=1392 head=0 window=0 between=flat inside=chain order=2,0,1
+  16000: broadcast/subnets segment=848 head=0 window=0 between=flat inside=chain order=2,0,1
 )");
 }
 
@@ -82,15 +82,15 @@ TEST(Choices, OfOneSwitch) {
 broadcast 0
   8: broadcast/subnets segment=0 head=0 window=0 between=chain inside=flat
   16383: broadcast/subnets segment=0 head=0 window=0 between=chain inside=flat
-  16384: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=chain
-  1048575: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=chain
+  16384: broadcast/subnets segment=848 head=0 window=0 between=chain inside=chain
+  1048575: broadcast/subnets segment=848 head=0 window=0 between=chain inside=chain
   1048576: broadcast/two_tree segment=5728 head=0 window=0 between=chain inside=chain
 allreduce 0
   8: allreduce/allgather+combine segment=0 head=0 window=0 between=chain inside=chain parts=allgather/flat
   16383: allreduce/allgather+combine segment=0 head=0 window=0 between=chain inside=chain parts=allgather/flat
-  16384: allreduce/reduce_scatter+allgather segment=0 head=0 window=0 between=chain inside=chain parts=reduce_scatter/recursive_halving,allgather/recursive_doubling
-  1048575: allreduce/reduce_scatter+allgather segment=0 head=0 window=0 between=chain inside=chain parts=reduce_scatter/recursive_halving,allgather/recursive_doubling
-  1048576: allreduce/ring segment=15872 head=0 window=0 between=chain inside=chain
+  16384: allreduce/ring segment=848 head=0 window=0 between=chain inside=chain
+  1048575: allreduce/ring segment=848 head=0 window=0 between=chain inside=chain
+  1048576: allreduce/ring segment=5728 head=0 window=2 between=chain inside=chain
 )");
 }
 

@@ -51,11 +51,12 @@ CommonProblem with_bytes(CommonProblem problem, std::size_t bytes) {
   return problem;
 }
 
-Forecast run(const std::vector<Schedule>& schedules, const net::GroupView& view, double stop_after_s) {
+Forecast run(const std::vector<Schedule>& schedules, const net::GroupView& view, const ForecastOptions& how) {
   sim::PredictOptions options;
   options.window_capacity = exec::kWindowCapacity;
   options.eager_bytes = view.network->eager_bytes();
-  options.stop_after_s = stop_after_s;
+  options.stop_after_s = how.stop_after_s;
+  options.sharing = how.sharing;
   const sim::Prediction prediction = sim::predict(view, schedules, options);
   Forecast result;
   result.seconds = prediction.seconds;
@@ -112,8 +113,7 @@ Forecast forecast_of(const algo::Recipe& recipe, const CommonProblem& problem, c
                      const ForecastOptions& options, const std::vector<Schedule>& schedules,
                      std::size_t n_operations) {
   const std::size_t segment = recipe.params.segment_bytes;
-  if (n_operations <= options.most_operations || segment == 0)
-    return run(schedules, view, options.stop_after_s);
+  if (n_operations <= options.most_operations || segment == 0) return run(schedules, view, options);
 
   // Multiples of the ranks' number keep every owner's share whole.
   const std::size_t turn = segment * static_cast<std::size_t>(problem.n_ranks);
@@ -122,9 +122,9 @@ Forecast forecast_of(const algo::Recipe& recipe, const CommonProblem& problem, c
       static_cast<std::size_t>(share * static_cast<double>(problem.bytes) / static_cast<double>(turn));
   const std::size_t longer = std::max<std::size_t>(turns, 2) * turn;
   const std::size_t shorter = std::max<std::size_t>(turns / 2, 1) * turn;
-  if (longer >= problem.bytes) return run(schedules, view, options.stop_after_s);
+  if (longer >= problem.bytes) return run(schedules, view, options);
   const auto at = [&](std::size_t bytes) {
-    return run(algo::build_all(recipe, with_bytes(problem, bytes), view), view, options.stop_after_s);
+    return run(algo::build_all(recipe, with_bytes(problem, bytes), view), view, options);
   };
   const Forecast second = at(longer);
   if (second.given_up) return second;

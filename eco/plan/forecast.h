@@ -22,6 +22,7 @@ struct ForecastOptions {
   std::size_t most_operations = 400'000;
   // Given up beyond this: the recipe has lost.
   double stop_after_s = std::numeric_limits<double>::infinity();
+  sim::Sharing sharing = sim::Sharing::in_turn;
 };
 
 struct Forecast {

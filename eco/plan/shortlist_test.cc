@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "eco/plan/ranking.h"
@@ -43,6 +44,29 @@ TEST(Shortlist, CrossesBetweenSitesAsSeldomAsItCan) {
     EXPECT_EQ(chosen[0]->forecast.n_crossings, least) << chosen[0]->recipe.text();
     EXPECT_LT(chosen[0]->forecast.seconds, 0.0115) << chosen[0]->recipe.text();
   }
+}
+
+// A connection that shares its host's port with others opens its window late between sites: first in, first out knows
+// nothing of that, and says of several broadcasts that they are equally fast.
+TEST(Shortlist, PrefersOfEqualsWhatIsFastUnderFairSharingToo) {
+  const net::GroupView view = view_of(kTwoSites);
+  const CommonProblem problem = problem_of(Collective::broadcast, 1 << 18, view);
+  const auto ranked = rank_candidates(problem, view);
+  const auto fair_s = [&](const Candidate& candidate) {
+    return forecast(candidate.recipe, problem, view, {.sharing = sim::Sharing::fair}).seconds;
+  };
+  double least_s = fair_s(ranked.front());
+  double most_s = least_s;
+  for (const Candidate& candidate : ranked) {
+    if (!candidate.why_not.empty() || candidate.forecast.seconds > 1.02 * ranked.front().forecast.seconds)
+      break;
+    least_s = std::min(least_s, fair_s(candidate));
+    most_s = std::max(most_s, fair_s(candidate));
+  }
+  ASSERT_GT(most_s, 1.2 * least_s) << "no choice to be made";
+  const auto chosen = shortlist(ranked, 1, problem, view);
+  ASSERT_EQ(chosen.size(), 1u);
+  EXPECT_LE(fair_s(*chosen[0]), 1.1 * least_s) << chosen[0]->recipe.text();
 }
 
 }  // namespace

@@ -34,9 +34,9 @@ class Segments {
   std::size_t segment_;
 };
 
-// Segment sizes worth predicting for a message of so many bytes: whole packets less room for the library's header, up to what stays
-// below its eager limit; and 0 (uncut) where the message is about one packet. Multiples of 16, so that they hold
-// whole elements of every common type.
+// Segment sizes worth predicting for a message of so many bytes: whole packets less room for the library's header, up to
+// what stays below its eager limit; less than a packet for messages of a few packets; and 0 (uncut) where the message is
+// about one. Multiples of 16, so that they hold whole elements of every common type.
 std::vector<std::size_t> segment_candidates(std::size_t bytes);
 
 }  // namespace eco::algo
