@@ -50,7 +50,7 @@ test-cpp: build  ## the C++ tests
 test-python: build  ## the Python tests, with emulated networks and both MPI libraries
 	@pytest
 
-mpi4py: build  ## mpi4py's own tests, stock and with ECO serving: long, not part of CI
+mpi4py: build  ## mpi4py's own tests, stock and with ECO serving: an hour, not part of CI
 	@tools/mpi4py-suite
 
 lint: build  ## formats, ruff and mypy; changes nothing
