@@ -22,7 +22,7 @@ from rich.console import Console
 from eco import _core, jobs, stats
 from eco.characterize import characterize_place
 from eco.collectives import Grid
-from eco.errors import CorruptFile, EcoError, InvalidArgument
+from eco.errors import CorruptFile, InvalidArgument
 from eco.lab import Description, Lab
 from eco.provenance import provenance
 from eco.report.progress import launch_progress, rank_progress
@@ -263,7 +263,7 @@ def time_trials(
 def records_of(
     place: jobs.Place, trials: Sequence[dict[str, Any]], launches: Sequence[Sequence[dict[str, Any]]]
 ) -> list[Record]:
-    """Predictions and times joined. A recipe that a launch gave no time for is left out, with native it is an error."""
+    """Predictions and times joined. What a launch gave no time for is left out; without native's, the cell is."""
     records = []
     for number, trial in enumerate(trials):
         where = (place.network, place.library, place.placement, trial["collective"], trial["bytes"])
@@ -271,10 +271,10 @@ def records_of(
         seconds = {NATIVE: [entry["native"] for entry in per_launch]}
         for index, recipe in enumerate(trial["recipes"]):
             seconds[recipe] = [entry["recipes"][index]["seconds"] for entry in per_launch]
+        if not all(seconds[NATIVE]):
+            continue
         for recipe, samples in seconds.items():
             if not all(samples):
-                if recipe == NATIVE:
-                    raise EcoError(f"native {trial['collective']} of {trial['bytes']} bytes has no times")
                 continue
             measured = tuple(stats.median(one) for one in samples)
             predicted = trial["recipes"].get(recipe, {})
@@ -312,7 +312,14 @@ def validate_place(
             for number in range(options.launches):
                 step(f"{place.library}, {place.placement}: launch {number + 1}")
                 launches.append(time_trials(place, file, trials, options))
-    return records_of(place, trials, launches), without_samples(json.loads(text))
+    records = records_of(place, trials, launches)
+    timed = {(record.collective, record.bytes) for record in records}
+    for trial in trials:
+        if (trial["collective"], trial["bytes"]) not in timed:
+            console.print(
+                f"left out: {trial['collective']} of {trial['bytes']} bytes: a launch has no times of native"
+            )
+    return records, without_samples(json.loads(text))
 
 
 def without_samples(network: dict[str, Any]) -> dict[str, Any]:
