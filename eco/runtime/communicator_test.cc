@@ -267,6 +267,31 @@ TEST(Communicator, TakesAPlanGivenByHandAfterProvingIt) {
   expect_all(arm_group(small_group(), options), "none.json");
 }
 
+TEST(Communicator, TakesOfSeveralPlansTheOneForItsHosts) {
+  const Directory directory;
+  Options options = with_network(directory);
+  const auto file = [&](const char* name, const char* recipe, const std::vector<int>& hosts) {
+    return directory.write(name, plan_text(algo::parse_recipe(recipe).text(), 0, hosts));
+  };
+  const std::string two = file("two.json", "broadcast/chain", {0, 1});
+  const std::string four = file("four.json", "broadcast/binomial", {0, 0, 0, 0});
+  const std::string these = file("these.json", "broadcast/flat", {0, 1, 2, 3});
+  const auto serves = [&](const std::string& files, const std::string& algorithm) {
+    options.plan_file = files;
+    const auto good = arm_group(small_group(), options, [&](transport::Transport&, ArmResult& armed) {
+      ASSERT_TRUE(armed.communicator) << armed.reason;
+      const algo::Recipe* served = armed.communicator->serves(broadcast_of(999, 1));
+      ASSERT_NE(served, nullptr);
+      EXPECT_EQ(served->algorithm, algorithm);
+    });
+    expect_all(good, "armed");
+  };
+  serves(two + ":" + four + ":" + these, "broadcast/flat");
+  serves(two + ":" + four, "broadcast/binomial");
+  options.plan_file = two + ":" + two;
+  expect_all(arm_group(small_group(), options), "is for 2 ranks");
+}
+
 // Fails on one rank from its n-th message on; from then on whoever waits, on any rank, hears of a lost peer. The native
 // collectives go on, as they must for ranks to agree.
 class Breaking final : public testing::PassingTransport {

@@ -99,7 +99,10 @@ const std::vector<Entry>& entries() {
        set_mode},
       {{"ECO_NETWORK", "FILE", "the network as measured, instead of the remembered one of these hosts"},
        [](const std::string& text, Options& o) { return o.network_file = text, !text.empty(); }},
-      {{"ECO_PLAN", "FILE", "the decision table to use as it is, instead of a remembered or new one"},
+      {{"ECO_PLAN", "FILE[:FILE...]",
+        "the decision table to use as it is, instead of a remembered or new one; of several the one that is "
+        "for "
+        "a communicator's hosts, or for as many ranks"},
        [](const std::string& text, Options& o) { return o.plan_file = text, !text.empty(); }},
       {{"ECO_CACHE_DIR", "DIR", "where networks and plans are remembered (the user's cache directory)"},
        [](const std::string& text, Options& o) { return o.cache_dir = text, !text.empty(); }},

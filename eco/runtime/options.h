@@ -19,7 +19,7 @@ enum class MeasurePolicy { never, automatic };  // ECO_MEASURE: may a job measur
 struct Options {
   Mode mode = Mode::on;
   std::string network_file;  // ECO_NETWORK: use this file instead of the remembered network
-  std::string plan_file;     // ECO_PLAN: use this decision table instead of making one
+  std::string plan_file;     // ECO_PLAN: use this decision table (or one of these) instead of making one
   std::string cache_dir;     // ECO_CACHE_DIR: where networks and plans are remembered
   std::string site_dir;   // ECO_SITE_DIR: networks that all users share; none if there is no such directory
   bool sentinels = true;  // ECO_SENTINELS: see whether hosts have moved before a remembered network is used

@@ -1,6 +1,8 @@
 #include "eco/runtime/plan_by_hand.h"
 
 #include <limits>
+#include <sstream>
+#include <utility>
 
 #include "eco/base/errors.h"
 #include "eco/base/json_file.h"
@@ -27,7 +29,27 @@ void check_size(const plan::Row& row, const std::string& where) {
   }
 }
 
+// How well a plan fits: 2 for just these hosts, 1 for as many ranks.
+int fit(const plan::PlanTable& table, const net::GroupView& view) {
+  if (table.host_of_rank == view.host_of_rank) return 2;
+  return table.host_of_rank.size() == static_cast<std::size_t>(view.n_ranks()) ? 1 : 0;
+}
+
 }  // namespace
+
+PlanByHand read_plan(const std::string& files, const net::GroupView& view) {
+  PlanByHand best;
+  int best_fit = -1;
+  std::istringstream list(files);
+  for (std::string file; best_fit < 2 && std::getline(list, file, ':');) {
+    plan::PlanTable table = plan::PlanTable::from_json(base::read_text(file));
+    const int this_fit = fit(table, view);
+    if (this_fit <= best_fit) continue;
+    best = {file, std::move(table)};
+    best_fit = this_fit;
+  }
+  return best;
+}
 
 void prove_plan(plan::PlanTable& table, const net::GroupView& view, const std::string& where) {
   if (table.host_of_rank.size() != static_cast<std::size_t>(view.n_ranks())) {

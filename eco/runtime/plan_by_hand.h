@@ -11,6 +11,14 @@
 
 namespace eco::runtime {
 
+struct PlanByHand {
+  std::string file;
+  plan::PlanTable table;
+};
+// Local. `files`: one, or several with colons between them, of which that counts that is for ranks on just these hosts,
+// else the first for as many ranks; none such, the first. Throws CorruptFile.
+PlanByHand read_plan(const std::string& files, const net::GroupView& view);
+
 // Local. Throws CorruptFile, beginning with `where`: a table of another number of ranks or with a subnet that this group
 // has not, a recipe that does not fit the group or is refused by the verifier, or a row too large to be proved. A
 // reduction's recipe that is proved to combine in rank order serves operations that do not commute too, where the file

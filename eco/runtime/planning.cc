@@ -94,10 +94,10 @@ class Planning {
   // Rank 0.
   std::pair<Found, std::string> look(std::string& source) {
     if (!options_.plan_file.empty()) {
-      plan::PlanTable table = plan::PlanTable::from_json(base::read_text(options_.plan_file));
-      prove_plan(table, view_, "plan file " + options_.plan_file);
-      source = "plan from " + options_.plan_file;
-      return {Found::by_hand, table.to_json()};
+      PlanByHand plan = read_plan(options_.plan_file, view_);
+      prove_plan(plan.table, view_, "plan file " + plan.file);
+      source = "plan from " + plan.file;
+      return {Found::by_hand, plan.table.to_json()};
     }
     const bool may_measure = options_.measure != MeasurePolicy::never;
     std::string reason;
