@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "eco/algo/algorithm.h"
+#include "eco/algo/dice.h"
 #include "eco/base/errors.h"
 #include "eco/net/synthetic.h"
 #include "eco/sched/verify.h"
@@ -150,7 +151,7 @@ class Prover {
     for (std::size_t i = 0; i < std::max<std::size_t>(options_.picks, 1); ++i) {
       Params params = all[random_() % all.size()];
       cut(params, element);
-      exchange_parts(params);
+      exchange_parts(algorithm_, params, random_);
       const std::size_t before = proof_.n_cases;
       prove_if_served({algorithm_.name, params}, problem, view);
       proof_.n_composed += proof_.n_cases - before;
@@ -160,22 +161,6 @@ class Prover {
   void cut(Params& params, std::size_t element) {
     params.segment_bytes = random_() % 4 * element;
     params.window = std::array{0, 0, 1, 3}[random_() % 4];
-  }
-
-  // In the place of every part of a composition any algorithm of the part's collective, compositions among them; native
-  // parts stay so half of the time.
-  void exchange_parts(Params& params) {
-    for (std::size_t i = 0; i < params.parts.size(); ++i) {
-      std::string& part = params.parts[i];
-      if (part == kNativePart && random_() % 2 == 0) continue;
-      const std::string collective = std::string(coll::name(algorithm_.parts[i])) + "/";
-      std::vector<std::string> alike;
-      for (const Algorithm& other : registry()) {
-        if (other.name.starts_with(collective)) alike.push_back(other.name);
-      }
-      part = alike[random_() % alike.size()];
-    }
-    params.leaders = static_cast<int>(1 + random_() % 3);
   }
 
   void prove_planned(std::size_t bytes, const GroupView& view) {

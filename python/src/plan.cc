@@ -4,7 +4,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <nlohmann/json.hpp>
+#include <random>
 
+#include "eco/algo/dice.h"
 #include "eco/plan/closed_forecast.h"
 #include "eco/plan/explain.h"
 #include "eco/plan/plan_table.h"
@@ -165,6 +167,24 @@ std::string estimate(const std::string& network, const std::vector<int>& host_of
   return plan::make_plan(question.view, wanted, options, nullptr).to_json();
 }
 
+// Throws of the dice until one can be proved; a collective has few algorithms that refuse most.
+constexpr int kThrows = 40;
+
+std::optional<std::string> recipe_by_dice(const std::string& network, const std::vector<int>& host_of_rank,
+                                          const std::string& collective, std::size_t bytes, int root,
+                                          std::uint64_t seed, bool commutative) {
+  Question question(network, host_of_rank, collective, bytes, root);
+  // As a plan by hand is proved: it holds for elements of any length.
+  question.problem.element_bytes = 1;
+  question.problem.commutative = commutative;
+  std::mt19937_64 dice(seed);
+  for (int i = 0; i < kThrows; ++i) {
+    const algo::Recipe recipe = algo::throw_recipe(question.problem, question.view, dice);
+    if (!plan::prove(recipe, question.problem, question.view)) return recipe.text();
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void bind_plan(nb::module_& m) {
@@ -179,6 +199,10 @@ void bind_plan(nb::module_& m) {
         "Recipes beyond the candidates that are predicted to be faster than all of them, in the form of "
         "candidates, "
         "after that many predictions. Proved. Local.");
+  m.def("recipe_by_dice", &recipe_by_dice, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("collective"),
+        nb::arg("bytes"), nb::arg("root"), nb::arg("seed"), nb::arg("commutative") = true,
+        nb::call_guard<nb::gil_scoped_release>(),
+        "A recipe that nobody would choose, proved; None where dice find none. Local.");
   m.def("timeline", &timeline, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("recipe"),
         nb::arg("collective"), nb::arg("bytes"), nb::arg("root"), nb::call_guard<nb::gil_scoped_release>(),
         "What a recipe's schedules are predicted to do when, resource by resource and rank by rank "
