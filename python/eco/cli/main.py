@@ -32,6 +32,7 @@ COMMANDS = (
     "trace",
     "validate",
     "verify",
+    "fuzz",
     "doctor",
 )
 
