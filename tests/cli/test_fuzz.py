@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from eco import _core
-from eco.errors import CorruptFile
+from eco.errors import CorruptFile, EcoError
 from eco.fuzz import recipes, runs, shrink
+from eco.fuzz.campaign import Campaign, Options
 from eco.fuzz.generate import CALLS, Generator
 from eco.fuzz.recipes import Layout
 from eco.fuzz.runs import Case, Entry, RankSeen, Seen
@@ -202,6 +203,21 @@ def test_what_does_not_fail_again_is_kept(monkeypatch: pytest.MonkeyPatch) -> No
     shrinker = shrink.Shrinker(Ranks(), 1.0, time.monotonic() + 60)  # type: ignore[arg-type]
     assert shrinker.shrink(case, runs.Fault("hangs", 3, 0, ""))[0] is case
     assert len(started) == 1 + shrink.TRIES
+
+
+def test_a_library_that_runs_nothing_ends_the_campaign(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def run(case: Case, place: object, served: bool, timeout_s: float) -> Seen:
+        assert not served
+        return Seen(tuple(RankSeen(-1, True, False, {}) for _ in range(case.ranks)), "no library", code=1)
+
+    monkeypatch.setattr(runs, "run", run)
+    options = Options(calls=100, seed=1, ranks=(2, 3), folder=tmp_path)
+    campaign = Campaign(Ranks(), options, lambda dice, ranks: Layout(NETWORK, (0, 1, 1)[:ranks]))  # type: ignore[arg-type]
+    with pytest.raises(EcoError, match="do not run without ECO"):
+        campaign.run()
+    assert len(list(tmp_path.iterdir())) == campaign.outcome.launches == 5
 
 
 def test_a_case_is_stored_and_read(tmp_path: Path) -> None:

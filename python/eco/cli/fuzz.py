@@ -40,8 +40,11 @@ def this_host(place: OneHost, timeout_s: float) -> dict[str, Any]:
     """Name and address of this host, as ranks on it see them."""
     with jobs.scratch("fuzz") as folder:
         file = (folder / "network.json").absolute()
-        words = [*jobs.eco_exec({"ECO": "off"}, bare=True), str(paths.native_file(f"eco-rank-{place.library}")),
-                 "characterize", "--out", str(file), "--budget", "0.1"]  # fmt: skip
+        words = [
+            *jobs.eco_exec({**place.library_settings, "ECO": "off"}, bare=True),
+            str(paths.native_file(f"eco-rank-{place.library}")),
+            "characterize", "--out", str(file), "--budget", "0.1",
+        ]  # fmt: skip
         jobs.check(place.start(2, [0, 0], words, timeout_s), "asking for this host's name", "nothing was run")
         host: dict[str, Any] = json.loads(file.read_text())["hosts"][0]
         return host

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from eco import _core
+from eco.errors import EcoError
 from eco.fuzz import recipes, runs
 from eco.fuzz.generate import Generator, Quirks
 from eco.fuzz.recipes import Layout
@@ -39,6 +40,8 @@ QUIRKS = {
     "mpich": Quirks(mixes_in_trees=False, scatters_gaps=False, most_unlike_bytes=2000),
 }
 MOST_PLANS = 6
+#: Programs that the library alone does not run, one after the other, after which it is something else that is wrong.
+MOST_STOCK_FAILURES = 5
 
 
 @dataclass(frozen=True)
@@ -107,15 +110,23 @@ class Campaign:
     def run(self) -> Outcome:
         began = time.monotonic()
         options, outcome = self.options, self.outcome
+        in_a_row = 0
         while outcome.calls < options.calls and len(outcome.faults) < options.most_faults:
             if options.minutes and time.monotonic() - began > options.minutes * 60:
                 break
-            self._program(random.Random(f"{options.seed}/{self.place.library}/{outcome.programs}"))
+            ran = self._program(random.Random(f"{options.seed}/{self.place.library}/{outcome.programs}"))
+            in_a_row = 0 if ran else in_a_row + 1
+            if in_a_row == MOST_STOCK_FAILURES:
+                raise EcoError(
+                    f"{in_a_row} programs in a row do not run without ECO, the last is "
+                    f"{outcome.stock_failures[-1]}"
+                )
             outcome.programs += 1
             outcome.seconds = time.monotonic() - began
         return outcome
 
-    def _program(self, dice: random.Random) -> None:
+    def _program(self, dice: random.Random) -> bool:
+        """False where the library alone does not run it."""
         options = self.options
         ranks = dice.choice(options.ranks)
         layout = self.layout_for(dice, ranks)
@@ -132,7 +143,7 @@ class Campaign:
         if not stock.is_good:
             file = self._store(base, None, "stock", f"the library alone: {stock.last_words}")
             self.outcome.stock_failures.append(f"{file}: {runs.who_is_where(base, stock)}")
-            return
+            return False
         for i in range(options.plans_per_program):
             plans = tuple(recipes.plans_for(dice, layout, groups, edges, MOST_PLANS))
             settings = {"ECO_ARM_AFTER": dice.choice(ARM_AFTER), **options.settings}
@@ -142,11 +153,12 @@ class Campaign:
             fault = runs.compare(case, stock, seen)
             if fault is not None:
                 self._found(case, fault)
-                return
+                break
             self.say(
                 f"{self.place.library}: {self.outcome.calls} calls, {self.outcome.served} served by "
                 f"{len(self.outcome.algorithms)} algorithms; program {self.outcome.programs}.{i} of {ranks} ranks"
             )
+        return True
 
     def _launch(self, case: Case, served: bool) -> runs.Seen:
         self.outcome.launches += 1

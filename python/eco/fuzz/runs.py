@@ -102,12 +102,11 @@ class OneHost:
         self.prefix = paths.library_dir(library)
         if not (self.prefix / "bin" / "mpiexec").exists():
             raise EcoError(f"{self.prefix}: no MPI library there; `make setup` installs it")
-        self.identity: dict[str, str] = {}
+        self.library_settings = {"LD_LIBRARY_PATH": str(self.prefix / "lib")}
 
     def command(self, ranks: int, hosts: Sequence[int], words: Sequence[str]) -> list[str]:
         # Ranks share cores here: whoever waits must let the others run.
         variables = {
-            "LD_LIBRARY_PATH": str(self.prefix / "lib"),
             "OMPI_MCA_mpi_yield_when_idle": "1",
             "UCX_TLS": "tcp,self" if self.where == "tcp" else "sm,self",
         } | {f"{name}_ALLOW_RUN_AS_ROOT{end}": "1" for name in ("OMPI", "PRTE") for end in ("", "_CONFIRM")}
@@ -128,6 +127,7 @@ class InLab:
     def __init__(self, lab: Lab, where: str) -> None:
         self.place = jobs.LabPlace(lab)
         self.library, self.where = lab.library, where
+        self.library_settings = self.place.library_settings
 
     def start(self, ranks: int, hosts: Sequence[int], words: Sequence[str], timeout_s: float) -> jobs.Ended:
         return self.place.start(["mpirun", "-n", str(ranks), *words], timeout_s)
@@ -156,8 +156,10 @@ def run(case: Case, place: Place, served: bool, timeout_s: float, bytes_of: int 
                 file.write_text(text)
             if files:
                 settings["ECO_PLAN"] = ":".join(map(str, files))
-        words = [*jobs.eco_exec(settings, bare=not served), str(paths.native_file(f"eco-fuzz-{place.library}")),
-                 str(program), str(folder)]  # fmt: skip
+        words = [
+            *jobs.eco_exec({**place.library_settings, **settings}, bare=not served),
+            str(paths.native_file(f"eco-fuzz-{place.library}")), str(program), str(folder),
+        ]  # fmt: skip
         if bytes_of is not None:
             words.append(str(bytes_of))
         try:
