@@ -109,7 +109,7 @@ class OneHost:
         variables = {
             "OMPI_MCA_mpi_yield_when_idle": "1",
             "UCX_TLS": "tcp,self" if self.where == "tcp" else "sm,self",
-        } | {f"{name}_ALLOW_RUN_AS_ROOT{end}": "1" for name in ("OMPI", "PRTE") for end in ("", "_CONFIRM")}
+        } | launch.AS_ROOT
         launcher = [str(self.prefix / "bin" / "mpiexec"), "-n", str(ranks)]
         if launch.detect(launcher[0]).library == "openmpi":
             btl = "tcp,self" if self.where == "tcp" else "sm,self"
