@@ -134,6 +134,7 @@ class Group {
   State state_ = State::waiting;
   bool is_inter_ = false;
   bool has_slot_ = false;
+  bool knows_no_network_ = false;  // after a look: another would find none either
   bool poisoned_ = false;
   std::string why_native_ = "too few or too short calls to be armed";
   std::array<bool, coll::kCollectives> wished_{};

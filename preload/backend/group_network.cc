@@ -31,8 +31,10 @@ std::optional<net::GroupView> Group::find_view() {
         runtime::agree_on_readiness(native, {.budget_left_s = session_.budget_left_s(),
                                              .known_digest = known ? known->digest : std::uint64_t{0}});
     if (ready.is_known) return std::move(known->view);
+    if (knows_no_network_) return std::nullopt;
     net::GroupView view = look_for_network(*world_ranks, ready.budget_left_s);
-    if (!view.network) return std::nullopt;
+    knows_no_network_ = !view.network;
+    if (knows_no_network_) return std::nullopt;
     return view;
   } catch (const Error&) {
     return std::nullopt;  // the library's own collectives failed here, and the program's will tell it so
