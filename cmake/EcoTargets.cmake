@@ -1,5 +1,5 @@
 # One function per kind of native target.
-set(ECO_ROOMS base coll model net sched sim algo plan transport transport/loopback exec measure runtime)
+set(ECO_ROOMS base coll model net map sched sim algo plan transport transport/loopback exec measure runtime)
 set(ECO_NATIVE_DESTINATION eco/native)
 
 # Sources of folders below the root, tests left out: eco_glob(OUT preload/exec lab/relay ...).
@@ -25,8 +25,34 @@ function(eco_add_core)
   list(TRANSFORM folders PREPEND eco/)
   # patterns/ is the pure peer arithmetic of algo.
   eco_glob(sources ${folders} eco/algo/patterns)
+  eco_find_scotch()
+  # One of the two files, by what is there.
+  if(eco_scotch)
+    list(FILTER sources EXCLUDE REGEX "/map/no_scotch\\.cc$")
+  else()
+    list(FILTER sources EXCLUDE REGEX "/map/scotch\\.cc$")
+  endif()
   add_library(eco_core STATIC ${sources})
   target_link_libraries(eco_core PUBLIC eco_flags nlohmann_json::nlohmann_json Threads::Threads)
+  if(eco_scotch)
+    set_property(SOURCE "${PROJECT_SOURCE_DIR}/eco/map/scotch.cc" PROPERTY INCLUDE_DIRECTORIES "${eco_scotch_include}")
+    target_link_libraries(eco_core PUBLIC "${eco_scotch}")
+  endif()
+endfunction()
+
+# eco_scotch, the static library: it is carried inside like the C++ runtime, since the program may have its own Scotch.
+# Empty where it is missing; then eco/map does without.
+function(eco_find_scotch)
+  find_path(include scotch.h PATH_SUFFIXES scotch NO_CACHE)
+  find_library(library libscotch.a NO_CACHE)
+  if(ECO_SCOTCH AND include AND library)
+    message(STATUS "ECO: graphs are mapped by Scotch too: ${library}")
+    set(eco_scotch "${library}" PARENT_SCOPE)
+    set(eco_scotch_include "${include}" PARENT_SCOPE)
+  else()
+    message(STATUS "ECO: no Scotch (`make scotch`): graphs are mapped by ECO's own strategies alone")
+    set(eco_scotch "" PARENT_SCOPE)
+  endif()
 endfunction()
 
 # The trampoline: what LD_PRELOAD names. It exports MPI's names alone and knows no mpi.h. Its stubs are per

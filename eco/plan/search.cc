@@ -3,7 +3,6 @@
 #include "eco/plan/search.h"
 
 #include <algorithm>
-#include <compare>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -15,6 +14,7 @@
 #include <utility>
 
 #include "eco/algo/algorithm.h"
+#include "eco/net/tour.h"
 
 namespace eco::plan {
 namespace {
@@ -25,6 +25,7 @@ using algo::Shape;
 using coll::Collective;
 using coll::CommonProblem;
 using net::GroupView;
+using net::Steps;
 
 // Starts this much above the best one are not worth a prediction to the end.
 constexpr double kFar = 3.0;
@@ -36,51 +37,11 @@ constexpr std::size_t kPatiencePerSubnet = 10;
 // Hubs of stars, and results, at most.
 constexpr std::size_t kMostHubs = 8;
 constexpr std::size_t kMostFound = 3;
-// Orders of so many subnets are all tried for a tour.
-constexpr int kAllToursUpTo = 8;
 
 std::vector<int> counting(std::size_t n) {
   std::vector<int> list(n);
   std::iota(list.begin(), list.end(), 0);
   return list;
-}
-
-// Seconds of one message from a host of one subnet to one of another.
-class Steps {
- public:
-  Steps(const GroupView& view, std::size_t bytes) : n_(view.subnets.size()), seconds_(n_ * n_, 0.0) {
-    for (std::size_t a = 0; a < n_; ++a) {
-      for (std::size_t b = 0; b < n_; ++b) {
-        if (a != b) seconds_[a * n_ + b] = view.network->message_s(host(view, a), host(view, b), bytes);
-      }
-    }
-  }
-  double operator()(int a, int b) const {
-    return seconds_[static_cast<std::size_t>(a) * n_ + static_cast<std::size_t>(b)];
-  }
-
- private:
-  static int host(const GroupView& view, std::size_t subnet) {
-    return view.host_of_rank[static_cast<std::size_t>(view.subnets[subnet].ranks.front())];
-  }
-  std::size_t n_;
-  std::vector<double> seconds_;
-};
-
-struct TourCost {
-  double slowest_s = 0;
-  double sum_s = 0;
-  friend auto operator<=>(const TourCost&, const TourCost&) = default;
-};
-
-TourCost cost_of(const std::vector<int>& tour, const Steps& steps) {
-  TourCost cost;
-  for (std::size_t i = 0; i < tour.size(); ++i) {
-    const double s = steps(tour[i], tour[(i + 1) % tour.size()]);
-    cost.slowest_s = std::max(cost.slowest_s, s);
-    cost.sum_s += s;
-  }
-  return cost;
 }
 
 // Prim's tree over the fastest links (its slowest link is as fast as any tree's); parents by subnet.
@@ -335,7 +296,7 @@ class Search {
     const std::size_t n = view_.subnets.size();
     if (knobs.ring && n > 1) {
       Recipe recipe = base;
-      for (const int subnet : min_max_tour(view_, bytes)) {
+      for (const int subnet : net::min_max_tour(view_, bytes)) {
         const auto& ranks = view_.subnets[static_cast<std::size_t>(subnet)].ranks;
         recipe.params.ring.insert(recipe.params.ring.end(), ranks.begin(), ranks.end());
       }
@@ -422,40 +383,6 @@ class Search {
 };
 
 }  // namespace
-
-std::vector<int> min_max_tour(const GroupView& view, std::size_t segment_bytes) {
-  const Steps steps(view, segment_bytes);
-  std::vector<int> tour = counting(view.subnets.size());
-  if (tour.size() <= 3) return tour;  // up to the direction, which is symmetric, there is one
-  std::vector<int> best = tour;
-  TourCost best_cost = cost_of(best, steps);
-  if (view.n_subnets() <= kAllToursUpTo) {
-    while (std::next_permutation(tour.begin() + 1, tour.end())) {
-      if (const TourCost cost = cost_of(tour, steps); cost < best_cost) {
-        best_cost = cost;
-        best = tour;
-      }
-    }
-    return best;
-  }
-  // Two steps are taken out and the part between them is turned round, as long as that helps.
-  for (bool improved = true; improved;) {
-    improved = false;
-    for (std::size_t a = 1; a + 1 < best.size(); ++a) {
-      for (std::size_t b = a + 1; b < best.size(); ++b) {
-        tour = best;
-        std::reverse(tour.begin() + static_cast<std::ptrdiff_t>(a),
-                     tour.begin() + static_cast<std::ptrdiff_t>(b) + 1);
-        if (const TourCost cost = cost_of(tour, steps); cost < best_cost) {
-          best_cost = cost;
-          best = tour;
-          improved = true;
-        }
-      }
-    }
-  }
-  return best;
-}
 
 SearchResult search(const CommonProblem& problem, const GroupView& view, const std::vector<Candidate>& fixed,
                     const SearchOptions& options) {

@@ -40,8 +40,4 @@ struct SearchResult {
 SearchResult search(const coll::CommonProblem& problem, const net::GroupView& view,
                     const std::vector<Candidate>& fixed, const SearchOptions& options = {});
 
-// The subnets in the order of a ring whose slowest step from one to the next (and from the last to the first) is as
-// fast as it can be, and among such rings the sum of the steps least: exact up to eight subnets.
-std::vector<int> min_max_tour(const net::GroupView& view, std::size_t segment_bytes);
-
 }  // namespace eco::plan

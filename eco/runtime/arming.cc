@@ -92,6 +92,13 @@ void leave_out_disabled(plan::PlanTable& table, const Options& options) {
   leave_out_disabled(table.entries, options, [](const plan::Entry& entry) { return entry.collective; });
 }
 
+ArmResult failure(const std::exception& error) {
+  ArmResult result;
+  result.reason = std::string("arming failed: ") + error.what();
+  result.failed = true;
+  return result;
+}
+
 }  // namespace
 
 class Arming {
@@ -112,7 +119,7 @@ class Arming {
     try {
       check();
       const std::vector<net::HostId> hosts = identities();
-      const net::GroupView view = find_view(hosts);
+      const net::GroupView view = result.view = find_view(hosts);
       if (request_.network_only) throw StaysNative{"only the network was asked for"};
       FoundPlan plan = find_plan_in(view);
       leave_out_disabled(plan.table, options_);
@@ -357,7 +364,7 @@ ArmResult Communicator::arm(transport::Transport& transport, transport::Native& 
   } catch (const std::exception& error) {
     // Where the native library itself failed, so that nothing can be agreed through it any more; or on all ranks, where
     // one had no memory for a shared text.
-    return {nullptr, std::string("arming failed: ") + error.what(), 0, true};
+    return failure(error);
   }
 }
 
@@ -398,7 +405,7 @@ ArmResult Communicator::arm_known(transport::Transport& transport, transport::Na
     result.reason = stays.reason;
     result.failed = stays.failed;
   } catch (const std::exception& error) {
-    result = {nullptr, std::string("arming failed: ") + error.what(), 0, true};
+    result = failure(error);
   }
   return result;
 }

@@ -162,6 +162,8 @@ struct ArmResult {
   std::unique_ptr<Communicator> communicator;  // null: this group stays native
   std::string reason;            // why it, or all that was asked for, stays native; on every rank the same
   double seconds_measuring = 0;  // taken from the job's budget, on every rank the same
+  // The network that was found, whatever became of the rest; without a network in it, none was. The same on all ranks.
+  net::GroupView view;
   // Arming ended by an error or a disagreement; else nobody wanted or allowed more, or the library is as good
   // (Communicator::serves_nothing()).
   bool failed = false;

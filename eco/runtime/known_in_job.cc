@@ -1,7 +1,12 @@
 #include "eco/runtime/known_in_job.h"
 
 #include <algorithm>
+#include <string>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "eco/base/json_file.h"
 
 namespace eco::runtime {
 namespace {
@@ -75,6 +80,34 @@ void KnownInJob::remember(const std::vector<int>& ranks, std::shared_ptr<const K
   std::erase_if(groups_, [&](const auto& earlier) { return earlier.first == ranks; });
   groups_.emplace_back(ranks, std::move(group));
   keep_newest(groups_, kMostGroups);
+}
+
+void KnownInJob::remember_view(const std::vector<int>& ranks, const net::GroupView& view) {
+  Look look{ranks, view.host_of_rank, view.network};
+  const std::lock_guard lock(mutex_);
+  std::erase_if(looks_, [&](const Look& earlier) { return earlier.ranks == ranks; });
+  looks_.push_back(std::move(look));
+  keep_newest(looks_, kMostGroups);
+}
+
+std::optional<KnownView> KnownInJob::find_view(const std::vector<int>& ranks) const {
+  const std::lock_guard lock(mutex_);
+  for (auto look = looks_.rbegin(); look != looks_.rend(); ++look) {
+    std::unordered_map<int, int> host_of;
+    for (std::size_t i = 0; i < look->ranks.size(); ++i) host_of.emplace(look->ranks[i], look->hosts[i]);
+    std::vector<int> hosts;
+    for (const int rank : ranks) {
+      const auto found = host_of.find(rank);
+      if (found == host_of.end()) break;
+      hosts.push_back(found->second);
+    }
+    if (hosts.size() != ranks.size()) continue;
+    std::string text = look->network->measured_at + ";" + look->network->fingerprint() + ";";
+    for (const int host : hosts) text += std::to_string(host) + " ";
+    const std::uint64_t digest = std::stoull(base::digest(text), nullptr, 16);
+    return KnownView{net::make_view(look->network, std::move(hosts)), std::max<std::uint64_t>(digest, 1)};
+  }
+  return std::nullopt;
 }
 
 double KnownInJob::arming_s(bool known) const {

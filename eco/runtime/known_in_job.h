@@ -15,6 +15,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +38,12 @@ struct KnownGroup {
   bool leaves_native(coll::Collective collective) const;
 };
 
+// A network as some ranks see it that looked at it together.
+struct KnownView {
+  net::GroupView view;
+  std::uint64_t digest = 0;  // of the network and its hosts; never 0
+};
+
 class KnownInJob {
  public:
   // True if one look was at all of these hosts.
@@ -47,6 +54,11 @@ class KnownInJob {
   std::shared_ptr<const KnownGroup> find(const std::vector<int>& ranks) const;
   void remember(const std::vector<int>& ranks, std::shared_ptr<const KnownGroup> group);
 
+  // The network as these ranks see it, from the last look of a group that they are all in; nothing if there was none.
+  // Throws std::bad_alloc.
+  std::optional<KnownView> find_view(const std::vector<int>& ranks) const;
+  void remember_view(const std::vector<int>& ranks, const net::GroupView& view);
+
   // Seconds that arming takes on this process besides measuring, from nothing or as a known group; as the last one did.
   double arming_s(bool known) const;
   void note_arming(bool known, double seconds);
@@ -55,6 +67,12 @@ class KnownInJob {
   mutable std::mutex mutex_;
   std::deque<std::vector<net::HostId>> looked_after_;  // sorted each
   std::deque<std::pair<std::vector<int>, std::shared_ptr<const KnownGroup>>> groups_;
+  struct Look {
+    std::vector<int> ranks;
+    std::vector<int> hosts;  // of these ranks
+    std::shared_ptr<const net::Network> network;
+  };
+  std::deque<Look> looks_;            // the newest last
   std::array<double, 2> arming_s_{};  // from nothing, as known; 0: not seen yet
 };
 

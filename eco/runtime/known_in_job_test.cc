@@ -7,6 +7,7 @@
 #include <atomic>
 #include <memory>
 
+#include "eco/net/synthetic.h"
 #include "eco/runtime/testing.h"
 
 namespace eco::runtime {
@@ -52,6 +53,24 @@ TEST(KnownInJob, FindsTheGroupOfTheSameRanksInTheSameOrder) {
   for (int i = 2; i < 200; ++i) job.remember({0, i}, first);
   EXPECT_EQ(job.find({0, 1}), nullptr) << "a program may make any number of groups";
   EXPECT_EQ(job.find({0, 199}), first);
+}
+
+TEST(KnownInJob, SeesTheNetworkOfAnyRanksThatLookedTogether) {
+  const auto network = std::make_shared<net::Network>(net::synthetic_network("hosts=2+2"));
+  KnownInJob job;
+  EXPECT_FALSE(job.find_view({2, 4}));
+  job.remember_view({4, 2, 7}, net::make_view(network, {3, 0, 1}));
+  const auto seen = job.find_view({7, 4});
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->view.host_of_rank, (std::vector{1, 3}));
+  EXPECT_FALSE(job.find_view({7, 5})) << "rank 5 was not among them";
+  KnownInJob other;
+  other.remember_view({2, 4, 5, 7}, net::make_view(network, {0, 3, 2, 1}));
+  EXPECT_EQ(other.find_view({7, 4})->digest, seen->digest) << "the same hosts of the same network";
+  EXPECT_NE(other.find_view({4, 7})->digest, seen->digest);
+  other.remember_view(
+      {4, 7}, net::make_view(std::make_shared<net::Network>(net::synthetic_network("hosts=4")), {3, 1}));
+  EXPECT_NE(other.find_view({7, 4})->digest, seen->digest) << "the last look counts";
 }
 
 TEST(KnownInJob, TellsWhatArmingTakes) {

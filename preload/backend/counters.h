@@ -42,6 +42,16 @@ class Counters {
     cell.nanoseconds_passed.fetch_add(nanoseconds, std::memory_order_relaxed);
   }
 
+  // A topology whose ranks the program left to the library to order.
+  void topology(bool reordered) {
+    (reordered ? reordered_ : in_order_).fetch_add(1, std::memory_order_relaxed);
+  }
+  struct Topologies {
+    std::uint64_t reordered = 0;
+    std::uint64_t in_order = 0;
+  };
+  Topologies topologies() const { return {.reordered = reordered_.load(), .in_order = in_order_.load()}; }
+
   std::array<Tally, coll::kCollectives> tallies() const {
     std::array<Tally, coll::kCollectives> result;
     for (std::size_t i = 0; i < result.size(); ++i) {
@@ -63,6 +73,7 @@ class Counters {
   };
   std::array<Cell, coll::kCollectives> cells_;
   std::atomic<std::int64_t> gain_nanoseconds_{0};
+  std::atomic<std::uint64_t> reordered_{0}, in_order_{0};
 };
 
 }  // namespace eco::preload

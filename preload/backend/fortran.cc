@@ -16,12 +16,12 @@
 namespace eco::preload::fortran {
 namespace {
 
-#if defined(OPEN_MPI)
-// Common blocks, which a program and each of its libraries may have a copy of; the loader makes all that were loaded
-// together use one. Open MPI's own code compares with it alone, and any that a program can name is meant as it.
-class CommonBlock {
+// Variables by whose address a program names a constant: common blocks, which a program and each of its libraries may have
+// a copy of (the loader makes all that were loaded together use one, Open MPI's own code compares with it alone, and any
+// that a program can name is meant as it); a module's; or one that MPICH keeps the address of.
+class Variable {
  public:
-  explicit CommonBlock(std::initializer_list<const char*> spellings) {
+  explicit Variable(std::initializer_list<const char*> spellings, const char* kept_in = nullptr) {
     std::vector<std::string> objects;
     dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void* result) {
@@ -36,6 +36,8 @@ class CommonBlock {
       for (const char* spelling : spellings) {
         if (const void* address = dlsym(handle, spelling)) addresses_.push_back(address);
       }
+      const void* kept = kept_in != nullptr ? dlsym(handle, kept_in) : nullptr;
+      if (kept != nullptr) addresses_.push_back(*static_cast<void* const*>(kept));
       dlclose(handle);
     }
     std::sort(addresses_.begin(), addresses_.end());
@@ -49,7 +51,6 @@ class CommonBlock {
  private:
   std::vector<const void*> addresses_;
 };
-#endif
 
 struct Row {
   std::string_view name;
@@ -71,14 +72,29 @@ const Row kRows[] = {
 
 #if defined(OPEN_MPI)
 void* to_c_buffer(void* buffer) {
-  static const CommonBlock in_place(
+  static const Variable in_place(
       {"mpi_fortran_in_place_", "mpi_fortran_in_place__", "mpi_fortran_in_place", "MPI_FORTRAN_IN_PLACE"});
-  static const CommonBlock bottom(
+  static const Variable bottom(
       {"mpi_fortran_bottom_", "mpi_fortran_bottom__", "mpi_fortran_bottom", "MPI_FORTRAN_BOTTOM"});
   if (in_place.has(buffer)) return MPI_IN_PLACE;
   return bottom.has(buffer) ? MPI_BOTTOM : buffer;
 }
 #endif
+
+const int* to_c_weights(const MPI_Fint* weights) {
+#if defined(OPEN_MPI)
+  static const Variable unweighted({"mpi_fortran_unweighted_", "mpi_fortran_unweighted__",
+                                    "mpi_fortran_unweighted", "MPI_FORTRAN_UNWEIGHTED"});
+  static const Variable empty({"mpi_fortran_weights_empty_", "mpi_fortran_weights_empty__",
+                               "mpi_fortran_weights_empty", "MPI_FORTRAN_WEIGHTS_EMPTY"});
+#else
+  // The module's as gfortran calls it; of mpif.h MPICH knows itself since its initialisation.
+  static const Variable unweighted({"__mpi_f08_link_constants_MOD_mpi_unweighted"}, "MPIR_F_MPI_UNWEIGHTED");
+  static const Variable empty({"__mpi_f08_link_constants_MOD_mpi_weights_empty"}, "MPIR_F_MPI_WEIGHTS_EMPTY");
+#endif
+  if (unweighted.has(weights)) return MPI_UNWEIGHTED;
+  return empty.has(weights) ? MPI_WEIGHTS_EMPTY : weights;
+}
 
 }  // namespace eco::preload::fortran
 

@@ -8,11 +8,15 @@
 #include <mpi.h>
 
 #include <tuple>
+#include <vector>
 
 namespace eco::preload::fortran {
 
 // MPI_IN_PLACE and MPI_BOTTOM are variables there, known by their addresses. Local.
 void* to_c_buffer(void* buffer);
+
+// MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY are variables there too. Local.
+const int* to_c_weights(const MPI_Fint* weights);
 
 // What only goes in; `Fortran` is its type in the entry.
 template <class Passed>
@@ -44,7 +48,27 @@ struct Op : Integer {
 struct Comm : Integer {
   MPI_Comm to_c() const { return PMPI_Comm_f2c(*passed); }
 };
+struct Info : Integer {
+  MPI_Info to_c() const { return PMPI_Info_f2c(*passed); }
+};
+// Compilers have 1 or -1 for .true. and all have 0 for .false.
+struct Flag : Integer {
+  static int to_c(MPI_Fint logical) { return logical != 0 ? 1 : 0; }
+  int to_c() const { return to_c(*passed); }
+};
+// As many as another argument says, so the entry makes C's of them (cart_create).
+struct Flags : Integer {};
+struct Weights : Integer {
+  const int* to_c() const { return to_c_weights(passed); }
+};
 // What comes out, if the call succeeds.
+struct NewComm {
+  using Fortran = MPI_Fint*;
+  MPI_Fint* passed;
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm* to_c() { return &comm; }
+  void give_back() const { *passed = PMPI_Comm_c2f(comm); }
+};
 struct Request {
   using Fortran = MPI_Fint*;
   MPI_Fint* passed;
@@ -60,6 +84,21 @@ struct Entry {
     std::tuple<Kinds...> kinds{Kinds{arguments}...};
     const int code = std::apply([](Kinds&... kind) { return function(kind.to_c()...); }, kinds);
     if (code == MPI_SUCCESS) std::apply([](const Kinds&... kind) { (kind.give_back(), ...); }, kinds);
+    if (error != nullptr) *error = code;
+  }
+};
+
+template <>
+struct Entry<&MPI_Cart_create, Comm, Count, Counts, Flags, Flag, NewComm> {
+  static void call(const MPI_Fint* comm, const MPI_Fint* n_dims, const MPI_Fint* dims,
+                   const MPI_Fint* periodic, const MPI_Fint* reorder, MPI_Fint* made,
+                   MPI_Fint* error) noexcept {
+    std::vector<int> closed;
+    for (int d = 0; d < *n_dims; ++d) closed.push_back(Flag::to_c(periodic[d]));
+    NewComm comm_made{made};
+    const int code = MPI_Cart_create(PMPI_Comm_f2c(*comm), *n_dims, dims, closed.data(), Flag::to_c(*reorder),
+                                     comm_made.to_c());
+    if (code == MPI_SUCCESS) comm_made.give_back();
     if (error != nullptr) *error = code;
   }
 };

@@ -17,24 +17,6 @@ namespace {
 
 constexpr double kNanosecondsPerSecond = 1e9;
 
-// Local: the ranks in MPI_COMM_WORLD; nothing if some are beyond it, which is the same answer on all ranks: whoever is
-// beyond this world for one rank has that rank beyond its own. Ranks that were spawned or connected agreed on nothing
-// with this job in MPI_Init, and may run without ECO.
-std::optional<std::vector<int>> ranks_in_world(MPI_Comm comm, int n_ranks) {
-  MPI_Group members = MPI_GROUP_NULL;
-  MPI_Group world = MPI_GROUP_NULL;
-  if (PMPI_Comm_group(comm, &members) != MPI_SUCCESS) return std::nullopt;
-  PMPI_Comm_group(MPI_COMM_WORLD, &world);
-  std::vector<int> ranks(static_cast<std::size_t>(n_ranks));
-  std::vector<int> in_world(ranks.size(), MPI_UNDEFINED);
-  std::iota(ranks.begin(), ranks.end(), 0);
-  PMPI_Group_translate_ranks(members, n_ranks, ranks.data(), world, in_world.data());
-  PMPI_Group_free(&members);
-  PMPI_Group_free(&world);
-  if (std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) return std::nullopt;
-  return in_world;
-}
-
 }  // namespace
 
 Group::Group(Session& session, MPI_Comm comm) : session_(session), comm_(comm) {
@@ -55,6 +37,23 @@ Group::Group(Session& session, MPI_Comm comm) : session_(session), comm_(comm) {
     // the whole job does.
     arm_after_ = comm == MPI_COMM_WORLD ? 0 : session.options().arm_after;
   }
+}
+
+// Whoever is beyond this world for one rank has that rank beyond its own. Ranks that were spawned or connected agreed on
+// nothing with this job in MPI_Init, and may run without ECO.
+std::optional<std::vector<int>> Group::ranks_in_world() const {
+  MPI_Group members = MPI_GROUP_NULL;
+  MPI_Group world = MPI_GROUP_NULL;
+  if (PMPI_Comm_group(comm_, &members) != MPI_SUCCESS) return std::nullopt;
+  PMPI_Comm_group(MPI_COMM_WORLD, &world);
+  std::vector<int> ranks(static_cast<std::size_t>(n_ranks_));
+  std::vector<int> in_world(ranks.size(), MPI_UNDEFINED);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  PMPI_Group_translate_ranks(members, n_ranks_, ranks.data(), world, in_world.data());
+  PMPI_Group_free(&members);
+  PMPI_Group_free(&world);
+  if (std::find(in_world.begin(), in_world.end(), MPI_UNDEFINED) != in_world.end()) return std::nullopt;
+  return in_world;
 }
 
 void Group::prepare(coll::Collective collective, std::size_t bytes) {
@@ -85,7 +84,7 @@ bool Group::is_due(std::size_t bytes) {
 void Group::arm(coll::Collective first) {
   try {
     // Asked here and not for every communicator: it costs as much as the communicator has ranks, and most never arm.
-    const std::optional<std::vector<int>> world_ranks = ranks_in_world(comm_, n_ranks_);
+    const std::optional<std::vector<int>> world_ranks = ranks_in_world();
     if (!world_ranks) return stay_native("it reaches beyond this job's MPI_COMM_WORLD");
     const ErrorsReturn errors_return(comm_);
     transport::mpi::MpiNative native(comm_);
@@ -141,6 +140,7 @@ void Group::arm_on(const std::vector<int>& world_ranks, double budget_left_s, co
   }
   const double took_s = PMPI_Wtime() - began_s;
   session_.note_arming(took_s, result.seconds_measuring);
+  if (result.view.network) remember_view(world_ranks, result.view);
   session_.known().note_arming(known != nullptr, took_s - result.seconds_measuring);
   if (!result.communicator) {
     // Ended half-way, so messages under these tags may still be on their way: nobody gets them again.
@@ -203,7 +203,7 @@ void Group::learn(coll::Collective collective) {
     session_.note_arming(PMPI_Wtime() - began_s, learned.seconds_measuring);
     if (serves_nothing()) why_native_ = std::move(learned.reason);
     if (served && serves_nothing()) return;  // the transport was lost, which says nothing of others'
-    if (const auto world_ranks = ranks_in_world(comm_, n_ranks_)) remember(*world_ranks);
+    if (const auto world_ranks = ranks_in_world()) remember(*world_ranks);
   } catch (const Error&) {
     // As in arm(). What was planned before stays.
   } catch (const std::exception& error) {

@@ -57,6 +57,10 @@ class Group {
 
   // Local: planned, whatever came out. The same on all ranks.
   bool knows(coll::Collective collective) const { return runtime_ && runtime_->knows(collective); }
+  // Collective, from blocking calls as prepare(): the network as these ranks see it, on all the same; nothing where it is
+  // not known and may not be measured now.
+  std::optional<net::GroupView> find_view();
+
   // Local: what serves this problem; nullptr for the library.
   const algo::Recipe* recipe(const coll::CommonProblem& problem) const {
     return runtime_ ? runtime_->serves(problem) : nullptr;
@@ -100,6 +104,9 @@ class Group {
   // Collective, like what they are called by; see the comment at arm().
   void arm(coll::Collective first);
   void learn(coll::Collective collective);
+  // Local: the ranks in MPI_COMM_WORLD; nothing if some are beyond it, which is the same answer on all ranks.
+  std::optional<std::vector<int>> ranks_in_world() const;
+  net::GroupView look_for_network(const std::vector<int>& world_ranks, double budget_left_s);
   void make_transports(std::vector<int> world_ranks);
   // `known`: by all ranks, or null on all.
   void arm_on(const std::vector<int>& world_ranks, double budget_left_s, coll::Collective first,
@@ -108,6 +115,7 @@ class Group {
   runtime::Options options_within(double budget_left_s) const;
   // Local: for other communicators of these ranks.
   void remember(const std::vector<int>& world_ranks);
+  void remember_view(const std::vector<int>& world_ranks, const net::GroupView& view);
   void give_slot_back();
   void stay_native(std::string why);
   void lose(const char* doing, const char* reason);
@@ -126,6 +134,7 @@ class Group {
   State state_ = State::waiting;
   bool is_inter_ = false;
   bool has_slot_ = false;
+  bool knows_no_network_ = false;  // after a look: another would find none either
   bool poisoned_ = false;
   std::string why_native_ = "too few or too short calls to be armed";
   std::array<bool, coll::kCollectives> wished_{};

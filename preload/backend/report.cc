@@ -89,6 +89,8 @@ void write_file(Session& session, const Session::Summary& summary, const World& 
                          {"communicators_armed", summary.armed},
                          {"communicators_native", summary.communicators.native},
                          {"collectives", to_json(mine)}};
+  const Counters::Topologies topologies = session.counters().topologies();
+  json["topologies"] = {{"reordered", topologies.reordered}, {"in_order", topologies.in_order}};
   // Over all ranks: an average rank's seconds are these divided by `ranks`.
   if (sums) json["totals"] = to_json(*sums);
   if (const auto error = base::write_text_atomically(session.options().report_file, base::to_text(json, 2))) {
@@ -110,7 +112,10 @@ void print_line(Session& session, const Session::Summary& summary, const Tallies
   }
   if (!parts.empty()) parts += ")";
   std::string end;
-  if (!summary.provenance.empty()) end = "; " + summary.provenance;
+  const std::uint64_t reordered = session.counters().topologies().reordered;
+  if (reordered > 0)
+    end += "; " + std::to_string(reordered) + (reordered == 1 ? " topology" : " topologies") + " reordered";
+  if (!summary.provenance.empty()) end += "; " + summary.provenance;
   if (served == 0) end += "; " + why_nothing(session, summary, all);
   if (served > 0 || summary.arming_s > 0) {
     const double gain_s = net_gain_s(session, summary);

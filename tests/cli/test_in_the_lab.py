@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from eco import jobs, paths
+from eco import jobs, paths, topology
 from eco import network as networks
 from eco.bench import CLOCK_UNCERTAINTY_S, RATE_UNCERTAINTY, bench_lab
 from eco.characterize import characterize_place
@@ -266,3 +266,22 @@ def test_eco_run_inserts_what_the_lab_can_start(lab: Lab) -> None:
     found = launch.recognise(version.stdout + version.stderr)
     assert found is not None
     assert found.library == lab.library
+
+
+@pytest.mark.parametrize("library", ["openmpi", "mpich"])
+def test_ranks_go_where_eco_map_sends_them(library: str, tmp_path: Path) -> None:
+    """Two ranks on each host, in an order that comes back to hosts: what the launcher makes of the file."""
+    hosts = ["h3", "h1", "h1", "h2", "h3", "h2"]
+    file = tmp_path / "placed"
+    if library == "openmpi":
+        file.write_text(topology.openmpi_rankfile(hosts))
+        option = ["--map-by", f"rankfile:file={file}:OVERSUBSCRIBE"]
+    else:
+        file.write_text(topology.hydra_machinefile(hosts))
+        option = ["-f", str(file)]
+    said = "echo ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} $(hostname)"
+    with Lab(load("tiny"), library=library) as lab:
+        assert set(hosts) <= set(lab.description.hosts)
+        ended = lab.run(["mpirun", *option, "-n", "6", "sh", "-c", said], timeout=LIMIT_S, capture=True)
+    assert ended.returncode == 0, ended.stderr
+    assert sorted(ended.stdout.split("\n")[:-1]) == [f"{rank} {host}" for rank, host in enumerate(hosts)]

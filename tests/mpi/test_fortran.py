@@ -20,6 +20,7 @@ import pytest
 from eco import paths
 
 from .conftest import DEBIAN_KINDS, PROGRAMS, Ended, Library
+from .hosts import Hosts
 from .test_hazards import shared_library
 
 pytestmark = pytest.mark.mpi
@@ -170,3 +171,11 @@ def test_another_owner_of_an_entry_makes_the_job_native(binding: Binding, tmp_pa
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert f"runs without ECO: through '{profiler}'" in ended.stderr, ended.stderr
     assert "eco: served" not in ended.stderr
+
+
+def test_topologies_are_reordered(binding: Binding, tmp_path: Path) -> None:
+    """Logicals, weights and their absence, communicators that come back."""
+    job = Hosts(binding.library, tmp_path, "hosts=2+2+2 rate_mbit=100 uplink_mbit=10", [0, 2, 4, 1, 3, 5])
+    ended = job.run([binding.compile("topologies")])
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stdout + ended.stderr
+    assert ended.report["topologies"] == {"reordered": 5, "in_order": 0}

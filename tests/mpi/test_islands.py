@@ -1,6 +1,6 @@
 """Islands whose part is done by the library's own collectives: results, lifetimes, and that nothing is left behind.
 
-Ranks of this one machine say that they are on several hosts (ECO_HOST_ID), and a network by hand agrees.
+Ranks of this one machine say that they are on several hosts (hosts.py).
 """
 
 import json
@@ -9,22 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from eco import _core, paths, plans
+from eco import plans
 from eco.plans import Rows
 
 from .conftest import Ended, Library
+from .hosts import Hosts
 
 pytestmark = pytest.mark.mpi
-
-#: Sets the host of its rank, out of the first argument's list, and becomes the rest.
-ON_ITS_HOST = """#!/bin/sh
-rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:?no launcher}}
-hosts=$1
-shift
-while [ "$rank" -gt 0 ]; do hosts=${hosts#*,}; rank=$((rank - 1)); done
-export ECO_HOST_ID=island-${hosts%%,*}
-exec "$@"
-"""
 
 
 def rows_of(kind: str, in_order: bool) -> Rows:
@@ -48,19 +39,12 @@ def rows_of(kind: str, in_order: bool) -> Rows:
     return rows
 
 
-class Islands:
+class Islands(Hosts):
     """A job on hosts of a synthetic network, and a plan for so many ranks of it."""
 
     def __init__(self, library: Library, folder: Path, network: str, kind: str, hosts: Sequence[int],
                  in_order: bool) -> None:  # fmt: skip
-        self.library, self.folder, self.hosts = library, folder, hosts
-        self.network = folder / "network.json"
-        here = json.loads(library.network.read_text())["hosts"][0]
-        described = json.loads(_core.synthetic_network(network))
-        for index, host in enumerate(described["hosts"]):
-            host.update(here, boot_id=f"island-{index}", net_namespace="")
-        self.network.write_text(json.dumps(described))
-        self.n_subnets = len(described["subnets"])
+        super().__init__(library, folder, network, hosts)
         self.rows = rows_of(kind, in_order)
 
     def plan(self, ranks: int) -> Path:
@@ -74,18 +58,12 @@ class Islands:
         path.write_text(json.dumps(document))
         return path
 
-    def run(self, words: Sequence[str], planned: int = 0, settings: Mapping[str, str] | None = None) -> Ended:
+    def run_planned(
+        self, words: Sequence[str], planned: int = 0, settings: Mapping[str, str] | None = None
+    ) -> Ended:
         """With a plan for `planned` ranks; 0: for all."""
-        wrapper = self.folder / "on-its-host"
-        wrapper.write_text(ON_ITS_HOST)
-        wrapper.chmod(0o755)
-        settings = {
-            "ECO_NETWORK": str(self.network), "ECO_PLAN": str(self.plan(planned or len(self.hosts))),
-            "ECO_ARM_AFTER": "0", "ECO_REPORT": str(self.folder / "report.json"), **(settings or {}),
-        }  # fmt: skip
-        hosts = ",".join(str(host) for host in self.hosts)
-        words = [str(wrapper), hosts, str(paths.native_file("eco-exec")), *words]
-        return self.library.run(len(self.hosts), words, settings, timeout_s=400)
+        plan = str(self.plan(planned or len(self.hosts)))
+        return self.run(words, {"ECO_PLAN": plan, "ECO_ARM_AFTER": "0", **(settings or {})})
 
 
 slow = pytest.mark.slow
@@ -108,7 +86,7 @@ def test_every_operation_gives_what_the_library_gives(
 ) -> None:
     """Roots, sizes, types, places, operations of the program's own that commute and that do not."""
     islands = Islands(library, tmp_path, network, kind, hosts, in_order)
-    ended = islands.run([library.compile("operations"), "300", "5", *library.draws])
+    ended = islands.run_planned([library.compile("operations"), "300", "5", *library.draws])
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     collectives = ended.report["collectives"]
     assert isinstance(collectives, dict)
@@ -119,7 +97,7 @@ def test_every_operation_gives_what_the_library_gives(
 def test_a_communicator_of_some_ranks(library: Library, tmp_path: Path) -> None:
     """The plan is for all ranks but the last: what serves is the communicator without it."""
     islands = Islands(library, tmp_path, "hosts=1+1", "subnets", [0, 0, 1, 1, 0], True)
-    ended = islands.run([library.compile("operations"), "400", "3", *library.draws], planned=4)
+    ended = islands.run_planned([library.compile("operations"), "400", "3", *library.draws], planned=4)
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert ended.report["communicators_armed"] == 1, ended.stderr
     assert ended.served()[0] >= 20, ended.stderr
@@ -133,7 +111,7 @@ def test_freed_communicators_leave_nothing(
 ) -> None:
     """Each armed copy of the world has islands, and it is one in `share`. MPICH has some 2,000 context ids."""
     islands = Islands(library, tmp_path, "hosts=1+1", "subnets", [0, 0, 1, 1], True)
-    ended = islands.run([library.compile("communicators"), "20", str(made), *kinds])
+    ended = islands.run_planned([library.compile("communicators"), "20", str(made), *kinds])
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     native = ended.report["communicators_native"]
     assert isinstance(native, dict)
@@ -145,6 +123,6 @@ def test_freed_communicators_leave_nothing(
 
 def test_the_world_is_finalized_with_its_islands(library: Library, tmp_path: Path) -> None:
     islands = Islands(library, tmp_path, "hosts=1+1", "subnets", [0, 0, 1, 1], True)
-    ended = islands.run([library.compile("lifetimes")])
+    ended = islands.run_planned([library.compile("lifetimes")])
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert ended.served()[0] > 0, ended.stderr

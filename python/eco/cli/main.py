@@ -29,6 +29,7 @@ COMMANDS = (
     "explain",
     "lab",
     "predict",
+    "map",
     "trace",
     "validate",
     "verify",
