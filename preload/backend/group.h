@@ -51,6 +51,9 @@ class Group {
     if (collective != coll::Collective::barrier) passed_ns_ += nanoseconds;
     if (profile_ != nullptr) profile_->note(collective, bytes, fate, nanoseconds);
   }
+  void note_varying(Varying operation, std::size_t bytes, std::uint64_t nanoseconds) {
+    if (profile_ != nullptr) profile_->note(operation, bytes, nanoseconds);
+  }
   void note_served(coll::Collective collective, std::size_t bytes, std::uint64_t nanoseconds) {
     if (profile_ != nullptr) profile_->note(collective, bytes, Fate::served, nanoseconds);
   }
