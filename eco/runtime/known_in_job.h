@@ -35,6 +35,8 @@ struct KnownGroup {
 
   // Calls of it have a plan, and that and the barrier's are the library's own collectives everywhere.
   bool leaves_native(coll::Collective collective) const;
+  // What a call gains by its plan, in seconds.
+  double gain_s(const coll::CommonProblem& problem) const;
 };
 
 class KnownInJob {

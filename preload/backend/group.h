@@ -44,7 +44,7 @@ class Group {
   // Collective in the call that arms, and in the first call of every other collective after it; else local. Only from
   // blocking calls that no binding of the library can bypass, with facts that all ranks share, so that all ranks do
   // the same in the same call.
-  void prepare(coll::Collective collective, std::size_t bytes);
+  void prepare(const coll::CommonProblem& problem);
   // Local. A call of the program was the library's, or ECO's, and took so long.
   void note_passed(coll::Collective collective, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) {
     // What barriers take is the wait for the last rank: no reason to arm.
@@ -101,7 +101,7 @@ class Group {
   // Local, and the same on all ranks: may this call arm?
   bool is_due(std::size_t bytes);
   // Collective, like what they are called by; see the comment at arm().
-  void arm(coll::Collective first);
+  void arm(const coll::CommonProblem& problem);
   void learn(coll::Collective collective);
   void make_transports(std::vector<int> world_ranks);
   // `known`: by all ranks, or null on all.
