@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 CPP_FILES = git ls-files -co --exclude-standard '*.h' '*.cc' '*.c'
 QUICK := not lab and not mpi and not slow
 
-.PHONY: help setup more-mpi fortran aarch64 simgrid build demo test fast test-cpp test-python mpi4py lint format tidy asan tsan clean distclean
+.PHONY: help setup more-mpi fortran aarch64 simgrid programs build demo test fast test-cpp test-python mpi4py lint format tidy asan tsan clean distclean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -30,6 +30,9 @@ aarch64: setup  ## compiler and emulator for aarch64, for the tests of its stubs
 
 simgrid:  ## SimGrid, for bench/simgrid and its test; 200 MB
 	@$(SETUP) simgrid
+
+programs: setup  ## Quantum ESPRESSO, hpcc, LAMMPS and mpi4py-fft, for bench/programs and its test; 600 MB
+	@$(SETUP) programs
 
 build: setup  ## and ECO itself: native files and the Python package, editable
 	@$(SETUP) native
