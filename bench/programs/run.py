@@ -5,12 +5,13 @@ results are equal.
     python bench/programs/run.py --programs pw.x --networks three-subnets --launches 6 --json F.json
     python bench/programs/run.py --stages tuned --memory DIR --json F.json     a part of it, added to what F.json has
 
-Needs `make programs build`. A cell is one program on one network and placement:
+Needs `make programs build`. A cell is one program on one network and placement, measured in stages:
 
   native     one launch under the MPI library alone, profiled; its results are what all others must equal
   untuned    with nothing remembered a first job with ECO, which measures and plans what its budget allows; then paired
              launches, stock and with ECO, in turn
   tuned      the same after `eco tune` in a job of its own, for the operations that the programs spend their time in
+  served     one launch with ECO, tuned, profiled
 
 Exit code 1 where a result differs. Run it alone.
 """
@@ -48,6 +49,10 @@ LIBRARY = "debian-openmpi"
 TUNED_OPS = "broadcast,barrier,reduce,allreduce"
 TUNED_SIZES = "8,256,4096,65536,1048576"
 SHOWN_ROWS = 12
+#: Of the stages that are one launch: what ECO does.
+MODES = {"native": "observe", "served": "on"}
+#: By network, placement, program and stage.
+Records = dict[tuple[str, ...], dict[str, Any]]
 
 
 @dataclass
@@ -117,13 +122,13 @@ def told(found: profile.Profile) -> dict[str, Any]:
 @contextlib.contextmanager
 def memory(lab: Lab, stage: str, options: argparse.Namespace, console: Console) -> Iterator[float | None]:
     """What jobs of a stage remember: of untuned ones nothing, at first. Seconds that tuning took."""
+    is_tuned = stage in ("tuned", "served")
     with tempfile.TemporaryDirectory(prefix="eco-cache-") as name:
-        is_kept = stage == "tuned" and options.memory is not None
         of_place = f"{lab.description.name}-{lab.placement.replace(':', '-')}"
-        folder = options.memory.absolute() / of_place if is_kept else Path(name)
+        folder = options.memory / of_place if is_tuned else Path(name)
         os.environ["ECO_CACHE_DIR"] = str(folder)
         lab.use()
-        if stage != "tuned":
+        if not is_tuned:
             yield None
             return
         note = folder / "tuned.json"
@@ -135,63 +140,65 @@ def memory(lab: Lab, stage: str, options: argparse.Namespace, console: Console) 
 
 
 def measure(
-    lab: Lab, program: Program, stage: str, options: argparse.Namespace, console: Console
+    lab: Lab, program: Program, stage: str, native: Results, options: argparse.Namespace, console: Console
 ) -> dict[str, Any]:
     """One stage of a cell."""
+    record: dict[str, Any] = {
+        "program": program.name,
+        "network": lab.description.name,
+        "placement": lab.placement,
+        "stage": stage,
+        "provenance": provenance(),
+    }
     with memory(lab, stage, options, console) as tuning_s, working_directory(program):
-        cell = Cell(program, jobs.LabPlace(lab), options.timeout)
-        native = told(cell.profile("observe"))
-        compared = cell.compare(options.launches).to_dict()
-        with_eco = told(cell.profile("on"))
-    what = f"{program.name}, {cell.place.network}, {cell.place.placement}, {stage}"
-    console.print(f"{what}: {compared['verdict']}", highlight=False)
+        cell = Cell(program, jobs.LabPlace(lab), options.timeout, native)
+        if stage in MODES:
+            found = cell.profile(MODES[stage])
+            record["profile"] = told(found)
+            text = f"{found.wall_s:.2f} s, {found.collective_s:.2f} s of it in collectives"
+        else:
+            comparison = cell.compare(options.launches)
+            record |= {"tuning_s": tuning_s, "compared": comparison.to_dict()}
+            text = comparison.verdict()
+    console.print(" ".join(key_of(record)) + f": {text}", highlight=False)
     for difference in cell.differences:
         console.print(f"  DIFFERENT, {difference}", style="bold red", highlight=False)
-    return {
-        "program": program.name,
-        "network": cell.place.network,
-        "placement": cell.place.placement,
-        "stage": stage,
-        "tuning_s": tuning_s,
-        "native": native,
-        "compared": compared,
-        "with_eco": with_eco,
-        "results": cell.native,
-        "launches": cell.launches,
-        "differences": cell.differences,
-    }
+    return record | {"results": cell.native, "launches": cell.launches, "differences": cell.differences}
 
 
 def key_of(record: dict[str, Any]) -> tuple[str, ...]:
     return tuple(record[name] for name in ("network", "placement", "program", "stage"))
 
 
-def added(path: Path, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """These records and those of the file that they are not measured anew of."""
-    before = read_json(path, SCHEMA, VERSION)["records"] if path.exists() else []
-    of_cell = {key_of(record): record for record in (*before, *records)}
-    return [of_cell[key] for key in sorted(of_cell)]
+def measured(path: Path | None) -> Records:
+    """The records that a file has, by stage of a cell."""
+    if path is None or not path.exists():
+        return {}
+    return {key_of(record): record for record in read_json(path, SCHEMA, VERSION)["records"]}
 
 
-def show(records: list[dict[str, Any]], console: Console) -> None:
+def show(records: Records, console: Console) -> None:
     table = Table(title="whole programs, medians; stock / ECO with its interval", title_justify="left")
-    titles = ("program", "network", "placement", "in collectives", "stage", "first job", "stock", "ECO")
+    titles = ("network", "placement", "program", "stage", "in collectives", "first job", "stock", "ECO")
     for name in (*titles, "stock / ECO", "results"):
         table.add_column(name, no_wrap=True)
-    for record in records:
-        native, compared, wall = record["native"], record["compared"], record["compared"]["wall"]
+    for key, record in sorted(records.items()):
+        results = "DIFFERENT" if record["differences"] else "equal"
+        if "profile" in record:
+            found = record["profile"]
+            share = f"{found['collective_s'] / found['wall_s']:.0%}"
+            table.add_row(*key, share, "", f"{found['wall_s']:.2f} s", "", "", results)
+            continue
+        wall = record["compared"]["wall"]
         ratio = wall["ratio"]
         table.add_row(
-            record["program"],
-            record["network"],
-            record["placement"],
-            f"{native['collective_s'] / native['wall_s']:.0%}",
-            record["stage"],
-            f"{compared['preparation_s']:.2f} s",
+            *key,
+            "",
+            f"{record['compared']['preparation_s']:.2f} s",
             f"{wall['stock_median_s']:.2f} s",
             f"{wall['eco_median_s']:.2f} s",
             f"{ratio['ratio']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f})",
-            "DIFFERENT" if record["differences"] else "equal",
+            results,
         )
     console.print(table)
 
@@ -203,7 +210,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--programs", default=",".join(PROGRAMS))
     parser.add_argument("--networks", default="three-subnets,two-sites")
     parser.add_argument("--placements", default="block,shuffled:1")
-    parser.add_argument("--stages", default="untuned,tuned")
+    parser.add_argument("--stages", default="native,untuned,tuned,served")
     parser.add_argument("--memory", type=Path, help="a folder that keeps what tuning finds, for the next run")
     parser.add_argument("--launches", type=int, default=3, help="pairs of launches in each stage")
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds that one launch may take")
@@ -215,7 +222,7 @@ def parse() -> argparse.Namespace:
 def main() -> int:
     options, console = parse(), Console(width=160)
     if options.show:
-        show(read_json(options.json, SCHEMA, VERSION)["records"], console)
+        show(measured(options.json), console)
         return 0
     prefix = paths.library_dir(LIBRARY)
     # The launcher that the commands are read for is the lab's.
@@ -224,16 +231,25 @@ def main() -> int:
     for missing in filter(None, (program.why_not() for program in programs)):
         console.print(missing)
         return 2
-    records: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory(prefix="eco-memory-") as memory_of_this_run:
+        options.memory = (options.memory or Path(memory_of_this_run)).absolute()
+        records = measure_all(programs, options, console)
+    show(records, console)
+    return 1 if any(record["differences"] for record in records.values()) else 0
+
+
+def measure_all(programs: Sequence[Program], options: argparse.Namespace, console: Console) -> Records:
+    records = measured(options.json)
     for network, placement in itertools.product(options.networks.split(","), options.placements.split(",")):
         with Lab(load(network), library=LIBRARY, placement=placement) as lab:
             for stage, program in itertools.product(options.stages.split(","), programs):
-                records.append(measure(lab, program, stage, options, console) | {"provenance": provenance()})
+                native = records.get((network, placement, program.name, "native"), {}).get("results", {})
+                record = measure(lab, program, stage, native, options, console)
+                records[key_of(record)] = record
                 if options.json:
-                    document = {"schema": SCHEMA, "version": VERSION, "records": added(options.json, records)}
-                    write_json(options.json, document)
-    show(records, console)
-    return 1 if any(record["differences"] for record in records) else 0
+                    ordered = [records[key] for key in sorted(records)]
+                    write_json(options.json, {"schema": SCHEMA, "version": VERSION, "records": ordered})
+    return records
 
 
 if __name__ == "__main__":
