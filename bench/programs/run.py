@@ -45,9 +45,12 @@ from programs import INPUTS, PROGRAMS, Program, Results
 
 SCHEMA, VERSION = "eco.bench.programs", 1
 LIBRARY = "debian-openmpi"
-#: What the programs' profiles hold, but for all-to-alls, which nothing makes faster on these networks.
-TUNED_OPS = "broadcast,barrier,reduce,allreduce"
-TUNED_SIZES = "8,256,4096,65536,1048576"
+#: What the programs' profiles hold, but for all-to-alls, which nothing makes faster here: operations and sizes to tune.
+#: Between the sites every call takes its latency, so that trials of all sizes would take an hour.
+TUNED = {
+    "three-subnets": ("broadcast,barrier,reduce,allreduce", "8,256,4096,65536,1048576"),
+    "two-sites": ("broadcast,barrier,allreduce", "8,4096"),
+}
 SHOWN_ROWS = 12
 #: Of the stages that are one launch: what ECO does.
 MODES = {"native": "observe", "served": "on"}
@@ -133,7 +136,8 @@ def memory(lab: Lab, stage: str, options: argparse.Namespace, console: Console) 
             return
         note = folder / "tuned.json"
         if not note.exists():
-            grid = ["--ops", TUNED_OPS, "--sizes", TUNED_SIZES]
+            ops, sizes = TUNED[lab.description.name]
+            grid = ["--ops", ops, "--sizes", sizes]
             took_s = tune_place(jobs.LabPlace(lab), grid, options.timeout, console)
             note.write_text(json.dumps(took_s))
         yield json.loads(note.read_text())
