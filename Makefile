@@ -11,7 +11,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 CPP_FILES = git ls-files -co --exclude-standard '*.h' '*.cc' '*.c'
 QUICK := not lab and not mpi and not slow
 
-.PHONY: help setup more-mpi fortran aarch64 simgrid scotch build demo test fast test-cpp test-python mpi4py lint format tidy asan tsan clean distclean
+.PHONY: help setup more-mpi fortran aarch64 simgrid scotch programs build demo test fast test-cpp test-python mpi4py lint format tidy asan tsan clean distclean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -33,6 +33,9 @@ simgrid:  ## SimGrid, for bench/simgrid and its test; 200 MB
 
 scotch:  ## Scotch, by which eco/map maps graphs too; before `make build`; 2 MB
 	@$(SETUP) scotch
+
+programs: setup  ## Quantum ESPRESSO, hpcc, LAMMPS and mpi4py-fft, for bench/programs and its test; 600 MB
+	@$(SETUP) programs
 
 build: setup  ## and ECO itself: native files and the Python package, editable
 	@$(SETUP) native

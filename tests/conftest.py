@@ -41,11 +41,11 @@ def _no_eco_variables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def load_tool() -> Callable[[str], ModuleType]:
-    """A script of tools/, as a module."""
+def load_tool() -> Callable[..., ModuleType]:
+    """A script of tools/, or of another folder, as a module."""
 
-    def load(name: str) -> ModuleType:
-        path = Path(__file__).parents[1] / "tools" / name
+    def load(name: str, folder: str = "tools") -> ModuleType:
+        path = Path(__file__).parents[1] / folder / name
         loader = importlib.machinery.SourceFileLoader(f"eco_tools_{name.replace('-', '_')}", str(path))
         spec = importlib.util.spec_from_loader(loader.name, loader)
         assert spec is not None

@@ -134,6 +134,11 @@ ordered_json to_json_object(const Row& row) {
 
 }  // namespace
 
+int root_subnet(const coll::CommonProblem& problem, const net::GroupView& view) {
+  return coll::is_rooted(problem.collective) ? view.subnet_of_rank[static_cast<std::size_t>(problem.root)]
+                                             : 0;
+}
+
 const Entry* PlanTable::find_entry(coll::Collective collective, int root_subnet) const {
   for (const Entry& entry : entries) {
     if (entry.collective == collective && entry.root_subnet == root_subnet) return &entry;
@@ -155,6 +160,12 @@ const algo::Recipe* PlanTable::lookup(coll::Collective collective, int root_subn
   if (row == nullptr) return nullptr;
   const auto& recipe = commutative ? row->recipe : row->in_order;
   return recipe ? &*recipe : nullptr;
+}
+
+double PlanTable::gain_s(const coll::CommonProblem& problem, const net::GroupView& view) const {
+  const Row* row = find_row(problem.collective, root_subnet(problem, view), problem.bytes);
+  if (row == nullptr || !row->recipe || row->native_s <= 0 || row->measured_s <= 0) return 0;
+  return row->native_s - row->measured_s;
 }
 
 bool PlanTable::is_all_native() const {

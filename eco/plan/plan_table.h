@@ -12,6 +12,7 @@
 
 #include "eco/algo/recipe.h"
 #include "eco/coll/problem.h"
+#include "eco/net/group_view.h"
 
 namespace eco::plan {
 
@@ -40,6 +41,9 @@ struct Entry {
   std::vector<Row> rows;  // ascending up_to_bytes; larger sizes are native
 };
 
+// Where a table has the problem's entry.
+int root_subnet(const coll::CommonProblem& problem, const net::GroupView& view);
+
 struct PlanTable {
   // What the table was made for. Files made for something else are not taken from the cache.
   std::string network;            // Network::fingerprint()
@@ -52,6 +56,8 @@ struct PlanTable {
   const Row* find_row(coll::Collective collective, int root_subnet, std::size_t bytes) const;
   const algo::Recipe* lookup(coll::Collective collective, int root_subnet, std::size_t bytes,
                              bool commutative = true) const;
+  // Seconds that a call gains by its recipe, as both were measured; 0 where that was not, or the library serves it.
+  double gain_s(const coll::CommonProblem& problem, const net::GroupView& view) const;
   // True if no row holds a recipe.
   bool is_all_native() const;
   // True if it was planned, whatever came out.

@@ -43,10 +43,8 @@ Communicator::Communicator(transport::Transport& transport, net::GroupView view,
 const algo::Recipe* Communicator::serves(const CommonProblem& problem) const {
   if (problem.n_ranks != view_.n_ranks()) return nullptr;
   if (problem.bytes == 0 && problem.collective != Collective::barrier) return nullptr;
-  const bool rooted = coll::is_rooted(problem.collective);
-  const int root_subnet = rooted ? view_.subnet_of_rank[static_cast<std::size_t>(problem.root)] : 0;
-  const algo::Recipe* recipe =
-      table_.lookup(problem.collective, root_subnet, problem.bytes, problem.commutative);
+  const algo::Recipe* recipe = table_.lookup(problem.collective, plan::root_subnet(problem, view_),
+                                             problem.bytes, problem.commutative);
   if (recipe == nullptr || is_built(problem, *recipe)) return recipe;
   // Rows were planned for some elements and some root of the subnet: what does not fit others is the library's.
   return algo::why_not(*recipe, problem, view_) ? nullptr : recipe;

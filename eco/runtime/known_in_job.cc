@@ -52,6 +52,8 @@ bool KnownGroup::leaves_native(coll::Collective collective) const {
   });
 }
 
+double KnownGroup::gain_s(const coll::CommonProblem& problem) const { return table.gain_s(problem, view); }
+
 bool KnownInJob::has_looked_after(const std::vector<net::HostId>& hosts) const {
   const std::vector<net::HostId> wanted = as_set(hosts);
   const std::lock_guard lock(mutex_);

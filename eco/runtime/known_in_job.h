@@ -36,6 +36,8 @@ struct KnownGroup {
 
   // Calls of it have a plan, and that and the barrier's are the library's own collectives everywhere.
   bool leaves_native(coll::Collective collective) const;
+  // What a call gains by its plan, in seconds.
+  double gain_s(const coll::CommonProblem& problem) const;
 };
 
 // A network as some ranks see it that looked at it together.

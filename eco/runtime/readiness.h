@@ -4,7 +4,8 @@
 //   if (ready.pays) arm();                          // the same on all ranks
 //
 // A program that makes many communicators and calls a few collectives on each must not pay for plans: a communicator is
-// armed when its calls have taken many times what arming takes, so that one that ends right then has lost little. Each
+// armed when its calls have taken many times what arming takes, so that one that ends right then has lost little; or
+// where what is known of the same ranks says that the call at hand alone gains what arming costs. Each
 // rank has clocks of its own, so what they say is compared once it is agreed; and when to ask is told from what all
 // ranks count alike (Pace).
 #pragma once
@@ -23,6 +24,7 @@ struct Standing {
   double passed_s = 0;             // that the communicator's calls took so far, none of them served
   double arming_s = 0;             // that arming takes from nothing
   double known_arming_s = 0;       // and of what is known
+  double known_gain_s = 0;         // what the call at hand gains by what is known
   std::uint64_t known_digest = 0;  // KnownGroup::digest; 0: nothing is known
 };
 

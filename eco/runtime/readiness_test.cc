@@ -69,6 +69,21 @@ TEST(Readiness, OfWhatAllKnowTheSameArmingIsCheaper) {
   EXPECT_FALSE(agreed([](int, Standing&) {}).is_known) << "nothing is known";
 }
 
+TEST(Readiness, PaysWhereTheCallAtHandGainsWhatArmingCosts) {
+  const auto gaining = [](double gain_s, std::uint64_t digest, double arming_of_one = 0.002) {
+    return agreed([=](int rank, Standing& mine) {
+      mine.passed_s = 0;
+      mine.known_gain_s = gain_s;
+      mine.known_digest = digest;
+      if (rank == 1) mine.known_arming_s = arming_of_one;
+    });
+  };
+  EXPECT_TRUE(gaining(0.003, 7).pays);
+  EXPECT_FALSE(gaining(0.001, 7).pays) << "arming costs more";
+  EXPECT_FALSE(gaining(0.003, 7, 0.004).pays) << "on the slowest rank it does";
+  EXPECT_FALSE(gaining(0.003, 0).pays) << "nobody knows it";
+}
+
 // So many calls of so many bytes; how many of them are due.
 int due(Pace& pace, int calls, std::size_t bytes) {
   int n = 0;

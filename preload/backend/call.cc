@@ -104,7 +104,7 @@ Decision decide(Group& group, const Call& call, const Sides& sides, Armed armed)
   const auto refused = [&] { return decision.refused = group.poisoned(); };
   if (refused()) return decision;
   if (armed == Armed::if_due) {
-    group.prepare(call.collective, problem.bytes);
+    group.prepare(problem);
     if (refused()) return decision;
   } else if (!group.has_lane()) {
     return passes(group.armed() != nullptr ? Fate::nonblocking : group.fate());

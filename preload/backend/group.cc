@@ -56,12 +56,12 @@ std::optional<std::vector<int>> Group::ranks_in_world() const {
   return in_world;
 }
 
-void Group::prepare(coll::Collective collective, std::size_t bytes) {
+void Group::prepare(const coll::CommonProblem& problem) {
   if (state_ == State::waiting) {
-    if (!left_native_[static_cast<std::size_t>(collective)] && is_due(bytes)) arm(collective);
+    if (!left_native_[static_cast<std::size_t>(problem.collective)] && is_due(problem.bytes)) arm(problem);
   }
   if (state_ != State::armed) return;
-  if (!runtime_->knows(collective)) learn(collective);
+  if (!runtime_->knows(problem.collective)) learn(problem.collective);
   for (const coll::Collective wished : coll::all_collectives()) {
     if (std::exchange(wished_[static_cast<std::size_t>(wished)], false) && !runtime_->knows(wished))
       learn(wished);
@@ -81,7 +81,8 @@ bool Group::is_due(std::size_t bytes) {
 // collective on it meanwhile, and the library keeps collectives apart from point-to-point messages. No attribute of it
 // is copied. Its error handler is set aside meanwhile, because an error of ours is no error of the program's call; an
 // error in point-to-point calls that other threads make on it at that moment comes back as a code instead.
-void Group::arm(coll::Collective first) {
+void Group::arm(const coll::CommonProblem& problem) {
+  const coll::Collective first = problem.collective;
   try {
     // Asked here and not for every communicator: it costs as much as the communicator has ranks, and most never arm.
     const std::optional<std::vector<int>> world_ranks = ranks_in_world();
@@ -97,6 +98,7 @@ void Group::arm(coll::Collective first) {
                  .passed_s = static_cast<double>(passed_ns_) / kNanosecondsPerSecond,
                  .arming_s = job.arming_s(false),
                  .known_arming_s = job.arming_s(true),
+                 .known_gain_s = known ? known->gain_s(problem) : 0,
                  .known_digest = known ? known->digest : 0});
     const bool leaves_native = ready.is_known && known->leaves_native(first);
     if (leaves_native || !(arm_after_ || ready.pays)) {
@@ -260,12 +262,7 @@ bool Group::run(const coll::CommonProblem& problem, const algo::Recipe& recipe,
 }
 
 double Group::planned_gain_s(const coll::CommonProblem& problem) const {
-  const int subnet = coll::is_rooted(problem.collective)
-                         ? runtime_->view().subnet_of_rank[static_cast<std::size_t>(problem.root)]
-                         : 0;
-  const plan::Row* row = runtime_->table().find_row(problem.collective, subnet, problem.bytes);
-  if (row == nullptr || row->native_s <= 0 || row->measured_s <= 0) return 0;
-  return row->native_s - row->measured_s;
+  return runtime_->table().gain_s(problem, runtime_->view());
 }
 
 void Group::release() {

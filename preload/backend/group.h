@@ -44,12 +44,15 @@ class Group {
   // Collective in the call that arms, and in the first call of every other collective after it; else local. Only from
   // blocking calls that no binding of the library can bypass, with facts that all ranks share, so that all ranks do
   // the same in the same call.
-  void prepare(coll::Collective collective, std::size_t bytes);
+  void prepare(const coll::CommonProblem& problem);
   // Local. A call of the program was the library's, or ECO's, and took so long.
   void note_passed(coll::Collective collective, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) {
     // What barriers take is the wait for the last rank: no reason to arm.
     if (collective != coll::Collective::barrier) passed_ns_ += nanoseconds;
     if (profile_ != nullptr) profile_->note(collective, bytes, fate, nanoseconds);
+  }
+  void note_varying(Varying operation, std::size_t bytes, std::uint64_t nanoseconds) {
+    if (profile_ != nullptr) profile_->note(operation, bytes, nanoseconds);
   }
   void note_served(coll::Collective collective, std::size_t bytes, std::uint64_t nanoseconds) {
     if (profile_ != nullptr) profile_->note(collective, bytes, Fate::served, nanoseconds);
@@ -102,7 +105,7 @@ class Group {
   // Local, and the same on all ranks: may this call arm?
   bool is_due(std::size_t bytes);
   // Collective, like what they are called by; see the comment at arm().
-  void arm(coll::Collective first);
+  void arm(const coll::CommonProblem& problem);
   void learn(coll::Collective collective);
   // Local: the ranks in MPI_COMM_WORLD; nothing if some are beyond it, which is the same answer on all ranks.
   std::optional<std::vector<int>> ranks_in_world() const;

@@ -8,17 +8,28 @@ namespace eco::preload {
 
 std::string_view name(Fate fate) {
   static constexpr std::array<std::string_view, kFates> kNames = {
-      "served",    "communicator", "waiting",   "plan",   "empty",
-      "too_large", "reduction",    "arguments", "uneven", "nonblocking"};
+      "served",    "communicator", "waiting", "plan",        "empty",  "too_large",
+      "reduction", "arguments",    "uneven",  "nonblocking", "varying"};
   return kNames[static_cast<std::size_t>(fate)];
+}
+
+std::string_view name(Varying operation) {
+  static constexpr std::array<std::string_view, kVarying> kNames = {"gatherv", "scatterv", "alltoallv",
+                                                                    "alltoallw"};
+  return kNames[static_cast<std::size_t>(operation)];
+}
+
+std::string_view Profile::Calls::name_of(int operation) {
+  if (operation < coll::kCollectives) return coll::name(static_cast<coll::Collective>(operation));
+  return name(static_cast<Varying>(operation - coll::kCollectives));
 }
 
 Profile::Calls::~Calls() {
   for (const auto& cells : cells_) delete cells.load();
 }
 
-Profile::Calls::Cells* Profile::Calls::cells_of(coll::Collective collective) noexcept {
-  std::atomic<Cells*>& slot = cells_[static_cast<std::size_t>(collective)];
+Profile::Calls::Cells* Profile::Calls::cells_of(int operation) noexcept {
+  std::atomic<Cells*>& slot = cells_[static_cast<std::size_t>(operation)];
   Cells* there = slot.load(std::memory_order_acquire);
   if (there != nullptr) return there;
   auto* made = new (std::nothrow) Cells();
@@ -27,9 +38,8 @@ Profile::Calls::Cells* Profile::Calls::cells_of(coll::Collective collective) noe
   return there;
 }
 
-void Profile::Calls::note(coll::Collective collective, std::size_t bytes, Fate fate,
-                          std::uint64_t nanoseconds) noexcept {
-  Cells* const cells = cells_of(collective);
+void Profile::Calls::note(int operation, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) noexcept {
+  Cells* const cells = cells_of(operation);
   if (cells == nullptr) return;
   Cell& cell = (*cells)[static_cast<std::size_t>(bracket_of(bytes))][static_cast<std::size_t>(fate)];
   cell.calls.fetch_add(1, std::memory_order_relaxed);
@@ -48,14 +58,14 @@ nlohmann::json Profile::to_json() const {
   nlohmann::json list = nlohmann::json::array();
   const std::lock_guard lock(mutex_);
   for (const auto& [n_ranks, calls] : sizes_) {
-    for (int i = 0; i < coll::kCollectives; ++i) {
+    for (int i = 0; i < Calls::kOperations; ++i) {
       const Calls::Cells* cells = calls->cells_[static_cast<std::size_t>(i)].load(std::memory_order_acquire);
       if (cells == nullptr) continue;
       for (int size = 0; size < kBrackets; ++size) {
         for (int fate = 0; fate < kFates; ++fate) {
           const Calls::Cell& cell = (*cells)[static_cast<std::size_t>(size)][static_cast<std::size_t>(fate)];
           if (cell.calls.load() == 0) continue;
-          list.push_back({{"operation", std::string(coll::name(static_cast<coll::Collective>(i)))},
+          list.push_back({{"operation", std::string(Calls::name_of(i))},
                           {"communicator_ranks", n_ranks},
                           {"up_to_bytes", most_bytes(size)},
                           {"fate", std::string(name(static_cast<Fate>(fate)))},

@@ -32,9 +32,15 @@ enum class Fate : std::uint8_t {
   arguments,    // that the library refuses, or that it alone understands
   uneven,       // blocks that would be padded too much
   nonblocking,  // of a communicator, or by a recipe, that serves only calls which the program waits in
+  varying,      // one of those below
 };
-inline constexpr int kFates = 10;
+inline constexpr int kFates = 11;
 std::string_view name(Fate fate);
+
+// Operations that are the library's always, since no rank knows all counts: only noted here.
+enum class Varying : std::uint8_t { gatherv, scatterv, alltoallv, alltoallw };
+inline constexpr int kVarying = 4;
+std::string_view name(Varying operation);
 
 class Profile {
  public:
@@ -58,7 +64,12 @@ class Profile {
     Calls& operator=(const Calls&) = delete;
 
     // Any thread. What finds no memory is not counted.
-    void note(coll::Collective collective, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) noexcept;
+    void note(coll::Collective collective, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) noexcept {
+      note(static_cast<int>(collective), bytes, fate, nanoseconds);
+    }
+    void note(Varying operation, std::size_t bytes, std::uint64_t nanoseconds) noexcept {
+      note(coll::kCollectives + static_cast<int>(operation), bytes, Fate::varying, nanoseconds);
+    }
 
    private:
     friend class Profile;
@@ -66,9 +77,12 @@ class Profile {
       std::atomic<std::uint64_t> calls{0}, bytes{0}, nanoseconds{0};
     };
     using Cells = std::array<std::array<Cell, kFates>, kBrackets>;
-    Cells* cells_of(coll::Collective collective) noexcept;
+    static constexpr int kOperations = coll::kCollectives + kVarying;
+    static std::string_view name_of(int operation);
+    void note(int operation, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) noexcept;
+    Cells* cells_of(int operation) noexcept;
 
-    std::array<std::atomic<Cells*>, coll::kCollectives> cells_{};
+    std::array<std::atomic<Cells*>, kOperations> cells_{};
   };
 
   // Any thread. Lives as long as this.

@@ -24,6 +24,7 @@ from typing import Any
 from eco import launch, paths
 from eco.errors import EcoError, InvalidArgument, Timeout, TransportError
 from eco.lab import Lab
+from eco.lab.launch import launcher_of
 
 #: What a job's last words may be, in an error message.
 LAST_LINES = 12
@@ -82,9 +83,13 @@ class Place:
         """What carries the packets of an emulated network says of itself; nothing elsewhere."""
         return None
 
+    def abi(self) -> str:
+        """The ABI of this place's library."""
+        return self.library
+
     def rank_program(self) -> str:
         """eco-rank of this place's library; throws Unsupported where that backend was not built."""
-        return str(paths.native_file(f"eco-rank-{self.library}"))
+        return str(paths.native_file(f"eco-rank-{self.abi()}"))
 
 
 class LauncherPlace(Place):
@@ -128,6 +133,9 @@ class LabPlace(Place):
         self.network = lab.description.name
         self.ranks = len(lab.hosts_of_ranks)
         self.library_settings = {"LD_LIBRARY_PATH": str(paths.library_dir(self.library) / "lib")}
+
+    def abi(self) -> str:
+        return launcher_of(self.library).abi
 
     def command(self, program: Sequence[str]) -> list[str]:
         return ["mpirun", "-n", str(self.ranks), *program]

@@ -11,8 +11,14 @@ from eco.errors import InvalidArgument, Unsupported
 
 #: The MPI libraries that ECO is developed with: `make setup` installs them.
 LIBRARIES = ("openmpi", "mpich")
-#: Others that it serves, by the backends of the same ABIs: `make more-mpi` installs them, for tests.
-MORE_LIBRARIES = ("openmpi4", "mpich4", "impi")
+#: Others that it serves, by the backends of the same ABIs, and what installs them. debian-openmpi has launchers and
+#: Python bindings of the system's own Open MPI.
+MORE_LIBRARIES = {
+    "openmpi4": "make more-mpi",
+    "mpich4": "make more-mpi",
+    "impi": "make more-mpi",
+    "debian-openmpi": "make programs",
+}
 
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -76,6 +82,11 @@ def library_dir(library: str) -> Path:
     if library not in known:
         raise InvalidArgument(f"library {library!r}; choose one of {', '.join(known)}")
     return Path(sys.prefix) / "mpi" / library
+
+
+def how_to_install(library: str) -> str:
+    """The command that makes `library_dir`."""
+    return MORE_LIBRARIES.get(library, "make setup")
 
 
 def cache_dir() -> Path:

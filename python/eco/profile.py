@@ -33,6 +33,7 @@ FATES = {
     "arguments": "arguments",
     "uneven": "blocks too unequal",
     "nonblocking": "nonblocking",
+    "varying": "counts of each rank's own",
 }
 
 

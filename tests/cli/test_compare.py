@@ -34,7 +34,14 @@ def comparison(stock: float, eco_s: float, inside: tuple[float, float] | None, p
         (comparison(4.0, 2.0, (3.0, 1.0), pairs=2), "few launches"),
         (comparison(2.0, 4.0, (1.0, 3.0)), "2.00 times as long with ECO"),
         (comparison(4.0, 4.0, (0.1, 0.05)), "only 2.5% of its time in collectives"),
-        (comparison(4.0, 4.0, (1.0, 0.5)), "its collectives are 2.00 times as fast"),
+        (
+            comparison(4.0, 4.0, (0.3, 0.15)),
+            "its collectives are 2.00 times as fast, too small a part to show",
+        ),
+        (
+            comparison(4.0, 4.0, (3.0, 1.5)),
+            "its collectives are 2.00 times as fast, which more launches may show",
+        ),
         (comparison(4.0, 4.0, (1.0, 1.0)), "no gain"),
         (comparison(4.0, 4.0, None), "no gain"),
     ],

@@ -12,6 +12,7 @@ import pytest
 from eco.errors import InvalidArgument, Timeout
 from eco.lab import Lab, load, parse
 from eco.lab.bounds import wire_bytes
+from eco.paths import how_to_install, library_dir
 
 pytestmark = [pytest.mark.lab, pytest.mark.mpi]
 
@@ -45,8 +46,10 @@ def hello(lab: Lab, tmp_path: Path, n: int) -> list[list[str]]:
     return answer
 
 
-@pytest.mark.parametrize("library", ["openmpi", "mpich"])
+@pytest.mark.parametrize("library", ["openmpi", "mpich", "openmpi4", "debian-openmpi"])
 def test_ranks_are_where_the_placement_says(library: str, tmp_path: Path) -> None:
+    if not (library_dir(library) / "bin" / "mpiexec").exists():
+        pytest.skip(f"{library} is not installed: run `{how_to_install(library)}`")
     with Lab(load("three-subnets"), library=library) as lab:
         for placement in ("block", "round-robin", "shuffled:1"):
             lab.use(placement=placement)

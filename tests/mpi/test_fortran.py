@@ -42,7 +42,9 @@ FORTRAN_CALLS = names_in("fortran.def", r"^ECO_FORTRAN\w*\(\w+, \w+, (\w+)")
 def test_fortran_has_what_c_has() -> None:
     """A call that is served in C and bypassed in Fortran would split the ranks of a job of both."""
     of_c = names_in("wrappers.def", r"^ECO_WRAP\(MPI_(\w+)\)")
-    assert of_c - FORTRAN_CALLS == {"Init", "Init_thread"}
+    # Never served; its types would need as many handles made as the communicator has ranks.
+    counted = {"Alltoallw"}
+    assert of_c - FORTRAN_CALLS == {"Init", "Init_thread"} | counted
 
 
 @dataclass(frozen=True)

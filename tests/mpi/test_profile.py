@@ -22,6 +22,10 @@ CALLS = {
     ("allreduce", RANKS, 8000): 7 * RANKS,
     ("barrier", RANKS, 0): 3 * RANKS,
     ("scan", RANKS, 4): 2 * RANKS,
+    ("alltoallv", RANKS, 160): 2 * RANKS,
+    ("alltoallw", RANKS, 160): 3 * RANKS,
+    ("gatherv", RANKS, 40): RANKS,
+    ("scatterv", RANKS, 40): RANKS,
     ("allreduce", RANKS // 2, 4): 4 * RANKS,
     ("barrier", RANKS // 2, 0): RANKS,
     # Between the two halves; what its bytes are is not looked at.
@@ -57,7 +61,7 @@ def test_of_the_stock_library(library: Library, tmp_path: Path) -> None:
     found = profile.read(raw)
     assert found.mode == "observe"
     rows = check_calls(found)
-    assert {fate for row in rows.values() for fate in row.fates} == {"communicator"}
+    assert {fate for row in rows.values() for fate in row.fates} == {"communicator", "varying"}
     assert found.arming_s == 0
 
 
@@ -75,6 +79,10 @@ def test_with_eco_serving(library: Library, tmp_path: Path) -> None:
         ("allreduce", RANKS, 8000): {"served"},
         ("barrier", RANKS, 0): {"served"},
         ("scan", RANKS, 4): {"served"},
+        ("alltoallv", RANKS, 160): {"varying"},
+        ("alltoallw", RANKS, 160): {"varying"},
+        ("gatherv", RANKS, 40): {"varying"},
+        ("scatterv", RANKS, 40): {"varying"},
         # The plan is for the ranks of the whole job.
         ("allreduce", RANKS // 2, 4): {"communicator"},
         ("barrier", RANKS // 2, 0): {"communicator"},

@@ -41,7 +41,7 @@ def test_only_missing_system_packages_are_asked_for(setup: ModuleType) -> None:
     assert setup.apt_command([absent])[-1] == "libabsent-dev"
 
 
-@pytest.mark.parametrize("step", ["system", "simgrid"])
+@pytest.mark.parametrize("step", ["system", "simgrid", "programs"])
 def test_without_root_one_command_is_printed(
     setup: ModuleType, step: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -30,6 +30,8 @@ from eco.report.progress import make_console
 from eco.report.records import seconds_text, write_json
 
 SCHEMA, VERSION = "eco.compare", 1
+#: Of the wall time: less than this is lost in what launches scatter.
+SHOWS = 0.05
 
 #: Starts one command to its end; the lab and a plain launcher differ here alone.
 Start = Callable[[Sequence[str], float | None], jobs.Ended]
@@ -86,7 +88,10 @@ class Comparison:
             if share is not None and share < 0.05:
                 text += f"; it spends only {share:.1%} of its time in collectives, so no library could help"
             elif inside is not None and inside.low > 1:
-                text += f"; its collectives are {inside.ratio:.2f} times as fast, too small a part to show"
+                saved = 0.0 if share is None else share * (1 - 1 / inside.ratio)
+                text += f"; its collectives are {inside.ratio:.2f} times as fast, " + (
+                    "too small a part to show" if saved < SHOWS else "which more launches may show"
+                )
         return text
 
     def collective_share(self) -> float | None:

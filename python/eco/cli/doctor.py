@@ -136,10 +136,10 @@ def mpi_libraries() -> list[Check]:
             checks.append(Check("MPI library", library, State.OK, detail))
         elif library in paths.LIBRARIES:
             detail = f"not in {prefix}: the lab cannot run programs of {library}"
-            checks.append(Check("MPI library", library, State.LIMITED, detail, "make setup"))
+            checks.append(Check("MPI library", library, State.LIMITED, detail, paths.how_to_install(library)))
         else:
             detail = "not installed; only tests of ECO itself want it"
-            checks.append(Check("MPI library", library, State.OK, detail, "make more-mpi"))
+            checks.append(Check("MPI library", library, State.OK, detail, paths.how_to_install(library)))
     on_path = shutil.which("mpirun") or shutil.which("mpiexec")
     detail = (
         f"{_launcher_version(Path(on_path))} in {on_path}, {_served_by(Path(on_path).absolute().parent.parent)}"

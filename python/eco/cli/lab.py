@@ -22,6 +22,7 @@ from eco.lab.check import check
 from eco.lab.description import Description, shipped
 from eco.lab.drawing import bounds_table, tree
 from eco.lab.lab import MEDIUM
+from eco.lab.launch import LAUNCHERS
 from eco.report.records import write_json
 
 app = typer.Typer(
@@ -41,7 +42,9 @@ def run_command(
     command: Annotated[
         list[str], typer.Argument(help="what to run on the first rank's host", metavar="-- CMD...")
     ],
-    library: Annotated[str, typer.Option(help="whose mpirun is first on PATH: openmpi or mpich")] = "openmpi",
+    library: Annotated[
+        str, typer.Option(help=f"whose mpirun is first on PATH: {', '.join(LAUNCHERS)}")
+    ] = "openmpi",
     placement: Annotated[
         str, typer.Option(help="block, round-robin, shuffled:SEED, or a file of host names")
     ] = "block",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 from eco.errors import InvalidArgument
@@ -15,8 +16,8 @@ from eco.lab.description import Description
 from eco.lab.inside import STATE_DIR, TMP_DIR
 from eco.lab.namespaces import NETNS_DIR, UTSNS_DIR
 from eco.launch import AS_ROOT
+from eco.paths import how_to_install
 
-LIBRARIES = ("openmpi", "mpich")
 # Ranks share a few cores: an idle poll may sleep this long, and a woken rank waits at most a slice for its turn.
 IDLE_US = 500
 SLICE_US = 100
@@ -49,11 +50,11 @@ def prepare(
     inherited_path: str,
 ) -> Launch:
     """Environment and files for one library and placement."""
-    if library not in LIBRARIES:
-        raise InvalidArgument(f"library {library!r}; choose one of {', '.join(LIBRARIES)}")
+    launcher = launcher_of(library)
     if not (library_dir / "bin" / "mpiexec").exists():
         raise InvalidArgument(
-            f"{library_dir}: no MPI library there (bin/mpiexec is missing); `make setup` installs {library}"
+            f"{library_dir}: no MPI library there (bin/mpiexec is missing); "
+            f"`{how_to_install(library)}` installs {library}"
         )
     interfaces = ",".join(f"eth{r}" for r in range(description.n_rails))
     digest = description.digest()
@@ -70,15 +71,9 @@ def prepare(
         # Launchers name their files by host and process number, which are the same in every lab.
         "TMPDIR": str(TMP_DIR),
     }
-    if library == "openmpi":
-        by_library = _openmpi(interfaces)
-        host_list = "\n".join(hosts_of_ranks)
-    else:
-        by_library = _mpich(interfaces)
-        host_list = "\n".join(f"{h}:1" for h in hosts_of_ranks)
     environment = {
         **everywhere,
-        **by_library,
+        **launcher.environment(interfaces),
         "ECO_HOST_ID": f"{digest}/{hosts_of_ranks[0]}",
         "ECO_LAB_LIBRARY": library,
         "PATH": f"{library_dir / 'bin'}:{inherited_path}",
@@ -88,22 +83,39 @@ def prepare(
         environment=environment,
         files={
             AGENT.name: _agent({**everywhere, "PATH": environment["PATH"]}, digest),
-            HOST_LIST.name: host_list + "\n",
+            HOST_LIST.name: "".join(f"{host}{launcher.after_host}\n" for host in hosts_of_ranks),
         },
         programs=(AGENT.name,),
     )
 
 
 def _openmpi(interfaces: str) -> dict[str, str]:
-    return {
-        # In the lab every process is root of its own namespaces, also an ordinary user's.
-        **AS_ROOT,
+    return _messages_of_openmpi(interfaces) | {
         "PRTE_MCA_plm_ssh_agent": str(AGENT),
         "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
         "PRTE_MCA_prte_if_include": "eth0",
         "PRTE_MCA_prte_default_hostfile": str(HOST_LIST),
         "PRTE_MCA_rmaps_default_mapping_policy": "seq:OVERSUBSCRIBE",
         "PRTE_MCA_hwloc_default_binding_policy": "none",
+    }
+
+
+def _openmpi4(interfaces: str) -> dict[str, str]:
+    return _messages_of_openmpi(interfaces) | {
+        "OMPI_MCA_plm_rsh_agent": str(AGENT),
+        "OMPI_MCA_plm_rsh_no_tree_spawn": "1",
+        "OMPI_MCA_oob_tcp_if_include": "eth0",
+        "OMPI_MCA_orte_default_hostfile": str(HOST_LIST),
+        "OMPI_MCA_rmaps_base_mapping_policy": "seq",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "OMPI_MCA_hwloc_base_binding_policy": "none",
+    }
+
+
+def _messages_of_openmpi(interfaces: str) -> dict[str, str]:
+    return {
+        # In the lab every process is root of its own namespaces, also an ordinary user's.
+        **AS_ROOT,
         # No shared memory: hosts of a lab are processes on one machine, and would find each other's.
         "OMPI_MCA_pml": "ob1",
         "OMPI_MCA_btl": "tcp,self",
@@ -122,6 +134,30 @@ def _mpich(interfaces: str) -> dict[str, str]:
         "UCX_TLS": "tcp,self",
         "UCX_NET_DEVICES": interfaces,
     }
+
+
+@dataclasses.dataclass(frozen=True)
+class Launcher:
+    """How the lab starts programs of one library."""
+
+    abi: str  # which of ECO's backends and rank programs is for it
+    environment: Callable[[str], dict[str, str]]  # given the hosts' interfaces
+    after_host: str = ""  # in the list of ranks
+
+
+LAUNCHERS = {
+    "openmpi": Launcher("openmpi", _openmpi),
+    "mpich": Launcher("mpich", _mpich, after_host=":1"),
+    "openmpi4": Launcher("openmpi", _openmpi4),
+    "debian-openmpi": Launcher("openmpi", _openmpi4),
+}
+
+
+def launcher_of(library: str) -> Launcher:
+    """Throws InvalidArgument for a library that the lab can't start."""
+    if library not in LAUNCHERS:
+        raise InvalidArgument(f"library {library!r}; choose one of {', '.join(LAUNCHERS)}")
+    return LAUNCHERS[library]
 
 
 def _agent(environment: dict[str, str], digest: str) -> str:
