@@ -63,7 +63,8 @@ std::string rank_list(std::span<const int> ranks) {
     while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
     if (i > 0) text += ',';
     text += std::to_string(ranks[i]);
-    if (last > i) text += (last == i + 1 ? ',' : '-') + std::to_string(ranks[last]);
+    if (last > i) text += last == i + 1 ? ',' : '-';
+    if (last > i) text += std::to_string(ranks[last]);
     i = last + 1;
   }
   return text;
@@ -84,8 +85,10 @@ std::optional<std::string> difference(std::span<const CallRecord> records, const
     const CallRecord& record = *kinds[i].record;
     if (i > 0) text += "; ";
     const bool is_one = kinds[i].ranks.size() == 1;
-    text += (is_one ? "rank " : "ranks ") + rank_list(kinds[i].ranks) + (is_one ? " calls " : " call ") +
-            describe(record);
+    text += is_one ? "rank " : "ranks ";
+    text += rank_list(kinds[i].ranks);
+    text += is_one ? " calls " : " call ";
+    text += describe(record);
     if (needs_digests) text += ", block lengths " + hex(record.lengths) + ", recipe " + hex(record.recipe);
   }
   if (kinds.size() > kMostKinds) text += "; and " + std::to_string(kinds.size() - kMostKinds) + " more";

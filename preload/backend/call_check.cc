@@ -38,8 +38,9 @@ std::string name_of(MPI_Comm comm, const std::vector<int>& world_ranks) {
   PMPI_Comm_get_name(comm, name, &length);
   std::vector<int> sorted = world_ranks;
   std::sort(sorted.begin(), sorted.end());
-  return (length > 0 ? std::string(name) : "a communicator") + " of MPI_COMM_WORLD's ranks " +
-         runtime::rank_list(sorted);
+  std::string text = length > 0 ? name : "a communicator";
+  text += " of MPI_COMM_WORLD's ranks ";
+  return text + runtime::rank_list(sorted);
 }
 
 }  // namespace
