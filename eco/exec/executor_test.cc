@@ -269,5 +269,12 @@ TEST(FlightRecorder, SaysWhoIsAwaited) {
   EXPECT_FALSE(recorder.in_call());
 }
 
+TEST(FlightRecorder, NamesACallWithoutARecipe) {
+  FlightRecorder recorder;
+  recorder.begin_call("MPI_Bcast", 3);
+  recorder.message_posted(2, false);
+  EXPECT_EQ(recorder.describe(), "call 1, MPI_Bcast: awaiting 1 message(s) from rank 2");
+}
+
 }  // namespace
 }  // namespace eco::exec

@@ -5,11 +5,20 @@
 namespace eco::exec {
 
 void FlightRecorder::begin_call(std::uint64_t recipe_digest, int n_ranks) {
+  recipe_digest_.store(recipe_digest, std::memory_order_relaxed);
+  begin(n_ranks);
+}
+
+void FlightRecorder::begin_call(const char* name, int n_ranks) {
+  name_.store(name, std::memory_order_relaxed);
+  begin(n_ranks);
+}
+
+void FlightRecorder::begin(int n_ranks) {
   if (!pending_) {
     pending_ = std::make_unique<Pending[]>(static_cast<std::size_t>(n_ranks));
     n_ranks_ = n_ranks;
   }
-  recipe_digest_.store(recipe_digest, std::memory_order_relaxed);
   calls_.fetch_add(1, std::memory_order_relaxed);
   progress_.fetch_add(1, std::memory_order_relaxed);
   in_call_.store(true, std::memory_order_release);
@@ -38,10 +47,15 @@ void FlightRecorder::end_call() { in_call_.store(false, std::memory_order_releas
 std::string FlightRecorder::describe() const {
   const auto calls = calls_.load(std::memory_order_relaxed);
   if (!in_call_.load(std::memory_order_acquire)) return "idle after " + std::to_string(calls) + " calls";
-  char head[64];
-  std::snprintf(head, sizeof head, "call %llu, recipe %016llx", static_cast<unsigned long long>(calls),
-                static_cast<unsigned long long>(recipe_digest_.load(std::memory_order_relaxed)));
-  std::string text = head;
+  std::string text = "call " + std::to_string(calls) + ", ";
+  if (const char* name = name_.load(std::memory_order_relaxed)) {
+    text += name;
+  } else {
+    char recipe[32];
+    std::snprintf(recipe, sizeof recipe, "recipe %016llx",
+                  static_cast<unsigned long long>(recipe_digest_.load(std::memory_order_relaxed)));
+    text += recipe;
+  }
   const char* separator = ": awaiting ";
   for (int peer = 0; peer < n_ranks_; ++peer) {
     const Pending& pending = pending_[static_cast<std::size_t>(peer)];

@@ -14,13 +14,15 @@ namespace eco::exec {
 class FlightRecorder {
  public:
   void begin_call(std::uint64_t recipe_digest, int n_ranks);
+  // Of a call that has no recipe; `name` is kept and must live as long as this.
+  void begin_call(const char* name, int n_ranks);
   void message_posted(int peer, bool is_send);
   void message_done(int peer, bool is_send);
   void group_started();
   void group_done();
   void end_call();
 
-  // "call 17 recipe 9f3a..: awaiting 2 messages from rank 4, 1 send to rank 2, 1 native step(s) of an island", or "idle
+  // "call 17, recipe 9f3a..: awaiting 2 messages from rank 4, 1 send to rank 2, 1 native step(s) of an island", or "idle
   // after 17 calls".
   std::string describe() const;
   std::uint64_t n_calls() const { return calls_.load(std::memory_order_relaxed); }
@@ -29,12 +31,15 @@ class FlightRecorder {
   std::uint64_t progress() const { return progress_.load(std::memory_order_relaxed); }
 
  private:
+  void begin(int n_ranks);
+
   struct Pending {
     std::atomic<int> sends{0};
     std::atomic<int> receives{0};
   };
   std::atomic<std::uint64_t> calls_{0};
   std::atomic<std::uint64_t> recipe_digest_{0};
+  std::atomic<const char*> name_{nullptr};  // instead
   std::atomic<std::uint64_t> progress_{0};
   std::atomic<bool> in_call_{false};
   std::atomic<int> groups_{0};          // operations of groups under way

@@ -14,15 +14,13 @@ using coll::Collective;
 using coll::CommonProblem;
 
 TEST(Explain, NamesEveryCandidate) {
-  const net::GroupView view = view_of(kThreeSubnets);
-  const CommonProblem problem = problem_of(Collective::broadcast, 1 << 20, view);
+  const auto& [view, problem, ranked] = Megabyte();
   Row row;
   row.up_to_bytes = 1 << 20;
   row.recipe =
       algo::parse_recipe("broadcast/subnets segment=8624 window=0 between=chain inside=chain order=0,1,2");
   row.measured_s = 0.24;
   row.native_s = 1.1;
-  const auto ranked = rank_candidates(problem, view);
   const std::string text = explain(problem, view, &row, ranked);
   EXPECT_EQ(text.rfind("broadcast of 1 MiB from rank 0 over 8 ranks, 3+3+2 switched\n", 0), 0u) << text;
   EXPECT_NE(text.find("the table says: " + row.recipe->text()), std::string::npos) << text;

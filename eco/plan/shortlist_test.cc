@@ -15,9 +15,7 @@ using coll::Collective;
 using coll::CommonProblem;
 
 TEST(Shortlist, PrefersFewMessagesAndAsksAboutTheWindow) {
-  const net::GroupView view = view_of(kThreeSubnets);
-  const CommonProblem problem = problem_of(Collective::broadcast, 1 << 20, view);
-  const auto ranked = rank_candidates(problem, view);
+  const auto& [view, problem, ranked] = Megabyte();
   const auto chosen = shortlist(ranked, 3, problem, view);
   ASSERT_EQ(chosen.size(), 3u);
   EXPECT_LE(chosen[0]->forecast.n_messages, ranked.front().forecast.n_messages);

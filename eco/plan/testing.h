@@ -10,6 +10,7 @@
 #include "eco/coll/problem.h"
 #include "eco/net/group_view.h"
 #include "eco/net/synthetic.h"
+#include "eco/plan/ranking.h"
 
 namespace eco::plan {
 
@@ -39,5 +40,12 @@ inline coll::CommonProblem problem_of(coll::Collective collective, std::size_t b
   problem.bytes = coll::whole_bytes(problem, bytes);
   return problem;
 }
+
+// A broadcast of so much on three subnets, with its candidates.
+struct Megabyte {
+  net::GroupView view = view_of(kThreeSubnets);
+  coll::CommonProblem problem = problem_of(coll::Collective::broadcast, 1 << 20, view);
+  std::vector<Candidate> ranked = rank_candidates(problem, view);
+};
 
 }  // namespace eco::plan

@@ -142,6 +142,13 @@ const std::vector<Entry>& entries() {
         "1: SIGUSR1 makes a rank say who is awaited, if nobody else has a use for it; 0: it is left alone "
         "(0)"},
        [](const std::string& text, Options& o) { return parse_switch(text, o.stall_signal); }},
+      {{"ECO_CHECK", "none|communication",
+        "communication: before each collective call its ranks compare what they call, and a difference is an "
+        "error that names them (none)"},
+       [](const std::string& text, Options& o) {
+         o.compare_calls = text == "communication";
+         return o.compare_calls || text == "none";
+       }},
   };
   return table;
 }
@@ -164,7 +171,8 @@ bool Options::is_disabled(std::string_view collective) const {
 std::uint64_t Options::agreed_digest() const {
   std::string text = std::to_string(static_cast<int>(mode)) + ';' +
                      std::to_string(static_cast<int>(measure)) + ';' + std::to_string(budget_s) + ';' +
-                     std::to_string(max_communicators) + ';' + std::to_string(arm_after.value_or(-1)) + ';';
+                     std::to_string(max_communicators) + ';' + std::to_string(arm_after.value_or(-1)) + ';' +
+                     std::to_string(static_cast<int>(compare_calls)) + ';';
   for (const std::string& name : disable) text += name + ',';
   return std::stoull(base::digest(text), nullptr, 16);
 }

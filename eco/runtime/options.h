@@ -36,6 +36,7 @@ struct Options {
   bool quiet = false;                // ECO_QUIET: no line at exit
   double stall_s = 60;               // ECO_STALL: say who is awaited after this long; 0: never
   bool stall_signal = false;         // ECO_STALL_SIGNAL: SIGUSR1 asks who is awaited now
+  bool compare_calls = false;        // ECO_CHECK=communication: ranks compare each call before it begins
 
   bool is_disabled(std::string_view collective) const;
   // Of what must be equal on all ranks. Files are not in it (one rank reads them), nor what only diagnoses.

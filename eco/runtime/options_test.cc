@@ -47,7 +47,8 @@ TEST(Options, ReadEveryVariable) {
                                  {"ECO_PROFILE", "f.json"},
                                  {"ECO_QUIET", "1"},
                                  {"ECO_STALL", "0"},
-                                 {"ECO_STALL_SIGNAL", "1"}});
+                                 {"ECO_STALL_SIGNAL", "1"},
+                                 {"ECO_CHECK", "communication"}});
   EXPECT_EQ(options.mode, Mode::observe);
   EXPECT_EQ(options.network_file, "n.json");
   EXPECT_EQ(options.plan_file, "p.json");
@@ -67,6 +68,7 @@ TEST(Options, ReadEveryVariable) {
   EXPECT_TRUE(options.quiet);
   EXPECT_EQ(options.stall_s, 0);
   EXPECT_TRUE(options.stall_signal);
+  EXPECT_TRUE(options.compare_calls);
 }
 
 TEST(Options, ArmWhenItPaysUnlessToldWhen) {
@@ -82,7 +84,8 @@ TEST(Options, RefuseWhatTheyDoNotKnow) {
       {"ECO", "yes"},           {"ECO_BUDGET", "-1"},     {"ECO_BUDGET", "nan"},
       {"ECO_BUDGET", "5s"},     {"ECO_ARM_AFTER", "1.5"}, {"ECO_ARM_AFTER", "-1"},
       {"ECO_DISABLE", "bcast"}, {"ECO_DISABLE", ","},     {"ECO_QUIET", "true"},
-      {"ECO_SENTINELS", "off"}, {"ECO_STALL", "1e9"},     {"ECO_MAX_COMMUNICATORS", "99999999999"}};
+      {"ECO_SENTINELS", "off"}, {"ECO_STALL", "1e9"},     {"ECO_MAX_COMMUNICATORS", "99999999999"},
+      {"ECO_CHECK", "1"}};
   for (const auto& [variable, value] : cases) {
     try {
       parse({{variable, value}});
@@ -99,6 +102,9 @@ TEST(Options, TheDigestCoversWhatAllRanksMustShare) {
   EXPECT_NE(digest, parse({{"ECO", "observe"}}).agreed_digest());
   EXPECT_NE(digest, parse({{"ECO_DISABLE", "barrier"}}).agreed_digest());
   EXPECT_NE(digest, parse({{"ECO_MEASURE", "never"}}).agreed_digest());
+  EXPECT_NE(digest, parse({{"ECO_CHECK", "communication"}}).agreed_digest())
+      << "or some would wait for the others";
+  EXPECT_EQ(digest, parse({{"ECO_CHECK", "none"}}).agreed_digest());
   EXPECT_EQ(digest,
             parse({{"ECO_HOST_ID", "host-3"}, {"ECO_NETWORK", "n"}, {"ECO_QUIET", "1"}}).agreed_digest())
       << "what differs between hosts by design is not compared";
@@ -114,7 +120,7 @@ TEST(Options, NamesThatAreNoneAreFound) {
 }
 
 TEST(Options, AreDocumentedOnce) {
-  EXPECT_EQ(option_docs().size(), 17u);
+  EXPECT_EQ(option_docs().size(), 18u);
   for (const OptionDoc& doc : option_docs()) {
     EXPECT_FALSE(doc.values.empty()) << doc.variable;
     EXPECT_FALSE(doc.meaning.empty()) << doc.variable;

@@ -34,6 +34,19 @@ std::map<std::uint32_t, double> ends_of(FairSharing& flows) {
   return ends;
 }
 
+struct Sent {
+  net::Route route;
+  double bytes;
+};
+
+// Of messages that start together, each on a route of its own.
+std::map<std::uint32_t, double> ends_of(const std::vector<double>& rates, const std::vector<Sent>& messages) {
+  FairSharing flows(resources_of(rates), 0);
+  for (std::uint32_t i = 0; i < messages.size(); ++i)
+    flows.add(i, messages[i].route, i, messages[i].bytes, 0);
+  return ends_of(flows);
+}
+
 TEST(FairSharing, MessagesOfOneRouteShareIt) {
   FairSharing flows(resources_of({100}), 0);
   const net::Route route{{0}, kLatency};
@@ -47,19 +60,13 @@ TEST(FairSharing, MessagesOfOneRouteShareIt) {
 
 TEST(FairSharing, WhatOneCannotUseIsForTheOthers) {
   // Routes 0 and 1 leave by the same port of 100; route 0 comes in by one of 20.
-  FairSharing flows(resources_of({100, 20}), 0);
-  flows.add(0, {{0, 1}, kLatency}, 0, 20, 0);
-  flows.add(1, {{0}, kLatency}, 1, 80, 0);
-  const auto ends = ends_of(flows);
+  const auto ends = ends_of({100, 20}, {{{{0, 1}, kLatency}, 20}, {{{0}, kLatency}, 80}});
   EXPECT_NEAR(ends.at(0), 1, 1e-9);
   EXPECT_NEAR(ends.at(1), 1, 1e-9);
 }
 
 TEST(FairSharing, SharesAreInInverseProportionToTheLatency) {
-  FairSharing flows(resources_of({100}), 0);
-  flows.add(0, {{0}, kLatency}, 0, 80, 0);
-  flows.add(1, {{0}, 4 * kLatency}, 1, 80, 0);
-  const auto ends = ends_of(flows);
+  const auto ends = ends_of({100}, {{{{0}, kLatency}, 80}, {{{0}, 4 * kLatency}, 80}});
   EXPECT_NEAR(ends.at(0), 1, 1e-9);    // 80 bytes/s
   EXPECT_NEAR(ends.at(1), 1.6, 1e-9);  // 20 in the first second, then 100 a second
 }
@@ -76,10 +83,7 @@ TEST(FairSharing, WhatComesLaterSlowsDownWhatIsThere) {
 }
 
 TEST(FairSharing, RoutesThatMeetNowhereDoNotDisturbEachOther) {
-  FairSharing flows(resources_of({100, 10}), 0);
-  flows.add(0, {{0}, kLatency}, 0, 100, 0);
-  flows.add(1, {{1}, kLatency}, 1, 100, 0);
-  const auto ends = ends_of(flows);
+  const auto ends = ends_of({100, 10}, {{{{0}, kLatency}, 100}, {{{1}, kLatency}, 100}});
   EXPECT_NEAR(ends.at(0), 1, 1e-9);
   EXPECT_NEAR(ends.at(1), 10, 1e-9);
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <thread>
+#include <mutex>
 #include <utility>
 
 #include "preload/backend/session.h"
@@ -41,6 +41,12 @@ class KeptType {
 };
 
 }  // namespace
+
+Runner::Runner(MPI_Comm comm, const transport::mpi::Share& share)
+    : transport(comm, share),
+      executor(transport),
+      watch(Session::instance().watch(executor.recorder(), share.rank, static_cast<int>(share.ranks.size()),
+                                      ", in a nonblocking call that goes on while the program is in MPI,")) {}
 
 struct Background::Flight {
   Flight(std::shared_ptr<Lane> on, BackgroundCall what) : lane(std::move(on)), call(std::move(what)) {
@@ -83,25 +89,31 @@ bool Background::open() {
 
 void Background::close() {
   if (!is_open()) return;
-  lock();
+  busy_.lock();
   ProgressHook::forget();
   // A program that ends with calls under way has erred; what they point into stays.
   for (std::unique_ptr<Flight>& flight : flights_) static_cast<void>(flight.release());
   flights_.clear();
   next_ = flights_.end();
   n_flights_.store(0);
-  unlock();
+  busy_.unlock();
   PMPI_Comm_free(&self_);
 }
 
-void Background::lock() {
-  while (busy_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+void Background::forget_comm(Lane& lane) {
+  const std::lock_guard lock(busy_);
+  lane.comm = MPI_COMM_NULL;
 }
 
-void Background::forget_comm(Lane& lane) {
-  lock();
-  lane.comm = MPI_COMM_NULL;
-  unlock();
+void Background::carry_checks() {
+  if (is_open()) hook();
+}
+
+void Background::hook() {
+  busy_.lock();
+  const bool hooks = !hooked_.exchange(true);
+  busy_.unlock();
+  if (hooks) ProgressHook::call(&Background::on_progress);
 }
 
 int Background::take_tag() {
@@ -113,9 +125,8 @@ int Background::take_tag() {
 
 void Background::begin(std::shared_ptr<Lane> lane, BackgroundCall call, MPI_Request* request) {
   auto flight = std::make_unique<Flight>(std::move(lane), std::move(call));
-  bool hooks = false;
   {
-    lock();
+    const std::lock_guard lock(busy_);
     Lane& on = *flight->lane;
     const int n_tags = flight->call.n_tags;
     if (on.next_tag + n_tags > on.share.n_tags) on.next_tag = 0;
@@ -125,10 +136,8 @@ void Background::begin(std::shared_ptr<Lane> lane, BackgroundCall call, MPI_Requ
     PMPI_Irecv(nullptr, 0, MPI_BYTE, 0, flight->done_tag, self_, request);
     flights_.push_back(std::move(flight));
     n_flights_.fetch_add(1, std::memory_order_release);
-    hooks = !hooked_.exchange(true);
-    unlock();
   }
-  if (hooks) ProgressHook::call(&Background::on_progress);
+  hook();
   advance(false);
 }
 
@@ -137,7 +146,8 @@ ProgressHook::Next Background::on_progress() { return Session::instance().backgr
 ProgressHook::Next Background::advance(bool is_hook) {
   // Every progress of the library comes through here: most find nothing to do.
   if (n_flights_.load(std::memory_order_acquire) == 0 && !hooked_.load()) return ProgressHook::Next::idle;
-  if (busy_.test_and_set(std::memory_order_acquire)) return ProgressHook::Next::nothing;
+  if (is_hook) Session::instance().checks().advance();
+  if (!busy_.try_lock()) return ProgressHook::Next::nothing;
   moved_ = false;
   const std::size_t n_looks = std::min(flights_.size(), kMostLooks);
   for (std::size_t i = 0; i < n_looks; ++i) {
@@ -147,11 +157,11 @@ ProgressHook::Next Background::advance(bool is_hook) {
     flights_.erase(flight);
     n_flights_.fetch_sub(1, std::memory_order_release);
   }
-  const bool idle = flights_.empty();
+  const bool idle = flights_.empty() && !Session::instance().checks().may_be_pending();
   if (idle && is_hook) hooked_.store(false);
   const bool moved = moved_;
   const MPI_Comm lost_on = std::exchange(lost_on_, MPI_COMM_NULL);
-  unlock();
+  busy_.unlock();
   // The program's handler may call whatever it likes, or end the job.
   if (lost_on != MPI_COMM_NULL) PMPI_Comm_call_errhandler(lost_on, MPI_ERR_OTHER);
   if (idle) return ProgressHook::Next::idle;
@@ -161,6 +171,8 @@ ProgressHook::Next Background::advance(bool is_hook) {
 // A call whose tags are still used by an earlier one of its communicator waits for that to end, on this rank alone:
 // every rank began the earlier one before, so it needs nothing from the later.
 bool Background::may_begin(const Flight& flight) const {
+  const BackgroundCall& call = flight.call;
+  if (call.check && !call.check->has_agreed(call.number_in_check)) return false;
   for (const std::unique_ptr<Flight>& other : flights_) {
     if (other.get() == &flight) return true;
     if (other->shares_tags_with(flight)) return false;
@@ -218,7 +230,9 @@ void Background::complete(Flight& flight, bool good) {
     if (!flight.lane->lost.exchange(true)) {
       lost_on_ = flight.lane->comm != MPI_COMM_NULL ? flight.lane->comm : MPI_COMM_WORLD;
     }
-    static_cast<void>(flight.runner.release());  // the library may still write to what it points into
+    // The library may still write to what it points into.
+    if (flight.runner) flight.runner->watch.reset();
+    static_cast<void>(flight.runner.release());
   }
   // Something instead of nothing is more than the request has room for: whoever waits for it gets an error.
   static const std::byte too_much{};

@@ -27,20 +27,23 @@
 #include "eco/sched/traffic.h"
 #include "eco/transport/mpi/mpi_transport.h"
 #include "preload/backend/binding.h"
+#include "preload/backend/call_check.h"
 #include "preload/backend/datatypes.h"
 #include "preload/backend/profile.h"
 #include "preload/backend/progress_hook.h"
 #include "preload/backend/sides.h"
+#include "preload/backend/spin_lock.h"
+#include "preload/backend/watcher.h"
 
 namespace eco::preload {
 
 // What a call runs on, and the next one may use again.
 struct Runner {
-  explicit Runner(MPI_Comm comm, const transport::mpi::Share& share)
-      : transport(comm, share), executor(transport) {}
+  explicit Runner(MPI_Comm comm, const transport::mpi::Share& share);
   transport::mpi::MpiTransport transport;
   exec::Executor executor;
   PackedMemory packed;
+  std::unique_ptr<Watch> watch;
 };
 
 // The part of one communicator in it. Calls that have not ended hold on to it when the communicator is freed.
@@ -66,6 +69,9 @@ struct BackgroundCall {
   int n_tags = 1;
   Sides sides;
   std::optional<Reduction> reduction{};
+  // It begins when its ranks have compared it, if they do.
+  std::shared_ptr<const CallCheck> check{};
+  std::uint64_t number_in_check = 0;
   // When it has ended well: its communicator may be gone by then.
   struct Counted {
     std::uint64_t took_ns = 0;  // to begin it; the program did other things until it ended
@@ -91,11 +97,15 @@ class Background {
   // Local. The program's communicator is gone.
   void forget_comm(Lane& lane);
 
+  // Local. From now on the library's progress carries Session::checks() too, until nothing of them is left.
+  void carry_checks();
+
   // Local. Throws std::bad_alloc before anything is begun.
   void begin(std::shared_ptr<Lane> lane, BackgroundCall call, MPI_Request* request);
 
  private:
   struct Flight;
+  void hook();
   using Flights = std::list<std::unique_ptr<Flight>>;
 
   static ProgressHook::Next on_progress();
@@ -105,11 +115,9 @@ class Background {
   bool may_begin(const Flight& flight) const;
   void complete(Flight& flight, bool good);
   int take_tag();
-  void lock();
-  void unlock() { busy_.clear(std::memory_order_release); }
 
   MPI_Comm self_ = MPI_COMM_NULL;
-  std::atomic_flag busy_;  // guards what follows; from inside the library it is only tried
+  SpinLock busy_;  // guards what follows; from inside the library it is only tried
   std::atomic<int> n_flights_{0};
   Flights flights_;                          // in the order in which they began
   Flights::iterator next_ = flights_.end();  // whose turn it is

@@ -3,8 +3,10 @@
 #include <climits>
 #include <cstdio>
 #include <exception>
+#include <string>
 #include <utility>
 
+#include "eco/base/json_file.h"
 #include "preload/backend/binding.h"
 #include "preload/backend/datatypes.h"
 
@@ -79,28 +81,35 @@ struct Decision {
 };
 enum class Armed { if_due, already };
 
-Decision decide(Group& group, const Call& call, const Sides& sides, Armed armed) noexcept {
-  Decision decision;
+// What the call is, by arguments that all ranks have alike; a fate if no recipe could serve it.
+std::optional<Fate> pose(const Group& group, const Call& call, const Sides& sides, Decision& decision) {
   coll::CommonProblem& problem = decision.problem;
   problem.collective = call.collective;
   problem.n_ranks = group.n_ranks();
   problem.root = coll::is_rooted(call.collective) ? call.root : 0;
-  if (!has_bytes(sides.whole)) return decision;
+  if (!has_bytes(sides.whole)) return Fate::arguments;
   problem.bytes = total_bytes(sides.whole.count, sides.whole.type);
+  if (!group.may_serve()) return Fate::communicator;
+  if (problem.bytes == 0) return Fate::empty;
+  if (problem.bytes > most_bytes(call.collective)) return Fate::too_large;
+  if (!sides.pieces.empty() && !pads_little(sides.pieces)) return Fate::uneven;
+  if (coll::is_reduction(call.collective)) {
+    decision.reduction = find_reduction(sides.whole.type, call.op);
+    if (!decision.reduction) return Fate::reduction;
+    problem.element_bytes = decision.reduction->element_bytes;
+    problem.commutative = decision.reduction->commutative;
+  }
+  return std::nullopt;
+}
+
+Decision decide(Group& group, const Call& call, const Sides& sides, Armed armed) noexcept {
+  Decision decision;
   const auto passes = [&](Fate fate) {
     decision.fate = fate;
     return decision;
   };
-  if (!group.may_serve()) return passes(Fate::communicator);
-  if (problem.bytes == 0) return passes(Fate::empty);
-  if (problem.bytes > most_bytes(call.collective)) return passes(Fate::too_large);
-  if (!sides.pieces.empty() && !pads_little(sides.pieces)) return passes(Fate::uneven);
-  if (coll::is_reduction(call.collective)) {
-    decision.reduction = find_reduction(sides.whole.type, call.op);
-    if (!decision.reduction) return passes(Fate::reduction);
-    problem.element_bytes = decision.reduction->element_bytes;
-    problem.commutative = decision.reduction->commutative;
-  }
+  if (const std::optional<Fate> fate = pose(group, call, sides, decision)) return passes(*fate);
+  const coll::CommonProblem& problem = decision.problem;
   const auto refused = [&] { return decision.refused = group.poisoned(); };
   if (refused()) return decision;
   if (armed == Armed::if_due) {
@@ -127,7 +136,67 @@ Attempt unserved(const Call& call, const Decision& decision) {
   return {.served = true, .code = refuse(call.comm), .bytes = decision.problem.bytes};
 }
 
+std::uint64_t digest_of(const algo::Recipe* recipe) {
+  return recipe != nullptr ? std::stoull(base::digest(recipe->text()), nullptr, 16) : 0;
+}
+
+// Blocks of one length, and what a rank without pieces has, make no digest: where blocks lie is each rank's business.
+std::uint64_t digest_of(const Pieces& pieces, MPI_Datatype type) {
+  std::string lengths;
+  bool alike = true;
+  const long long longest = pieces.longest();
+  pieces.for_each([&](int, const Pieces::Piece& piece) {
+    alike = alike && piece.count == longest;
+    lengths += std::to_string(total_bytes(piece.count, type)) + ' ';
+  });
+  return alike ? 0 : std::stoull(base::digest(lengths), nullptr, 16);
+}
+
+runtime::CallRecord record_of(const Group& group, const Call& call, const Sides* sides) {
+  using runtime::CallRecord;
+  CallRecord record(call.name);
+  if (coll::is_rooted(call.collective)) record.root = call.root;
+  Decision decision;
+  if (call.collective == Collective::barrier) {
+    decision.problem = {.collective = Collective::barrier, .n_ranks = group.n_ranks()};
+    record.recipe = digest_of(group.recipe(decision.problem));
+    return record;
+  }
+  if (sides == nullptr || !has_bytes(sides->whole)) {
+    record.arguments = CallRecord::Arguments::refused;
+    return record;
+  }
+  const std::optional<Fate> fate = pose(group, call, *sides, decision);
+  const coll::CommonProblem& problem = decision.problem;
+  if (!fate) record.recipe = digest_of(group.recipe(problem));
+  record.bytes =
+      sides->pieces.empty() ? problem.bytes : total_bytes(sides->pieces.total(), sides->whole.type);
+  record.lengths = digest_of(sides->pieces, sides->whole.type);
+  if (!are_sound(*sides, problem, group.rank())) record.arguments = CallRecord::Arguments::unfit;
+  if (coll::is_reduction(call.collective)) {
+    record.operation = CallRecord::to_name(op_name(call.op));
+    record.element = CallRecord::to_name(type_name(sides->whole.type));
+  }
+  return record;
+}
+
 }  // namespace
+
+std::optional<int> disagreement(Session& session, Group& group, const Call& call, const Sides* sides,
+                                CallCheck::Waits waits) noexcept {
+  try {
+    const std::shared_ptr<CallCheck>& check = group.check();
+    if (check == nullptr) return std::nullopt;
+    if (check->agrees(call.name, record_of(group, call, sides), waits)) {
+      if (check->is_pending()) session.background().carry_checks();
+      return std::nullopt;
+    }
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "eco: cannot compare a call (%s); its communicator is lost\n", error.what());
+  }
+  group.poison();
+  return refuse(call.comm);
+}
 
 Attempt try_to_serve(Session& session, Group& group, const Call& call, const Sides& sides) noexcept {
   Decision decision = decide(group, call, sides, Armed::if_due);

@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "eco/coll/problem.h"
 #include "preload/backend/session.h"
@@ -27,6 +28,7 @@ struct Call {
   MPI_Comm comm = MPI_COMM_NULL;
   int root = 0;             // rooted collectives
   MPI_Op op = MPI_OP_NULL;  // reductions
+  const char* name = "";    // "MPI_Ibcast", also with large counts
 };
 
 struct Attempt {
@@ -44,6 +46,12 @@ Attempt try_to_begin(Session& session, Group& group, const Call& call, const Sid
 
 // The barrier's: nothing to read or write, and it never arms (some bindings of MPICH reach barriers past the C entry).
 Attempt try_to_serve_barrier(Session& session, Group& group) noexcept;
+
+// Under ECO_CHECK=communication, before anything else: the code of a call whose ranks differ, which their error handlers
+// have been told; nothing where they agree. Collective like the call, and waits like it. Without `sides` its root is
+// none. No exception leaves it.
+std::optional<int> disagreement(Session& session, Group& group, const Call& call, const Sides* sides,
+                                CallCheck::Waits waits) noexcept;
 
 // "scan/chain", what served this thread's last call, or "native"; asking resets it.
 const char* take_last_algorithm();
@@ -76,20 +84,31 @@ inline Fate fate_unlooked_at(const Group* group) {
   return group != nullptr && group->is_inter() ? Fate::communicator : Fate::arguments;
 }
 
-// `describe` is asked only on an intra-communicator with a root that exists: then every argument that it may look at is
-// significant.
+// What is common to the forms. `describe` is asked only on an intra-communicator with a root that exists: then every
+// argument that it may look at is significant. `attempt` serves, or does not.
+template <class Native, class Describe, class Try>
+int serve_or_pass(Session& session, const Session::Found& found, const Call& call, CallCheck::Waits waits,
+                  const Native& native, const Describe& describe, const Try& attempt) {
+  if (found.refused) return found.code;
+  Group* const group = found.group;
+  const bool has_sides = is_for(group, call);
+  Sides sides;
+  if (has_sides) sides = describe(Member{.rank = group->rank(), .n_ranks = group->n_ranks()});
+  if (group != nullptr && session.checks().is_open()) {
+    const Sides* const known = has_sides ? &sides : nullptr;
+    if (const std::optional<int> code = disagreement(session, *group, call, known, waits)) return *code;
+  }
+  const Attempt made = has_sides ? attempt(*group, sides) : Attempt{.fate = fate_unlooked_at(group)};
+  return made.served ? made.code : pass(session, group, call.collective, made, native);
+}
+
 template <class Native, class Describe>
 int run(const Call& call, const Native& native, const Describe& describe) {
   Session& session = Session::instance();
   if (!session.running()) return native();
-  const Session::Found found = session.group(call.comm);
-  if (found.refused) return found.code;
-  Group* const group = found.group;
-  if (!is_for(group, call))
-    return pass(session, group, call.collective, {.fate = fate_unlooked_at(group)}, native);
-  const Sides sides = describe(Member{.rank = group->rank(), .n_ranks = group->n_ranks()});
-  const Attempt attempt = try_to_serve(session, *group, call, sides);
-  return attempt.served ? attempt.code : pass(session, group, call.collective, attempt, native);
+  return serve_or_pass(
+      session, session.group(call.comm), call, CallCheck::Waits::yes, native, describe,
+      [&](Group& group, const Sides& sides) { return try_to_serve(session, group, call, sides); });
 }
 
 // A nonblocking call is served on a communicator that blocking ones have armed.
@@ -97,16 +116,11 @@ template <class Native, class Describe>
 int begin(const Call& call, MPI_Request* request, const Native& native, const Describe& describe) {
   Session& session = Session::instance();
   if (!session.running()) return native();
-  // As a barrier, it needs no group unless it is to be counted as one of so many ranks.
-  const Session::Found found = session.profiles() ? session.group(call.comm) : session.find_group(call.comm);
-  if (found.refused) return found.code;
-  Group* const group = found.group;
-  if (!is_for(group, call) || request == nullptr) {
-    return pass(session, group, call.collective, {.fate = fate_unlooked_at(group)}, native);
-  }
-  const Sides sides = describe(Member{.rank = group->rank(), .n_ranks = group->n_ranks()});
-  const Attempt attempt = try_to_begin(session, *group, call, sides, request);
-  return attempt.served ? attempt.code : pass(session, group, call.collective, attempt, native);
+  return serve_or_pass(session, session.group_if_wanted(call.comm), call, CallCheck::Waits::no, native,
+                       describe, [&](Group& group, const Sides& sides) {
+                         return request != nullptr ? try_to_begin(session, group, call, sides, request)
+                                                   : Attempt{};
+                       });
 }
 
 // The forms of a call: the program waits for it, or holds a request. What a call means is the same in all of them.
@@ -114,26 +128,30 @@ int begin(const Call& call, MPI_Request* request, const Native& native, const De
 //   template <class Form> int broadcast(const Form& form, void* buffer, ...) { return form({...}, [&](...) {...}); }
 template <class Native>
 struct Blocking {
+  const char* name;
   Native native;
   template <class Describe>
-  int operator()(const Call& call, const Describe& describe) const {
+  int operator()(Call call, const Describe& describe) const {
+    call.name = name;
     return run(call, native, describe);
   }
 };
 template <class Native>
-Blocking(Native) -> Blocking<Native>;
+Blocking(const char*, Native) -> Blocking<Native>;
 
 template <class Native>
 struct Nonblocking {
+  const char* name;
   MPI_Request* request;
   Native native;
   template <class Describe>
-  int operator()(const Call& call, const Describe& describe) const {
+  int operator()(Call call, const Describe& describe) const {
+    call.name = name;
     return begin(call, request, native, describe);
   }
 };
 template <class Native>
-Nonblocking(MPI_Request*, Native) -> Nonblocking<Native>;
+Nonblocking(const char*, MPI_Request*, Native) -> Nonblocking<Native>;
 
 #if MPI_VERSION >= 4 && !defined(OPEN_MPI)
 #define ECO_HAS_LARGE_COUNTS 1
@@ -145,16 +163,17 @@ Nonblocking(MPI_Request*, Native) -> Nonblocking<Native>;
 //
 //   ECO_BOTH_FORMS(Bcast, bcast, broadcast, _c, (void* buffer, ...), (buffer, ...))
 #define ECO_LIST(...) __VA_ARGS__
-#define ECO_BLOCKING_FORM(Name, function, suffix, parameters, arguments)                                 \
-  ECO_ENTRY int eco_wrap_MPI_##Name##suffix parameters noexcept {                                        \
-    return eco::preload::function(eco::preload::Blocking{[&] { return PMPI_##Name##suffix arguments; }}, \
-                                  ECO_LIST arguments);                                                   \
+#define ECO_BLOCKING_FORM(Name, function, suffix, parameters, arguments)                     \
+  ECO_ENTRY int eco_wrap_MPI_##Name##suffix parameters noexcept {                            \
+    return eco::preload::function(                                                           \
+        eco::preload::Blocking{"MPI_" #Name, [&] { return PMPI_##Name##suffix arguments; }}, \
+        ECO_LIST arguments);                                                                 \
   }
 #define ECO_BOTH_FORMS(Name, name, function, suffix, parameters, arguments)                           \
   ECO_BLOCKING_FORM(Name, function, suffix, parameters, arguments)                                    \
   ECO_ENTRY int eco_wrap_MPI_I##name##suffix(ECO_LIST parameters, MPI_Request* request) noexcept {    \
     return eco::preload::function(                                                                    \
-        eco::preload::Nonblocking{request,                                                            \
+        eco::preload::Nonblocking{"MPI_I" #name, request,                                             \
                                   [&] { return PMPI_I##name##suffix(ECO_LIST arguments, request); }}, \
         ECO_LIST arguments);                                                                          \
   }

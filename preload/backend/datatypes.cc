@@ -30,7 +30,10 @@ struct TypeEntry {
 struct OpEntry {
   MPI_Op op;
   unsigned kinds;
+  const char* name;
 };
+#define ECO_OPERATION(op, kinds) \
+  OpEntry { op, kinds, #op }
 
 #if defined(OPEN_MPI)
 // As mpi.h would, had it been made with a Fortran compiler; a library that was has them.
@@ -132,13 +135,15 @@ const auto& operations() {
   constexpr unsigned kBits = kInteger | kByte | kMulti;
   constexpr unsigned kNothing = 0;  // of one-sided calls: predefined, but no reduction's
   static const std::array kOperations = {
-      OpEntry{MPI_SUM, kArithmetic},  OpEntry{MPI_MAX, kOrdered},   OpEntry{MPI_MIN, kOrdered},
-      OpEntry{MPI_PROD, kArithmetic}, OpEntry{MPI_LAND, kTruth},    OpEntry{MPI_LOR, kTruth},
-      OpEntry{MPI_LXOR, kTruth},      OpEntry{MPI_BAND, kBits},     OpEntry{MPI_BOR, kBits},
-      OpEntry{MPI_BXOR, kBits},       OpEntry{MPI_MAXLOC, kPair},   OpEntry{MPI_MINLOC, kPair},
-      OpEntry{MPI_REPLACE, kNothing}, OpEntry{MPI_NO_OP, kNothing},
+      ECO_OPERATION(MPI_SUM, kArithmetic),  ECO_OPERATION(MPI_MAX, kOrdered),
+      ECO_OPERATION(MPI_MIN, kOrdered),     ECO_OPERATION(MPI_PROD, kArithmetic),
+      ECO_OPERATION(MPI_LAND, kTruth),      ECO_OPERATION(MPI_LOR, kTruth),
+      ECO_OPERATION(MPI_LXOR, kTruth),      ECO_OPERATION(MPI_BAND, kBits),
+      ECO_OPERATION(MPI_BOR, kBits),        ECO_OPERATION(MPI_BXOR, kBits),
+      ECO_OPERATION(MPI_MAXLOC, kPair),     ECO_OPERATION(MPI_MINLOC, kPair),
+      ECO_OPERATION(MPI_REPLACE, kNothing), ECO_OPERATION(MPI_NO_OP, kNothing),
 #if defined(MPIX_EQUAL)
-      OpEntry{MPIX_EQUAL, kNothing},
+      ECO_OPERATION(MPIX_EQUAL, kNothing),
 #endif
   };
   return kOperations;
@@ -240,6 +245,25 @@ bool unpack(std::span<const std::byte> dense, void* user, int count, MPI_Datatyp
 
 exec::Combine Reduction::combine() {
   return {.function = &combine_elements, .context = this, .element_bytes = element_bytes, .library = &by};
+}
+
+const char* op_name(MPI_Op op) {
+  if (op == MPI_OP_NULL) return "MPI_OP_NULL";
+  for (const OpEntry& operation : operations()) {
+    if (operation.op == op) return operation.name;
+  }
+  int commutative = 0;
+  PMPI_Op_commutative(op, &commutative);
+  return commutative != 0 ? "an own operation" : "an own, ordered operation";
+}
+
+std::string type_name(MPI_Datatype type) {
+  int n_integers = 0, n_addresses = 0, n_types = 0, combiner = 0, length = 0;
+  PMPI_Type_get_envelope(type, &n_integers, &n_addresses, &n_types, &combiner);
+  if (combiner != MPI_COMBINER_NAMED) return "a derived type";
+  char name[MPI_MAX_OBJECT_NAME] = "";
+  PMPI_Type_get_name(type, name, &length);
+  return name;
 }
 
 std::optional<Reduction> find_reduction(MPI_Datatype type, MPI_Op op) {

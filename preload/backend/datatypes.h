@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "eco/exec/executor.h"
 #include "eco/transport/mpi/mpi_groups.h"
@@ -50,5 +51,9 @@ struct Reduction {
 
 // Nothing if ECO does not serve this pair or MPI does not define it: the library then does, or reports the error.
 std::optional<Reduction> find_reduction(MPI_Datatype type, MPI_Op op);
+
+// What people call them: "MPI_SUM", "MPI_INT", "a derived type". Local.
+const char* op_name(MPI_Op op);
+std::string type_name(MPI_Datatype type);
 
 }  // namespace eco::preload

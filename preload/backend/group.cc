@@ -56,6 +56,11 @@ std::optional<std::vector<int>> Group::ranks_in_world() const {
   return in_world;
 }
 
+Group::~Group() {
+  release();
+  if (check_) check_->forget_comm();
+}
+
 void Group::prepare(const coll::CommonProblem& problem) {
   if (state_ == State::waiting) {
     if (!left_native_[static_cast<std::size_t>(problem.collective)] && is_due(problem.bytes)) arm(problem);
@@ -153,7 +158,8 @@ void Group::arm_on(const std::vector<int>& world_ranks, double budget_left_s, co
   runtime_ = std::move(result.communicator);
   state_ = State::armed;
   why_native_ = std::move(result.reason);
-  session_.watch(*this);
+  session_.note_armed(*this);
+  watch_ = session_.watch(runtime_->recorder(), rank_, n_ranks_);
   if (known == nullptr) remember(world_ranks);
 }
 
@@ -175,7 +181,18 @@ void Group::make_transports(std::vector<int> world_ranks) {
   lane_->private_comm = session_.private_comm();
   lane_->share = std::move(share);
   lane_->give_tags_back = [&ranges, range = *tags_] { ranges.give_back(range); };
+  if (check()) check()->set_lane(lane_);
   tags_.reset();
+}
+
+const std::shared_ptr<CallCheck>& Group::check() {
+  if (std::exchange(has_check_, true)) return check_;
+  if (!session_.checks().is_open() || is_inter_ || n_ranks_ < 2) return check_;
+  if (std::optional<std::vector<int>> world_ranks = ranks_in_world(comm_, n_ranks_)) {
+    check_ = std::make_shared<CallCheck>(comm_, session_.checks().over(), rank_, std::move(*world_ranks));
+    session_.checks().add(check_);
+  }
+  return check_;
 }
 
 bool Group::has_lane() const {
@@ -187,6 +204,8 @@ void Group::schedule(BackgroundCall& call, const algo::Recipe& recipe) {
   call.schedule = beside.schedule;
   call.recipe_digest = beside.recipe_digest;
   call.n_tags = runtime_->channels();
+  call.check = check();
+  if (call.check) call.number_in_check = call.check->n_calls();
   call.counted = {.gain_s = planned_gain_s(call.problem), .crossing = beside.crossing, .profile = profile_};
 }
 
@@ -266,7 +285,7 @@ double Group::planned_gain_s(const coll::CommonProblem& problem) const {
 }
 
 void Group::release() {
-  if (runtime_) session_.forget(*this);
+  watch_.reset();
   runtime_.reset();
   transport_.reset();
   if (tags_) session_.tag_ranges().give_back(*tags_);

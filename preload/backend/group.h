@@ -19,6 +19,7 @@
 #include "eco/transport/mpi/mpi_transport.h"
 #include "preload/backend/background.h"
 #include "preload/backend/binding.h"
+#include "preload/backend/call_check.h"
 #include "preload/backend/profile.h"
 
 namespace eco::preload {
@@ -29,7 +30,7 @@ class Group {
  public:
   // Local. Communicators of one rank and inter-communicators stay native from the start.
   Group(Session& session, MPI_Comm comm);
-  ~Group() { release(); }
+  ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
@@ -91,6 +92,9 @@ class Group {
   // Kept from call to call unless it is large.
   PackedMemory& packed() { return packed_; }
 
+  // Local, in a collective call: what compares this communicator's calls; null where they are not compared.
+  const std::shared_ptr<CallCheck>& check();
+
   const runtime::Communicator* armed() const { return runtime_.get(); }
   bool serves_nothing() const { return !runtime_ || runtime_->serves_nothing(); }
   // Why, if it serves nothing.
@@ -146,6 +150,9 @@ class Group {
   std::shared_ptr<Lane> lane_;
   std::unique_ptr<transport::mpi::MpiTransport> transport_;
   std::unique_ptr<runtime::Communicator> runtime_;
+  std::unique_ptr<Watch> watch_;  // of its recorder
+  std::shared_ptr<CallCheck> check_;
+  bool has_check_ = false;  // or it is known that there is none
   PackedMemory packed_;
 };
 

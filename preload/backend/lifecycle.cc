@@ -8,9 +8,13 @@ int barrier(MPI_Comm comm) {
   Session& session = Session::instance();
   const auto native = [&] { return PMPI_Barrier(comm); };
   if (!session.running()) return native();
-  // A barrier alone needs no group, unless it is to be counted as one of a communicator of so many ranks.
-  const Session::Found found = session.profiles() ? session.group(comm) : session.find_group(comm);
+  const Session::Found found = session.group_if_wanted(comm);
   if (found.refused) return found.code;
+  if (found.group != nullptr && session.checks().is_open()) {
+    const Call call{.collective = coll::Collective::barrier, .comm = comm, .name = "MPI_Barrier"};
+    const auto code = disagreement(session, *found.group, call, nullptr, CallCheck::Waits::yes);
+    if (code) return *code;
+  }
   const Attempt attempt = found.group != nullptr ? try_to_serve_barrier(session, *found.group) : Attempt{};
   return attempt.served ? attempt.code
                         : pass(session, found.group, coll::Collective::barrier, attempt, native);

@@ -62,7 +62,11 @@ void Session::start() {
   if (switched_off_) options_.mode = runtime::Mode::off;
   if (options_.mode != runtime::Mode::off) background_.open();
   arms_ = agree(objection) && make_private_communicator();
-  if (!arms_) background_.close();
+  if (compares_) checks_.open(copy_of_world());
+  if (compares_ && !checks_.is_open() && world_rank() == 0) {
+    std::fprintf(stderr, "eco: the MPI library has no communicator for ECO_CHECK; calls are not compared\n");
+  }
+  if (!arms_ && !checks_.is_open()) background_.close();
   if (off_) return;
   find_types();
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Session::on_comm_free, &keyval_, this);
@@ -101,6 +105,7 @@ bool Session::agree(bool objection) {
   PMPI_Allreduce(MPI_IN_PLACE, least.data(), 3, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
   const bool differ = least[0] != -least[1];
   profiles_ = least[2] == profiles && !differ;
+  compares_ = least[2] >= agrees && !differ && options_.compare_calls;
   if (least[2] == off) {
     why_native_ = "it is off on some ranks (ECO=off, or Fortran past ECO)";
     off_ = true;
@@ -122,24 +127,32 @@ bool Session::agree(bool objection) {
 }
 
 bool Session::make_private_communicator() {
-  // Now or never: communicators are armed by calls of their own ranks, and this takes all. A dup, because in MPI_Init
-  // the program has no attributes yet whose callbacks it could call.
-  const ErrorsReturn errors_return(MPI_COMM_WORLD);
-  if (PMPI_Comm_dup(MPI_COMM_WORLD, &private_comm_) != MPI_SUCCESS) {
-    private_comm_ = MPI_COMM_NULL;
+  // Now or never: communicators are armed by calls of their own ranks, and this takes all.
+  private_comm_ = copy_of_world();
+  if (private_comm_ == MPI_COMM_NULL) {
     why_native_ = "the MPI library has no communicator for ECO";
     return false;
   }
-  PMPI_Comm_set_errhandler(private_comm_, MPI_ERRORS_RETURN);
   int n_ranks = 0;
   PMPI_Comm_size(private_comm_, &n_ranks);
   tag_ranges_.open(transport::mpi::largest_tag(), n_ranks, world_rank());
   return true;
 }
 
+// A dup, because in MPI_Init the program has no attributes yet whose callbacks it could call.
+MPI_Comm Session::copy_of_world() {
+  const ErrorsReturn errors_return(MPI_COMM_WORLD);
+  MPI_Comm copy = MPI_COMM_NULL;
+  if (PMPI_Comm_dup(MPI_COMM_WORLD, &copy) != MPI_SUCCESS) return MPI_COMM_NULL;
+  PMPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
+  return copy;
+}
+
 void Session::finish(bool collective) {
   bool expected = true;
   if (!running_.compare_exchange_strong(expected, false)) return;
+  // Whoever is not here misses a call, or calls something else on MPI_COMM_WORLD.
+  if (collective && checks_.is_open()) finish_checks();
   watcher_.stop();
   report(*this, collective);
   if (profiles_) write_profile(*this, collective);
@@ -147,7 +160,18 @@ void Session::finish(bool collective) {
   // Inside a delete callback the program's communicators are MPI's business already.
   if (!collective) return;
   release_groups();
+  checks_.close();
   if (private_comm_ != MPI_COMM_NULL) PMPI_Comm_free(&private_comm_);
+}
+
+void Session::finish_checks() {
+  const Found found = group(MPI_COMM_WORLD);
+  const std::shared_ptr<CallCheck> check = found.group != nullptr ? found.group->check() : nullptr;
+  static constexpr const char* kFinalize = "MPI_Finalize";
+  const bool differ = check != nullptr && !check->differs() &&
+                      !check->agrees(kFinalize, runtime::CallRecord(kFinalize), CallCheck::Waits::yes);
+  if (differ) PMPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_OTHER);
+  if (!differ) checks_.drain();
 }
 
 void Session::release_groups() {
@@ -207,19 +231,19 @@ void Session::note_arming(double seconds, double seconds_measuring) {
   budget_left_us_.fetch_sub(static_cast<std::int64_t>(seconds_measuring * 1e6));
 }
 
-void Session::watch(const Group& group) {
-  const std::string who = "rank " + std::to_string(world_rank()) + " (" + std::to_string(group.rank()) +
-                          " of " + std::to_string(group.n_ranks()) + " in its communicator)";
-  {
-    const std::lock_guard lock(mutex_);
-    ++armed_;
-    provenance_ = group.armed()->provenance();
-  }
-  watcher_.watch(group.armed()->recorder(), who,
-                 {.stall_s = options_.stall_s, .signal = options_.stall_signal});
+void Session::note_armed(const Group& group) {
+  const std::lock_guard lock(mutex_);
+  ++armed_;
+  provenance_ = group.armed()->provenance();
 }
 
-void Session::forget(const Group& group) { watcher_.forget(group.armed()->recorder()); }
+std::unique_ptr<Watch> Session::watch(const exec::FlightRecorder& recorder, int rank, int n_ranks,
+                                      const char* doing) {
+  std::string who = "rank " + std::to_string(world_rank()) + " (" + std::to_string(rank) + " of " +
+                    std::to_string(n_ranks) + " in its communicator)" + doing;
+  return std::make_unique<Watch>(watcher_, recorder, std::move(who),
+                                 Watcher::When{.stall_s = options_.stall_s, .signal = options_.stall_signal});
+}
 
 Session::Summary Session::summary() {
   const std::lock_guard lock(mutex_);

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "eco/runtime/communicator.h"
 #include "eco/runtime/options.h"
 #include "preload/backend/background.h"
+#include "preload/backend/call_checks.h"
 #include "preload/backend/counters.h"
 #include "preload/backend/group.h"
 #include "preload/backend/profile.h"
@@ -55,6 +57,10 @@ class Session {
   };
   // Local. The group of this communicator, made if this is its first call; none for MPI_COMM_NULL or without memory.
   Found group(MPI_Comm comm);
+  // Local. For calls that arm nothing: a group is made only where their communicator is counted or compared by.
+  Found group_if_wanted(MPI_Comm comm) {
+    return profiles_ || checks_.is_open() ? group(comm) : find_group(comm);
+  }
   // Local. The group if there is one.
   Found find_group(MPI_Comm comm) const;
 
@@ -62,6 +68,7 @@ class Session {
   const runtime::Identity& identity() const { return identity_; }
   Counters& counters() { return counters_; }
   Background& background() { return background_; }
+  CallChecks& checks() { return checks_; }
   // Are calls profiled? The same on all ranks.
   bool profiles() const { return profiles_; }
   Profile& profile() { return profile_; }
@@ -73,8 +80,10 @@ class Session {
   void note_arming(double seconds, double seconds_measuring);
   // What arming brought to light: for the communicators that come.
   runtime::KnownInJob& known() { return known_; }
-  void watch(const Group& group);
-  void forget(const Group& group);
+  void note_armed(const Group& group);
+  // Local. Says who is awaited when what this records stalls; `doing` is said behind the rank. Any thread.
+  std::unique_ptr<Watch> watch(const exec::FlightRecorder& recorder, int rank, int n_ranks,
+                               const char* doing = "");
 
   // What became of communicators.
   struct Communicators {
@@ -108,6 +117,10 @@ class Session {
   bool agree(bool objection);
   // Collective: false, with the reason, if the library has no communicator for ECO.
   bool make_private_communicator();
+  // Collective, in MPI_Init: MPI_COMM_NULL if the library has none left.
+  static MPI_Comm copy_of_world();
+  // Collective over MPI_COMM_WORLD.
+  void finish_checks();
   void release_groups();
   static int on_comm_free(MPI_Comm comm, int keyval, void* group, void* session);
   static int on_self_free(MPI_Comm comm, int keyval, void* value, void* session);
@@ -125,9 +138,11 @@ class Session {
   Counters counters_;
   Profile profile_;
   bool profiles_ = false;
+  bool compares_ = false;  // calls, by ECO_CHECK on all ranks
   MPI_Comm private_comm_ = MPI_COMM_NULL;
   TagRanges tag_ranges_;
   Background background_;
+  CallChecks checks_;
   int keyval_ = MPI_KEYVAL_INVALID;
   int self_keyval_ = MPI_KEYVAL_INVALID;
   double started_s_ = 0;

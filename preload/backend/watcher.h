@@ -13,6 +13,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "eco/exec/flight_recorder.h"
@@ -56,6 +57,22 @@ class Watcher {
   std::atomic<bool> stopping_{false};
   When when_;
   bool owns_signal_ = false;
+};
+
+// As long as it lives the recorder is watched. The watcher must live longer.
+class Watch {
+ public:
+  Watch(Watcher& watcher, const exec::FlightRecorder& recorder, std::string who, Watcher::When when)
+      : watcher_(watcher), recorder_(recorder) {
+    watcher_.watch(recorder_, std::move(who), when);
+  }
+  ~Watch() { watcher_.forget(recorder_); }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+ private:
+  Watcher& watcher_;
+  const exec::FlightRecorder& recorder_;
 };
 
 }  // namespace eco::preload

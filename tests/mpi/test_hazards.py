@@ -100,6 +100,19 @@ def test_late_is_legal_and_explained(library: Library) -> None:
     assert "from rank" in stderr
 
 
+def test_late_in_a_nonblocking_call_is_explained(library: Library) -> None:
+    words = [library.compile("late", "late-Ibcast", ["-DIBCAST"]), "4"]
+    ended = library.run_served(3, words, {"ECO_STALL": "1"})
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    if not library.kind.carries:
+        return
+    assert ended.served() == (3, 0), ended.stderr
+    says = [line for line in ended.stderr.splitlines() if "in a nonblocking call" in line]
+    assert says, ended.stderr
+    assert "has waited for" in says[0]
+    assert says[0].endswith(": awaiting 1 message(s) from rank 2"), says
+
+
 @pytest.mark.parametrize("ranks", [2, 3, 5])
 def test_same_bits_on_all_ranks(library: Library, ranks: int) -> None:
     right(library, ranks, "reductions")
@@ -137,6 +150,12 @@ def test_world_merged_with_a_spawned_one_stays_native(library: Library, tmp_path
 
 def test_a_broken_communicator_ends_in_errors_not_in_a_hang(library: Library) -> None:
     right(library, 2, "mismatch", timeout_s=60)
+
+
+def test_a_nonblocking_call_that_fails_is_an_error_to_all_who_ask(library: Library) -> None:
+    if not library.kind.carries:
+        pytest.skip(f"{library.kind.title} has no progress that ECO could join: its calls are not served")
+    right(library, 2, "lost", timeout_s=60)
 
 
 #: malloc, which from now on has nothing for one size asked for by ECO's backend.

@@ -40,6 +40,9 @@ struct Share {
 // MPI_TAG_UB, or what the standard guarantees where the library says nothing. Local.
 int largest_tag();
 
+// MPI_Test for callers that the library's progress may have called: under MPICH it makes none. Local.
+int test_from_inside(MPI_Request* request, int* done);
+
 class MpiTransport final : public Transport {
  public:
   // Local. Sets the error handler of `comm` to MPI_ERRORS_RETURN.
