@@ -188,7 +188,7 @@ void Group::make_transports(std::vector<int> world_ranks) {
 const std::shared_ptr<CallCheck>& Group::check() {
   if (std::exchange(has_check_, true)) return check_;
   if (!session_.checks().is_open() || is_inter_ || n_ranks_ < 2) return check_;
-  if (std::optional<std::vector<int>> world_ranks = ranks_in_world(comm_, n_ranks_)) {
+  if (std::optional<std::vector<int>> world_ranks = ranks_in_world()) {
     check_ = std::make_shared<CallCheck>(comm_, session_.checks().over(), rank_, std::move(*world_ranks));
     session_.checks().add(check_);
   }
