@@ -94,7 +94,8 @@ int main(int argc, char** argv) {
       FILE* file = fopen(argv[5], "w");
       if (file == NULL) MPI_Abort(MPI_COMM_WORLD, 5);
       fprintf(file, "{\"hosts\": [");
-      for (int node = 0; node < n; ++node) fprintf(file, "%s\"%s\"", node > 0 ? ", " : "", names + node * NAME);
+      for (int node = 0; node < n; ++node)
+        fprintf(file, "%s\"%s\"", node > 0 ? ", " : "", names + node * NAME);
       fprintf(file, "],\n \"seconds\": [");
       for (int call = UNTIMED; call < calls + UNTIMED; ++call)
         fprintf(file, "%s%.9f", call > UNTIMED ? ", " : "", seconds[call]);

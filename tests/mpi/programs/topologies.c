@@ -192,8 +192,8 @@ static void distributed(MPI_Comm parent, int reorder, int weighted, int by_one) 
     e += degrees[k++];
   }
   const int* of_mine = e > 0 ? weights : MPI_WEIGHTS_EMPTY;
-  MPI_Dist_graph_create(parent, k, sources, degrees, to, weighted ? of_mine : MPI_UNWEIGHTED, MPI_INFO_NULL, reorder,
-                        &made);
+  MPI_Dist_graph_create(parent, k, sources, degrees, to, weighted ? of_mine : MPI_UNWEIGHTED, MPI_INFO_NULL,
+                        reorder, &made);
   check_neighbours(parent, made, reorder, weighted, 0);
   MPI_Comm_free(&made);
 }
@@ -243,10 +243,10 @@ static void wrong_arguments(void) {
     say("cart comm null", MPI_Cart_create(MPI_COMM_NULL, 2, dims, closed, reorder, &made));
     say("graph edge", MPI_Graph_create(MPI_COMM_WORLD, 2, index, beyond, reorder, &made));
     say("graph comm null", MPI_Graph_create(MPI_COMM_NULL, 2, index, edges, reorder, &made));
-    say("adjacent comm null", MPI_Dist_graph_create_adjacent(MPI_COMM_NULL, 1, &degree, &weight, 1, &degree, &weight,
-                                                            MPI_INFO_NULL, reorder, &made));
+    say("adjacent comm null", MPI_Dist_graph_create_adjacent(MPI_COMM_NULL, 1, &degree, &weight, 1, &degree,
+                                                             &weight, MPI_INFO_NULL, reorder, &made));
     say("adjacent node", MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &node, &weight, 1, &node, &weight,
-                                                       MPI_INFO_NULL, reorder, &made));
+                                                        MPI_INFO_NULL, reorder, &made));
   }
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
   MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 3, &inter);
