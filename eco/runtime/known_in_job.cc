@@ -89,7 +89,7 @@ void KnownInJob::remember_view(const std::vector<int>& ranks, const net::GroupVi
   const std::lock_guard lock(mutex_);
   std::erase_if(looks_, [&](const Look& earlier) { return earlier.ranks == ranks; });
   looks_.push_back(std::move(look));
-  keep_newest(looks_, kMostGroups);
+  keep_newest(looks_, kMostLooks);
 }
 
 std::optional<KnownView> KnownInJob::find_view(const std::vector<int>& ranks) const {

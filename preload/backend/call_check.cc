@@ -57,6 +57,8 @@ CallCheck::CallCheck(MPI_Comm comm, MPI_Comm over, int rank, std::vector<int> wo
 bool CallCheck::agrees(const char* name, const CallRecord& mine, Waits waits) {
   if (differs()) return false;
   const std::lock_guard lock(busy_);
+  // Found by another thread until the lock was free: nobody answers what would be told now.
+  if (differs()) return false;
   if (pending_.empty()) recorder_.begin_call(name, static_cast<int>(world_ranks_.size()));
   pending_.push_back({.name = name, .mine = mine});
   ++n_calls_;
@@ -209,8 +211,8 @@ void CallCheck::forget_comm() {
 }
 
 MPI_Comm CallCheck::take_comm_to_tell() {
-  const std::lock_guard lock(busy_);
-  if (!std::exchange(tells_, false)) return MPI_COMM_NULL;
+  const std::unique_lock lock(busy_, std::try_to_lock);
+  if (!lock || !tells_.exchange(false)) return MPI_COMM_NULL;
   return comm_ != MPI_COMM_NULL ? comm_ : MPI_COMM_WORLD;
 }
 

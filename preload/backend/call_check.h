@@ -44,7 +44,8 @@ class CallCheck {
   bool agrees(const char* name, const runtime::CallRecord& mine, Waits waits);
   // Local: as far as it comes without waiting.
   void advance();
-  bool is_pending() const { return n_pending_.load(std::memory_order_acquire) > 0; }
+  // Local: calls without an answer, or an error handler that is still to be told of a difference.
+  bool is_pending() const { return n_pending_.load(std::memory_order_acquire) > 0 || tells_.load(); }
   // Local: how many calls were compared or are to be, and is it known of the first so many that they agree?
   std::uint64_t n_calls() const { return n_calls_; }
   bool has_agreed(std::uint64_t n_calls) const {
@@ -57,7 +58,8 @@ class CallCheck {
   // Local. The program's communicator is gone.
   void forget_comm();
   bool is_forgotten() const { return forgotten_.load(); }
-  // Local. Whose error handler is to be told of a difference that was found beside the program; null if none is.
+  // Local. Whose error handler is to be told of a difference that was found beside the program; null if none is, or if
+  // another thread is at it.
   MPI_Comm take_comm_to_tell();
 
  private:
@@ -97,7 +99,7 @@ class CallCheck {
   std::uint64_t n_calls_ = 0;
   std::atomic<std::uint64_t> n_agreed_{0};
   std::weak_ptr<Lane> lane_;
-  bool tells_ = false;
+  std::atomic<bool> tells_{false};
   std::atomic<int> n_pending_{0};
   std::atomic<bool> differs_{false};
   std::atomic<bool> forgotten_{false};
