@@ -1,7 +1,7 @@
 // What is to be done, as far as every rank of the group knows it.
 //
 // Serve-or-pass and the choice of a recipe may depend on a CommonProblem and on nothing else: it holds only facts
-// that are equal on all ranks by the rules of MPI (DESIGN, rule 2). What one rank alone knows (addresses, datatypes)
+// that are equal on all ranks by the rules of MPI. What one rank alone knows (addresses, datatypes)
 // is bound when the schedule starts.
 //
 // Of which buffers a rank has, and how long they are, one table in problem.cc speaks:

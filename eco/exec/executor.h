@@ -40,7 +40,7 @@ class Executor {
  public:
   explicit Executor(transport::Transport& transport);
 
-  // Grows the scratch memory ahead of time (DESIGN, rule 8). False if there is not enough memory.
+  // Grows the scratch memory ahead of time, so that no call fails half-way for want of it. False if there is not enough memory.
   [[nodiscard]] bool reserve(std::size_t scratch_bytes);
   // `recipe_digest` only names the call in the flight recorder.
   // Tags tag_base .. tag_base + schedule.n_channels - 1 are used. The transport must have the schedule's groups open.

@@ -1,7 +1,7 @@
 // What a rank was doing, kept so that a stall can be explained: who is awaited, since when.
 //
 // Written by the Executor at a cost of a few stores per call and per wait; read by a signal handler or a timer of the
-// preload. It never ends a call: under MPI a rank may be hours late (DESIGN, rule 7).
+// preload. It never ends a call: under MPI a rank may be hours late.
 #pragma once
 
 #include <atomic>

@@ -5,7 +5,7 @@
 //
 // A Network names hosts only to recognise them again; nothing of its structure is derived from names.
 // Everything a schedule's *order* depends on (subnets, their kinds, their order) is integers, so every rank
-// that reads the same file builds the same schedules (DESIGN, rule 1). Seconds and rates serve prediction,
+// that reads the same file builds the same schedules. Seconds and rates serve prediction,
 // which one rank alone does.
 #pragma once
 

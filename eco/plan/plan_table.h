@@ -1,5 +1,5 @@
 // The decision table of one communicator: size class -> recipe or native. Computed by one rank, sent to all, only
-// looked up afterwards: no rank ever compares two floating-point numbers to decide (DESIGN, rule 1).
+// looked up afterwards: no rank ever compares two floating-point numbers to decide.
 //
 //   const Recipe* recipe = table.lookup(Collective::broadcast, root_subnet, bytes);   // nullptr: native
 #pragma once

@@ -82,7 +82,7 @@ class Communicator {
   // Local, integers only: the recipe for this problem, or nullptr for the native collective. Holds until learn().
   const algo::Recipe* serves(const coll::CommonProblem& problem) const;
 
-  // Collective. `buffers` are ignored for a barrier. After a failure every later call fails too (DESIGN, rule 8).
+  // Collective. `buffers` are ignored for a barrier. After a failure every later call fails too.
   [[nodiscard]] transport::Status run(const coll::CommonProblem& problem, const algo::Recipe& recipe,
                                       const exec::Buffers& buffers);
 

@@ -1,4 +1,4 @@
-// Proves a set of schedules, one per rank, before any of them runs (DESIGN, rule 5).
+// Proves a set of schedules, one per rank, before any of them runs.
 //
 //   if (auto fault = verify(problem, schedules)) refuse(fault->what);
 //

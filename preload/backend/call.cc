@@ -29,7 +29,7 @@ std::size_t most_bytes(Collective collective) {
 }
 
 // A communicator on which a served call failed half-way: ranks no longer agree on what was sent, so nothing more goes
-// over it (DESIGN, rule 8).
+// over it.
 int refuse(MPI_Comm comm) {
   PMPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
   return MPI_ERR_OTHER;

@@ -140,7 +140,7 @@ void Group::arm_on(const std::vector<int>& world_ranks, double budget_left_s, co
     result = runtime::Communicator::arm_known(*transport_, native, *known);
   } else {
     runtime::ArmRequest request;
-    // A barrier arms nothing and learns nothing (DESIGN, rule 3): its plan is made here or never.
+    // A barrier arms nothing and learns nothing: its plan is made here or never.
     request.collectives = {first, coll::Collective::barrier};
     request.job = &session_.known();
     result = runtime::Communicator::arm(*transport_, native, options, session_.identity(), request);

@@ -34,6 +34,10 @@ class Abi:
     def rank_program(self) -> str:
         return f"eco-rank-{self.name}"
 
+    @property
+    def fuzz_program(self) -> str:
+        return f"eco-fuzz-{self.name}"
+
 
 @functools.cache
 def all_abis() -> tuple[Abi, ...]:

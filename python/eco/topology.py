@@ -2,7 +2,7 @@
 
 topology = grid("4x5", periodic=True)
 choice = choose(network_text, host_of_rank, topology, sizes=())
-write_rankfile(Path("ranks"), host_names_in_order)
+text = openmpi_rankfile(host_names_of_ranks)
 
 The C++ core decides (eco/map), as it does for MPI_Cart_create under ECO.
 """
@@ -51,7 +51,7 @@ class Graph:
     name: str
 
     def title(self) -> str:
-        return f"{self.name}: {self.n_nodes} nodes, {len(self.messages)} messages"
+        return f"{self.name}: {self.n_nodes} nodes, {len(self.messages)} message{'s' * (len(self.messages) != 1)}"
 
 
 @dataclass(frozen=True)

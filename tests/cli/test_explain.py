@@ -94,6 +94,8 @@ def test_the_command_prints_and_draws(network: Path, tmp_path: Path) -> None:
         (["--placement", "9,9"], InvalidArgument),
         (["--bytes", "much"], InvalidArgument),
         (["--dot", "tree.dot", "--recipe", "broadcast/none"], InvalidArgument),
+        (["--recipe", "broadcast/chain"], InvalidArgument),
+        (["--bytes", "8", "--dot", "/dev/null/tree.dot"], InvalidArgument),
     ],
 )
 def test_bad_questions_are_refused(network: Path, arguments: list[str], error: type[EcoError]) -> None:

@@ -9,9 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from eco import _core
-from eco.errors import CorruptFile, EcoError
+from eco.cli.main import app
+from eco.errors import CorruptFile, EcoError, InvalidArgument
 from eco.fuzz import recipes, runs, shrink
 from eco.fuzz.campaign import Campaign, Options
 from eco.fuzz.generate import CALLS, Generator
@@ -218,6 +220,22 @@ def test_a_library_that_runs_nothing_ends_the_campaign(
     with pytest.raises(EcoError, match="do not run without ECO"):
         campaign.run()
     assert len(list(tmp_path.iterdir())) == campaign.outcome.launches == 5
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--over", "udp"], "expected tcp or memory"),
+        (["--over", "tcp", "--lab", "tiny"], "give --lab or --over"),
+        (["--ranks", "1-3"], "two at least"),
+        (["--library", "intel"], "choose openmpi, mpich or all"),
+    ],
+    ids=str,
+)
+def test_wrong_questions_are_refused(words: list[str], said: str) -> None:
+    result = CliRunner().invoke(app, ["fuzz", *words])
+    assert isinstance(result.exception, InvalidArgument), result.output
+    assert said in str(result.exception)
 
 
 def test_a_case_is_stored_and_read(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_a_shuffled_ring_is_put_in_order(network: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_in_order_is_left_so(network: Path) -> None:
-    assert "best where they are" in run("--ring", "--network", network).output
+    assert "stay where they are" in run("--ring", "--network", network).output
 
 
 def test_a_graph_of_the_users_own(network: Path, tmp_path: Path) -> None:
@@ -83,6 +83,8 @@ def test_a_graph_of_the_users_own(network: Path, tmp_path: Path) -> None:
         (["--ring", "--lab", "tiny"], "give one of them"),
         (["--ring", "--placement", "sideways"], "placement 'sideways'"),
         (["--graph", "/nonexistent"], "cannot read graph file"),
+        (["--ring", "--rankfile", "/dev/null/ranks"], "cannot write /dev/null/ranks"),
+        (["--ring", "--machinefile", "/dev/null/hosts"], "cannot write /dev/null/hosts"),
     ],
     ids=str,
 )

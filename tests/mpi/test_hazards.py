@@ -1,4 +1,4 @@
-"""The programs that break a layer like this one if it is careless (DESIGN, "Rules that are correctness")."""
+"""The programs that break a layer like this one if it is careless."""
 
 import os
 import shutil

@@ -106,6 +106,7 @@ def wanted_files() -> dict[str, str]:
     for abi in abis.all_abis():
         files[abi.backend] = f"programs of {abi.serves}"
         files[abi.rank_program] = f"characterize, tune and bench under {abi.serves}"
+        files[abi.fuzz_program] = f"fuzz under {abi.serves}"
     return {**files, "eco-relay": "emulated networks", "libeco-idle.so": "emulated networks"}
 
 

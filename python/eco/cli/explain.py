@@ -23,7 +23,7 @@ from eco import network as networks
 from eco.cli.options import NetworkFile, Placement, Ranks, Root
 from eco.collectives import check_known
 from eco.errors import EcoError, InvalidArgument
-from eco.report.records import parse_size
+from eco.report.records import parse_size, write_text
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,9 @@ def explain(
     placement: Placement = "block",
     ranks: Ranks = None,
     root: Root = 0,
-    recipe: Annotated[str | None, typer.Option(help="draw or print this one; else the cheapest")] = None,
+    recipe: Annotated[
+        str | None, typer.Option(help="with --dot or --text: this one; else the cheapest")
+    ] = None,
     dot: Annotated[
         Path | None, typer.Option(help="write who sends to whom, for Graphviz", metavar="FILE")
     ] = None,
@@ -157,6 +159,10 @@ def explain(
 ) -> None:
     """Say which recipe serves a collective on a network, what it costs by term, and why the others lost."""
     check_known(collective)
+    if recipe and not dot and not text:
+        raise InvalidArgument(
+            f"--recipe {recipe}: --dot draws it, --text prints it; what it would take says eco predict --recipe"
+        )
     n_bytes = parse_size(size)
     folder = paths.cache_dir()
     group = make_group(network or latest_network(), placement, ranks)
@@ -171,9 +177,7 @@ def explain(
     drawn = recipe or candidates(group, collective, n_bytes, root)[0].recipe
     hosts = list(group.host_of_rank)
     if dot:
-        dot.write_text(
-            _core.schedule_dot(group.network, hosts, drawn, collective, n_bytes, root), encoding="utf-8"
-        )
+        write_text(dot, _core.schedule_dot(group.network, hosts, drawn, collective, n_bytes, root))
         print(f"written: {dot} ({drawn})")
     if text:
         print(_core.schedule_text(group.network, hosts, drawn, collective, n_bytes, root, 12), end="")

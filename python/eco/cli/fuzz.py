@@ -59,12 +59,12 @@ def on_one_host(library: str, over: str, options: Options, console: Console) -> 
 
 def in_the_lab(name: str, library: str, options: Options, console: Console) -> Outcome:
     with Lab(load(name), library=library) as lab, tempfile.TemporaryDirectory() as folder:
+        most, places = max(options.ranks), len(lab.hosts_of_ranks)
+        if most > places:
+            raise InvalidArgument(f"--ranks {most}: {name} has places for {places} ranks")
         network = characterize_place(jobs.LabPlace(lab), Path(folder) / "network.json", None, 300, None)
         known = [host["name"] for host in network["hosts"]]
         hosts = [known.index(host) for host in lab.hosts_of_ranks]
-        most = max(options.ranks)
-        if most > len(hosts):
-            raise InvalidArgument(f"--ranks {most}: {name} has {len(hosts)}")
         return Campaign(InLab(lab, name), options,
                         lambda dice, ranks: Layout(json.dumps(network), tuple(hosts[:ranks])),
                         lambda text: console.print(text, highlight=False, markup=False)).run()  # fmt: skip
@@ -72,7 +72,7 @@ def in_the_lab(name: str, library: str, options: Options, console: Console) -> O
 
 def show(library: str, where: str, outcome: Outcome, console: Console) -> None:
     console.print(
-        f"{library}, {where}: {outcome.calls} calls in {outcome.programs} programs, {outcome.served} served by "
+        f"{library}, {where}: {outcome.calls} calls in {outcome.programs} program(s), {outcome.served} served by "
         f"{len(outcome.algorithms)} algorithms; {outcome.launches} launches, {seconds_text(outcome.seconds)}; "
         + (f"{len(outcome.faults)} FAULTS" if outcome.faults else "no difference"),
         highlight=False,
@@ -148,9 +148,11 @@ def fuzz(
         int, typer.Option(help="how many are made under ECO and compared, all together", min=1)
     ] = 3000,
     seed: Annotated[int, typer.Option(help="another one makes other programs", min=0)] = 1,
-    ranks: Annotated[str, typer.Option(help="how many, like 2-5,8", metavar="LIST")] = "2-5",
+    ranks: Annotated[str, typer.Option(help="how many, 2 at least, like 2-5,8", metavar="LIST")] = "2-5",
     library: Annotated[str, typer.Option(help="openmpi, mpich or all")] = "all",
-    over: Annotated[str, typer.Option(help="on one host: tcp or memory")] = "tcp",
+    over: Annotated[
+        str | None, typer.Option(help="on one host: tcp, its loopback (default), or memory")
+    ] = None,
     lab: LabOrLauncher = None,
     minutes: Annotated[
         float, typer.Option(help="end after so long even if calls are left; 0: never", min=0)
@@ -167,12 +169,15 @@ def fuzz(
     console = make_console()
     if replay_file is not None:
         raise typer.Exit(replay(replay_file, timeout, console))
+    if over and lab:
+        raise InvalidArgument(f"--over {over}: the lab has its own network; give --lab or --over")
+    over = over or OVER[0]
     if over not in OVER:
         raise InvalidArgument(f"--over {over}: expected {' or '.join(OVER)}")
     chosen = libraries_of(library)
-    wanted = tuple(n for n in parse_ranks(ranks) if n > 1)
-    if not wanted:
-        raise InvalidArgument(f"--ranks {ranks}: a collective takes two at least")
+    wanted = tuple(parse_ranks(ranks))
+    if min(wanted) < 2:
+        raise InvalidArgument(f"--ranks {ranks}: a collective takes two at least, like 2-5")
     found = 0
     for each in chosen:
         options = Options(-(-calls // len(chosen)), seed, wanted, minutes / len(chosen), most_bytes=most_bytes,

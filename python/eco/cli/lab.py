@@ -28,6 +28,7 @@ from eco.report.records import write_json
 app = typer.Typer(
     name="lab",
     no_args_is_help=True,
+    add_completion=False,
     help="Emulated heterogeneous networks on this machine: no root needed, nothing left behind.",
 )
 

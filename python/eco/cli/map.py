@@ -24,7 +24,7 @@ from eco.cli.options import LabOrLauncher, NetworkFile, Placement, Ranks, words_
 from eco.errors import InvalidArgument
 from eco.lab import Lab, load
 from eco.report.progress import make_console, rank_progress
-from eco.report.records import parse_size, seconds_text, size_text, write_json
+from eco.report.records import parse_size, seconds_text, size_text, write_json, write_text
 from eco.topology import Choice, Graph, Grid
 
 SCHEMA = "eco.map"
@@ -65,9 +65,9 @@ def group_in_lab(name: str, placement: str, n_ranks: int | None) -> tuple[Group,
         return group, [host.name for host in networks.load(file).hosts]
 
 
-def table(choice: Choice, title: str) -> Table:
+def table(choice: Choice) -> Table:
     """Every candidate's predicted time of one step, the chosen one marked."""
-    out = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    out = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     out.add_column("ranks placed by", no_wrap=True)
     for size in choice.sizes:
         out.add_column(f"{size_text(size)} messages", justify="right", no_wrap=True)
@@ -126,14 +126,16 @@ def map(  # the command's name
     choice = topology.choose(group.network, group.host_of_rank, asked, n_bytes)
     hosts = [names[group.host_of_rank[rank]] for rank in choice.best.rank_of_node]
     console = make_console()
-    console.print(table(choice, f"{asked.title()} on {len(hosts)} ranks, {placement}: one step, predicted"))
+    console.print(f"{asked.title()} on {len(hosts)} ranks, {placement}: one step, predicted; * is chosen",
+                  highlight=False, markup=False)  # fmt: skip
+    console.print(table(choice))
     if choice.chosen == 0:
-        console.print("the ranks are best where they are", highlight=False)
+        console.print("the ranks stay where they are: no other order is clearly faster", highlight=False)
     if rankfile:
-        rankfile.write_text(topology.openmpi_rankfile(hosts), encoding="utf-8")
+        write_text(rankfile, topology.openmpi_rankfile(hosts))
         console.print(f"written: {rankfile}; mpirun --map-by rankfile:file={rankfile}", highlight=False)
     if machinefile:
-        machinefile.write_text(topology.hydra_machinefile(hosts), encoding="utf-8")
+        write_text(machinefile, topology.hydra_machinefile(hosts))
         console.print(f"written: {machinefile}; mpiexec -f {machinefile}", highlight=False)
     if json_file:
         best, before = choice.best, choice.unordered

@@ -12,7 +12,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from eco.network import Network
-from eco.report.records import seconds_text, size_text
+from eco.report.records import seconds_text, size_text, write_text
 
 #: Beyond this many hosts a matrix on a terminal helps nobody; the page still shows it.
 MOST_HOSTS_IN_TABLE = 16
@@ -160,4 +160,4 @@ def write_html(network: Network, path: Path) -> None:
         yaxis={"autorange": "reversed", "scaleanchor": "x"},
         updatemenus=[{"buttons": buttons, "active": len(buttons) - 1, "x": 1.0, "y": 1.15}],
     )
-    figure.write_html(path, include_plotlyjs=True)
+    write_text(path, str(figure.to_html(include_plotlyjs=True)))

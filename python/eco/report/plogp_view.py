@@ -14,7 +14,7 @@ from rich.text import Text
 
 from eco.errors import InvalidArgument
 from eco.network import Curve, Network, PLogP
-from eco.report.records import seconds_text, size_text
+from eco.report.records import seconds_text, size_text, write_text
 
 #: The three curves, by the paper's names, with the colours that pictures give them.
 CURVES: tuple[tuple[str, str, Callable[[PLogP], Curve]], ...] = (
@@ -110,7 +110,7 @@ def write_html(network: Network, path: Path) -> None:
         figure.update_xaxes(type="log", title_text="bytes", row=row, col=1)
         figure.update_yaxes(type="log", title_text="us", row=row, col=1)
     figure.update_layout(title=f"pLogP ({network.transport})", template="plotly_white", height=140 + 380 * n)
-    figure.write_html(path, include_plotlyjs=True)
+    write_text(path, str(figure.to_html(include_plotlyjs=True)))
 
 
 _WIDTH, _HEIGHT = 720, 260  # of one class
@@ -131,7 +131,7 @@ def write_svg(network: Network, path: Path) -> None:
         parts.append(f'<g transform="translate(0,{index * _HEIGHT})">')
         parts += _panel(network, measured, x_range, y_range)
         parts.append("</g>")
-    path.write_text("\n".join([*parts, "</svg>\n"]), encoding="utf-8")
+    write_text(path, "\n".join([*parts, "</svg>\n"]))
 
 
 def _decades(values: Iterable[float]) -> tuple[int, int]:

@@ -240,14 +240,19 @@ def record_of(
 
 
 def write_text(path: Path, text: str) -> None:
-    """Atomically: a reader sees the old file or the new one, never half of one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Atomically: a reader sees the old file or the new one, never half of one. Throws InvalidArgument."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        temporary.write_text(text)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            temporary.write_text(text, encoding="utf-8")
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise InvalidArgument(
+            f"cannot write {path}: {error.strerror or error}; name a file where you may write"
+        ) from error
 
 
 def write_json(path: Path, document: dict[str, Any]) -> None:
