@@ -73,7 +73,7 @@ bool set_disable(const std::string& text, Options& options) {
   for (std::size_t start = 0; start <= text.size();) {
     const std::size_t end = std::min(text.find(',', start), text.size());
     const std::string name = text.substr(start, end - start);
-    if (!coll::collective_from_name(name)) return false;
+    if (name != kTopology && !coll::collective_from_name(name)) return false;
     names.push_back(name);
     start = end + 1;
   }
@@ -128,7 +128,9 @@ const std::vector<Entry>& entries() {
         "arming "
         "does (MPI_COMM_WORLD: none)"},
        set_arm_after},
-      {{"ECO_DISABLE", "NAME,...", "collectives that stay native: broadcast, allreduce, reduce_scatter, ..."},
+      {{"ECO_DISABLE", "NAME,...",
+        "collectives that stay native: broadcast, allreduce, reduce_scatter, ...; topology: ranks stay in "
+        "order"},
        set_disable},
       {{"ECO_REPORT", "FILE", "what was served and passed, as JSON, at exit"},
        [](const std::string& text, Options& o) { return o.report_file = text, !text.empty(); }},
@@ -164,8 +166,8 @@ std::string user_cache(const std::function<std::optional<std::string>(std::strin
 
 }  // namespace
 
-bool Options::is_disabled(std::string_view collective) const {
-  return std::find(disable.begin(), disable.end(), collective) != disable.end();
+bool Options::is_disabled(std::string_view name) const {
+  return std::find(disable.begin(), disable.end(), name) != disable.end();
 }
 
 std::uint64_t Options::agreed_digest() const {

@@ -16,6 +16,9 @@ namespace eco::runtime {
 enum class Mode { on, off, observe };           // ECO: observe times the native calls and changes nothing
 enum class MeasurePolicy { never, automatic };  // ECO_MEASURE: may a job measure what is not remembered?
 
+// In ECO_DISABLE: topologies keep their ranks in order.
+inline constexpr std::string_view kTopology = "topology";
+
 struct Options {
   Mode mode = Mode::on;
   std::string network_file;  // ECO_NETWORK: use this file instead of the remembered network
@@ -30,7 +33,7 @@ struct Options {
   // ECO_ARM_AFTER: blocking collectives of a communicator that pass before it is armed; nothing: as soon as they have
   // taken long enough (readiness.h)
   std::optional<int> arm_after;
-  std::vector<std::string> disable;  // ECO_DISABLE=allreduce,...
+  std::vector<std::string> disable;  // ECO_DISABLE=allreduce,topology,...
   std::string report_file;           // ECO_REPORT
   std::string profile_file;          // ECO_PROFILE: of every call, where all ranks have it
   bool quiet = false;                // ECO_QUIET: no line at exit
@@ -38,7 +41,8 @@ struct Options {
   bool stall_signal = false;         // ECO_STALL_SIGNAL: SIGUSR1 asks who is awaited now
   bool compare_calls = false;        // ECO_CHECK=communication: ranks compare each call before it begins
 
-  bool is_disabled(std::string_view collective) const;
+  // A collective by name, or kTopology.
+  bool is_disabled(std::string_view name) const;
   // Of what must be equal on all ranks. Files are not in it (one rank reads them), nor what only diagnoses.
   std::uint64_t agreed_digest() const;
 };

@@ -42,7 +42,7 @@ TEST(Options, ReadEveryVariable) {
                                  {"ECO_BUDGET", "2.5"},
                                  {"ECO_MAX_COMMUNICATORS", "7"},
                                  {"ECO_ARM_AFTER", "0"},
-                                 {"ECO_DISABLE", "broadcast,allreduce,broadcast"},
+                                 {"ECO_DISABLE", "broadcast,topology,allreduce,broadcast"},
                                  {"ECO_REPORT", "r.json"},
                                  {"ECO_PROFILE", "f.json"},
                                  {"ECO_QUIET", "1"},
@@ -60,9 +60,10 @@ TEST(Options, ReadEveryVariable) {
   EXPECT_EQ(options.budget_s, 2.5);
   EXPECT_EQ(options.max_communicators, 7);
   EXPECT_EQ(options.arm_after, 0);
-  EXPECT_EQ(options.disable, (std::vector<std::string>{"allreduce", "broadcast"}));
+  EXPECT_EQ(options.disable, (std::vector<std::string>{"allreduce", "broadcast", "topology"}));
   EXPECT_TRUE(options.is_disabled("broadcast"));
   EXPECT_FALSE(options.is_disabled("barrier"));
+  EXPECT_TRUE(options.is_disabled(kTopology));
   EXPECT_EQ(options.report_file, "r.json");
   EXPECT_EQ(options.profile_file, "f.json");
   EXPECT_TRUE(options.quiet);

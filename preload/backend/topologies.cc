@@ -55,7 +55,8 @@ double weight_of(const int* weights, int i) { return weights == MPI_UNWEIGHTED ?
 template <class Native, class Describe>
 int create(MPI_Comm comm, int reorder, const Native& native, const Describe& describe) {
   Session& session = Session::instance();
-  if (!session.running() || reorder == 0) return native(comm, reorder);
+  if (!session.running() || reorder == 0 || session.options().is_disabled(runtime::kTopology))
+    return native(comm, reorder);
   const Session::Found found = session.group(comm);
   if (found.refused) return found.code;
   if (found.group == nullptr || found.group->is_inter()) return native(comm, reorder);

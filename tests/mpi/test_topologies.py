@@ -54,9 +54,16 @@ def test_errors_are_the_librarys(library: Library, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"ECO": "off"}, {"ECO": "observe"}, {"ECO_NETWORK": "", "ECO_MEASURE": "never"}], ids=str
+    "settings",
+    [
+        {"ECO": "off"},
+        {"ECO": "observe"},
+        {"ECO_DISABLE": "topology"},
+        {"ECO_NETWORK": "", "ECO_MEASURE": "never"},
+    ],
+    ids=str,
 )
-def test_without_a_network_nothing_is_reordered(
+def test_without_a_network_or_leave_nothing_is_reordered(
     library: Library, tmp_path: Path, settings: dict[str, str]
 ) -> None:
     ended = Hosts(library, tmp_path, THREE_SUBNETS, DEALT).run([library.compile("topologies")], settings)
