@@ -61,12 +61,6 @@ def test_every_rank_gets_an_error_that_its_handler_may_bring_back(library: Libra
     )
 
 
-def test_every_communicator_whose_calls_differ_has_its_handler_told(library: Library) -> None:
-    ended = library.run_served(3, [library.compile("told")], CHECKED | {"ECO": "observe"}, timeout_s=60)
-    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
-    assert ended.stderr.count("ranks differ in a collective call") == 4, ended.stderr
-
-
 @pytest.mark.parametrize("last", ["Bcast", "Ibcast"])
 def test_a_rank_that_does_not_come_is_named(library: Library, last: str) -> None:
     """Which is legal: nothing ends."""
