@@ -26,7 +26,7 @@ program topologies
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
   call MPI_Comm_size(MPI_COMM_WORLD, n, error)
 
-  dims = [2, n/2]
+  dims = [n/2, 2]
   closed = [.true., .false.]
   call MPI_Cart_create(MPI_COMM_WORLD, 2, dims, closed, .true., made, error)
   call check(error == MPI_SUCCESS, 'cart')
