@@ -110,6 +110,8 @@ def test_freed_communicators_leave_nothing(
     library: Library, tmp_path: Path, made: int, kinds: list[str], share: int
 ) -> None:
     """Each armed copy of the world has islands, and it is one in `share`. MPICH has some 2,000 context ids."""
+    if made > 300 and library.name == "openmpi":
+        pytest.skip("Open MPI has context ids for far more communicators: nothing that 300 would not show")
     islands = Islands(library, tmp_path, "hosts=1+1", "subnets", [0, 0, 1, 1], True)
     ended = islands.run_planned([library.compile("communicators"), "20", str(made), *kinds])
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
