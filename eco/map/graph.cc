@@ -62,14 +62,6 @@ Graph grid(std::vector<int> dims, const std::vector<bool>& periodic) {
   return made;
 }
 
-Graph ring(int n_nodes) { return grid({n_nodes}, {true}); }
-
-Graph hypercube(int n_dims) {
-  // Two nodes of a line are each other's neighbours once, so it is not closed.
-  return grid(std::vector<int>(static_cast<std::size_t>(std::max(n_dims, 0)), 2),
-              std::vector<bool>(static_cast<std::size_t>(std::max(n_dims, 0)), false));
-}
-
 Graph graph(int n_nodes, std::vector<Message> messages) {
   if (n_nodes < 1 || n_nodes > kMostNodes) {
     throw InvalidArgument("a graph of " + std::to_string(n_nodes) + " nodes; 1 to " +

@@ -34,8 +34,6 @@ inline constexpr int kMostNodes = 1 << 20;
 // Every node sends to both neighbours in every dimension. Throws InvalidArgument: no dimensions or not as many
 // `periodic`, a dimension below 1, more than kMostNodes.
 Graph grid(std::vector<int> dims, const std::vector<bool>& periodic);
-Graph ring(int n_nodes);
-Graph hypercube(int n_dims);
 // Messages of one pair are put together. Throws InvalidArgument where one names a node that there is not, or weighs less
 // than nothing or no number.
 Graph graph(int n_nodes, std::vector<Message> messages);

@@ -36,6 +36,19 @@ net::GroupView view_of(const std::string& description, unsigned seed, int ranks_
   return net::make_view(network, hosts);
 }
 
+Graph ring(int n_nodes) { return grid({n_nodes}, {true}); }
+
+// Two nodes of a line are each other's neighbours once, so it is not closed.
+Graph hypercube(int n_dims) {
+  const auto n = static_cast<std::size_t>(n_dims);
+  return grid(std::vector<int>(n, 2), std::vector<bool>(n, false));
+}
+
+bool is_permutation(Mapping mapping) {
+  std::sort(mapping.begin(), mapping.end());
+  return mapping == identity(static_cast<int>(mapping.size()));
+}
+
 // Of so many messages of 64 KiB one after another over a link.
 double link_s(const net::GroupView& view, int n_messages, double mbit_per_s) {
   return n_messages * view.network->wire_bytes(65536) / (mbit_per_s * 1e6 / 8);

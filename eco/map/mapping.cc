@@ -21,12 +21,6 @@ Mapping identity(int n_ranks) {
   return mapping;
 }
 
-bool is_permutation(const Mapping& mapping) {
-  Mapping sorted = mapping;
-  std::sort(sorted.begin(), sorted.end());
-  return sorted == identity(static_cast<int>(mapping.size()));
-}
-
 std::vector<int> inverse(const Mapping& mapping) {
   std::vector<int> back(mapping.size());
   for (std::size_t i = 0; i < mapping.size(); ++i) {

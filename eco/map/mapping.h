@@ -15,7 +15,6 @@ namespace eco::map {
 using Mapping = std::vector<int>;
 
 Mapping identity(int n_ranks);
-bool is_permutation(const Mapping& mapping);
 // node -> rank becomes rank -> node, or the other way round.
 std::vector<int> inverse(const Mapping& mapping);
 
