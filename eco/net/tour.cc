@@ -20,10 +20,10 @@ struct TourCost {
   friend auto operator<=>(const TourCost&, const TourCost&) = default;
 };
 
-TourCost cost_of(const std::vector<int>& tour, const Steps& steps) {
+TourCost cost_of(const std::vector<int>& tour, const Distances& distances) {
   TourCost cost;
   for (std::size_t i = 0; i < tour.size(); ++i) {
-    const double s = steps(tour[i], tour[(i + 1) % tour.size()]);
+    const double s = distances(tour[i], tour[(i + 1) % tour.size()]);
     cost.slowest_s = std::max(cost.slowest_s, s);
     cost.sum_s += s;
   }
@@ -32,7 +32,8 @@ TourCost cost_of(const std::vector<int>& tour, const Steps& steps) {
 
 }  // namespace
 
-Steps::Steps(const GroupView& view, std::size_t bytes) : n_(view.subnets.size()), seconds_(n_ * n_, 0.0) {
+Distances::Distances(const GroupView& view, std::size_t bytes)
+    : n_(view.subnets.size()), seconds_(n_ * n_, 0.0) {
   for (std::size_t a = 0; a < n_; ++a) {
     for (std::size_t b = 0; b < n_; ++b) {
       if (a != b) seconds_[a * n_ + b] = view.network->message_s(host_in(view, a), host_in(view, b), bytes);
@@ -41,15 +42,15 @@ Steps::Steps(const GroupView& view, std::size_t bytes) : n_(view.subnets.size())
 }
 
 std::vector<int> min_max_tour(const GroupView& view, std::size_t bytes) {
-  const Steps steps(view, bytes);
+  const Distances distances(view, bytes);
   std::vector<int> tour(view.subnets.size());
   std::iota(tour.begin(), tour.end(), 0);
   if (tour.size() <= 3) return tour;  // up to the direction, which is symmetric, there is one
   std::vector<int> best = tour;
-  TourCost best_cost = cost_of(best, steps);
+  TourCost best_cost = cost_of(best, distances);
   if (view.n_subnets() <= kAllToursUpTo) {
     while (std::next_permutation(tour.begin() + 1, tour.end())) {
-      if (const TourCost cost = cost_of(tour, steps); cost < best_cost) {
+      if (const TourCost cost = cost_of(tour, distances); cost < best_cost) {
         best_cost = cost;
         best = tour;
       }
@@ -64,7 +65,7 @@ std::vector<int> min_max_tour(const GroupView& view, std::size_t bytes) {
         tour = best;
         std::reverse(tour.begin() + static_cast<std::ptrdiff_t>(a),
                      tour.begin() + static_cast<std::ptrdiff_t>(b) + 1);
-        if (const TourCost cost = cost_of(tour, steps); cost < best_cost) {
+        if (const TourCost cost = cost_of(tour, distances); cost < best_cost) {
           best_cost = cost;
           best = tour;
           improved = true;

@@ -1,7 +1,7 @@
 // The subnets as points with distances: what a message takes from one to another, and the ring through all of them.
 //
-//   const Steps steps(view, 65536);
-//   steps(0, 1)                         // seconds of one message from subnet 0 to subnet 1
+//   const Distances distances(view, 65536);
+//   distances(0, 1)                       // seconds of one message from subnet 0 to subnet 1
 //   min_max_tour(view, 65536)           // {0, 2, 1, 3}: subnets, each once
 //
 // Local and pure; subnets are numbered as the view has them.
@@ -15,9 +15,9 @@
 namespace eco::net {
 
 // Seconds of one message of so many bytes from a host of one subnet to one of another.
-class Steps {
+class Distances {
  public:
-  Steps(const GroupView& view, std::size_t bytes);
+  Distances(const GroupView& view, std::size_t bytes);
   double operator()(int from, int to) const {
     return seconds_[static_cast<std::size_t>(from) * n_ + static_cast<std::size_t>(to)];
   }

@@ -24,8 +24,8 @@ using algo::Recipe;
 using algo::Shape;
 using coll::Collective;
 using coll::CommonProblem;
+using net::Distances;
 using net::GroupView;
-using net::Steps;
 
 // Starts this much above the best one are not worth a prediction to the end.
 constexpr double kFar = 3.0;
@@ -45,20 +45,20 @@ std::vector<int> counting(std::size_t n) {
 }
 
 // Prim's tree over the fastest links (its slowest link is as fast as any tree's); parents by subnet.
-std::vector<int> fastest_tree(std::size_t n_subnets, const Steps& steps) {
+std::vector<int> fastest_tree(std::size_t n_subnets, const Distances& distances) {
   std::vector<int> parent(n_subnets, 0);
   std::vector<bool> joined(n_subnets);
   parent[0] = -1;
   joined[0] = true;
   for (std::size_t left = n_subnets - 1; left > 0; --left) {
     std::optional<std::size_t> next;
-    const auto cost = [&](std::size_t s) { return steps(parent[s], static_cast<int>(s)); };
+    const auto cost = [&](std::size_t s) { return distances(parent[s], static_cast<int>(s)); };
     for (std::size_t s = 0; s < n_subnets; ++s) {
       if (!joined[s] && (!next || cost(s) < cost(*next))) next = s;
     }
     joined[*next] = true;
     for (std::size_t s = 0; s < n_subnets; ++s) {
-      if (!joined[s] && steps(static_cast<int>(*next), static_cast<int>(s)) < cost(s))
+      if (!joined[s] && distances(static_cast<int>(*next), static_cast<int>(s)) < cost(s))
         parent[s] = static_cast<int>(*next);
     }
   }
@@ -303,10 +303,10 @@ class Search {
       starts.push_back(std::move(recipe));
     }
     if (!knobs.trees) return starts;
-    const Steps steps(view_, bytes);
+    const Distances distances(view_, bytes);
     const auto distance = [&](int hub) {
       double sum = 0;
-      for (std::size_t s = 0; s < n; ++s) sum += steps(hub, static_cast<int>(s));
+      for (std::size_t s = 0; s < n; ++s) sum += distances(hub, static_cast<int>(s));
       return sum;
     };
     std::vector<int> hubs = counting(n);
@@ -314,7 +314,7 @@ class Search {
     hubs.resize(std::min(hubs.size(), kMostHubs));
     std::vector<std::vector<int>> trees;
     for (const int hub : hubs) trees.push_back(star(n, hub));
-    trees.push_back(fastest_tree(n, steps));
+    trees.push_back(fastest_tree(n, distances));
     for (std::size_t t = 0; t < trees.size(); ++t) {
       Recipe recipe = base;
       recipe.params.head = 0;
