@@ -56,8 +56,10 @@ struct Flag : Integer {
   static int to_c(MPI_Fint logical) { return logical != 0 ? 1 : 0; }
   int to_c() const { return to_c(*passed); }
 };
-// As many as another argument says, so the entry makes C's of them (cart_create).
-struct Flags : Integer {};
+// As many as another argument says: C's are made where that is known (CallC).
+struct Flags : Integer {
+  Flags to_c() const { return *this; }
+};
 struct Weights : Integer {
   const int* to_c() const { return to_c_weights(passed); }
 };
@@ -77,28 +79,29 @@ struct Request {
   void give_back() const { *passed = PMPI_Request_c2f(request); }
 };
 
+template <auto function>
+struct CallC {
+  template <class... Arguments>
+  static int call(Arguments... arguments) {
+    return function(arguments...);
+  }
+};
+template <>
+struct CallC<&MPI_Cart_create> {
+  static int call(MPI_Comm comm, int n_dims, const int* dims, Flags periodic, int reorder, MPI_Comm* made) {
+    std::vector<int> closed;
+    for (int d = 0; d < n_dims; ++d) closed.push_back(Flag::to_c(periodic.passed[d]));
+    return MPI_Cart_create(comm, n_dims, dims, closed.data(), reorder, made);
+  }
+};
+
 template <auto function, class... Kinds>
 struct Entry {
   // mpi_f08 may leave the error code out.
   static void call(typename Kinds::Fortran... arguments, MPI_Fint* error) noexcept {
     std::tuple<Kinds...> kinds{Kinds{arguments}...};
-    const int code = std::apply([](Kinds&... kind) { return function(kind.to_c()...); }, kinds);
+    const int code = std::apply([](Kinds&... kind) { return CallC<function>::call(kind.to_c()...); }, kinds);
     if (code == MPI_SUCCESS) std::apply([](const Kinds&... kind) { (kind.give_back(), ...); }, kinds);
-    if (error != nullptr) *error = code;
-  }
-};
-
-template <>
-struct Entry<&MPI_Cart_create, Comm, Count, Counts, Flags, Flag, NewComm> {
-  static void call(const MPI_Fint* comm, const MPI_Fint* n_dims, const MPI_Fint* dims,
-                   const MPI_Fint* periodic, const MPI_Fint* reorder, MPI_Fint* made,
-                   MPI_Fint* error) noexcept {
-    std::vector<int> closed;
-    for (int d = 0; d < *n_dims; ++d) closed.push_back(Flag::to_c(periodic[d]));
-    NewComm comm_made{made};
-    const int code = MPI_Cart_create(PMPI_Comm_f2c(*comm), *n_dims, dims, closed.data(), Flag::to_c(*reorder),
-                                     comm_made.to_c());
-    if (code == MPI_SUCCESS) comm_made.give_back();
     if (error != nullptr) *error = code;
   }
 };
