@@ -29,6 +29,15 @@ from eco.lab.launch import launcher_of
 #: What a job's last words may be, in an error message.
 LAST_LINES = 12
 
+#: Sets the host that ECO takes its rank's for, out of the first argument's list of names, and becomes the rest.
+_ON_ITS_HOST = """rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:?no launcher}}
+hosts=$1
+shift
+while [ "$rank" -gt 0 ]; do hosts=${hosts#*,}; rank=$((rank - 1)); done
+export ECO_HOST_ID=${hosts%%,*}
+exec "$@"
+"""
+
 
 @dataclass(frozen=True)
 class Ended:
@@ -49,6 +58,16 @@ def eco_exec(settings: Mapping[str, str], bare: bool = False) -> list[str]:
     for name, value in settings.items():
         words += ["--set", f"{name}={value}"]
     return words
+
+
+def host_id(host: int) -> str:
+    """What on_hosts() calls a host, where a network says its boot_id."""
+    return f"host-{host}"
+
+
+def on_hosts(hosts: Sequence[int]) -> list[str]:
+    """The words that go before a program whose ranks, all on one machine, are to take themselves for on these hosts."""
+    return ["sh", "-c", _ON_ITS_HOST, "on-its-host", ",".join(map(host_id, hosts))]
 
 
 class Place:

@@ -8,19 +8,9 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from eco import _core, paths
+from eco import _core, jobs, paths
 
 from .conftest import Ended, Library
-
-#: Sets the host of its rank, out of the first argument's list, and becomes the rest.
-ON_ITS_HOST = """#!/bin/sh
-rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:?no launcher}}
-hosts=$1
-shift
-while [ "$rank" -gt 0 ]; do hosts=${hosts#*,}; rank=$((rank - 1)); done
-export ECO_HOST_ID=island-${hosts%%,*}
-exec "$@"
-"""
 
 
 class Hosts:
@@ -32,19 +22,15 @@ class Hosts:
         here = json.loads(library.network.read_text())["hosts"][0]
         described = json.loads(_core.synthetic_network(network))
         for index, host in enumerate(described["hosts"]):
-            host.update(here, boot_id=f"island-{index}", net_namespace="")
+            host.update(here, boot_id=jobs.host_id(index), net_namespace="")
         self.network.write_text(json.dumps(described))
         self.n_subnets = len(described["subnets"])
 
     def run(
         self, words: Sequence[str], settings: Mapping[str, str] | None = None, timeout_s: float = 400
     ) -> Ended:
-        wrapper = self.folder / "on-its-host"
-        wrapper.write_text(ON_ITS_HOST)
-        wrapper.chmod(0o755)
         settings = {
             "ECO_NETWORK": str(self.network), "ECO_REPORT": str(self.folder / "report.json"), **(settings or {}),
         }  # fmt: skip
-        hosts = ",".join(str(host) for host in self.hosts)
-        words = [str(wrapper), hosts, str(paths.native_file("eco-exec")), *words]
+        words = [*jobs.on_hosts(self.hosts), str(paths.native_file("eco-exec")), *words]
         return self.library.run(len(self.hosts), words, settings, timeout_s)

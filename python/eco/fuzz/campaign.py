@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from eco import _core
+from eco import _core, jobs
 from eco.errors import EcoError
 from eco.fuzz import recipes, runs
 from eco.fuzz.generate import Generator, Quirks
@@ -89,7 +89,7 @@ def network_of_one_host(dice: random.Random, ranks: int, identity: Mapping[str, 
     """A synthetic network whose hosts are all this one, and ranks on them in a row or anyhow."""
     described = json.loads(_core.synthetic_network(dice.choice(NETWORKS)))
     for index, host in enumerate(described["hosts"]):
-        host.update(identity, boot_id=f"fuzz-{index}", net_namespace="")
+        host.update(identity, boot_id=jobs.host_id(index), net_namespace="")
     n_hosts = len(described["hosts"])
     hosts = [rank * n_hosts // ranks if ranks >= n_hosts else rank for rank in range(ranks)]
     if dice.random() < 0.5:

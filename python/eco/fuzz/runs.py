@@ -26,14 +26,6 @@ HEADER = struct.Struct("<8sIiII8x")
 ENTRY = struct.Struct("<QQIIi36s")
 MAGIC = b"ecofuzz1"
 NATIVE = "native"
-#: Sets the host that ECO takes its rank's for, out of the first argument's list, and becomes the rest.
-ON_ITS_HOST = """rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:?no launcher}}
-hosts=$1
-shift
-while [ "$rank" -gt 0 ]; do hosts=${hosts#*,}; rank=$((rank - 1)); done
-export ECO_HOST_ID=fuzz-${hosts%%,*}
-exec "$@"
-"""
 
 
 @dataclass(frozen=True)
@@ -114,8 +106,8 @@ class OneHost:
         if launch.detect(launcher[0]).library == "openmpi":
             btl = "tcp,self" if self.where == "tcp" else "sm,self"
             launcher += ["--oversubscribe", "--bind-to", "none", "--mca", "btl", btl]
-        on_host = ["sh", "-c", ON_ITS_HOST, "on-its-host", ",".join(map(str, hosts))]
-        return ["env", *(f"{name}={value}" for name, value in variables.items()), *launcher, *on_host, *words]
+        settings = [f"{name}={value}" for name, value in variables.items()]
+        return ["env", *settings, *launcher, *jobs.on_hosts(hosts), *words]
 
     def start(self, ranks: int, hosts: Sequence[int], words: Sequence[str], timeout_s: float) -> jobs.Ended:
         return jobs.run_to_end(self.command(ranks, hosts, words), timeout_s)
