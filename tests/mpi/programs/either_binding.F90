@@ -1,14 +1,6 @@
 ! either_binding.c from Fortran: the two agree call by call. Compiled as fortran.F90.
 program main
-#if defined(USE_MPI_F08)
-  use mpi_f08
-#elif defined(USE_MPI)
-  use mpi
-#endif
-  implicit none
-#if defined(MPIF_H)
-  include 'mpif.h'
-#endif
+#include "binding.inc"
   integer :: rank, n_ranks, turn, total, error, ignored
   call MPI_Init(error)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)

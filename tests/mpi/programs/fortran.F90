@@ -1,37 +1,17 @@
 ! Every collective that ECO serves, from Fortran: compiled with -DMPIF_H, -DUSE_MPI or -DUSE_MPI_F08, one binding each.
 !
 !   fortran FOLDER    each rank writes to FOLDER/<rank> what it got, so that runs with and without ECO can be compared
-#if defined(USE_MPI_F08)
-#define HANDLE(name) type(name)
-#else
-#define HANDLE(name) integer
-#endif
 
 module exercises
-#if defined(USE_MPI_F08)
-  use mpi_f08
-#elif defined(USE_MPI)
-  use mpi
-#endif
   use, intrinsic :: iso_c_binding
-  implicit none
-#if defined(MPIF_H)
-  include 'mpif.h'
-#endif
+#include "binding.inc"
   integer, parameter :: real_kind = kind(1d0)
   integer :: rank, n_ranks, output, error
   real(real_kind), target, save :: absolute(400)
 
 contains
 
-  subroutine check(holds, what)
-    logical, intent(in) :: holds
-    character(*), intent(in) :: what
-    integer :: ignored
-    if (holds) return
-    print '(a,i0,2a)', 'rank ', rank, ': does not hold: ', what
-    call MPI_Abort(MPI_COMM_WORLD, 9, ignored)
-  end subroutine
+#include "check.inc"
 
   ! All sums are of small whole numbers, so exact.
   subroutine note(what, values)

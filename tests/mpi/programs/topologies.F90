@@ -1,21 +1,8 @@
 ! Topologies that the library may reorder, from Fortran: compiled with -DMPIF_H, -DUSE_MPI or -DUSE_MPI_F08. What the new
 ! communicators say of themselves is what they were made with.
-#if defined(USE_MPI_F08)
-#define HANDLE(name) type(name)
-#else
-#define HANDLE(name) integer
-#endif
 
 program topologies
-#if defined(USE_MPI_F08)
-  use mpi_f08
-#elif defined(USE_MPI)
-  use mpi
-#endif
-  implicit none
-#if defined(MPIF_H)
-  include 'mpif.h'
-#endif
+#include "binding.inc"
   integer :: rank, n, at, error, i, kind, n_in, n_out
   integer :: dims(2), coordinates(2), kept(2), sources(2), targets(2), weights(2), in(2), out(2), in_weights(2), out_weights(2)
   integer, allocatable :: index(:), edges(:)
@@ -82,12 +69,5 @@ contains
     call MPI_Dist_graph_neighbors(made, 2, in, in_weights, 2, out, out_weights, error)
   end subroutine
 
-  subroutine check(holds, what)
-    logical, intent(in) :: holds
-    character(*), intent(in) :: what
-    integer :: ignored
-    if (holds) return
-    print '(a,i0,2a)', 'rank ', rank, ': does not hold: ', what
-    call MPI_Abort(MPI_COMM_WORLD, 9, ignored)
-  end subroutine
+#include "check.inc"
 end program
