@@ -19,7 +19,7 @@ namespace eco::runtime {
 
 struct CallRecord {
   // Longer names end where there is no more room.
-  using Name = std::array<char, 32>;
+  using Name = std::array<char, 48>;
   static Name to_name(std::string_view text);
   static constexpr std::int32_t kNoRoot = INT32_MIN;
   static constexpr std::uint64_t kNoBytes = UINT64_MAX;

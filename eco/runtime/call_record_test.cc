@@ -79,8 +79,8 @@ TEST(CallRecord, CountsTheRestOfManyKinds) {
 }
 
 TEST(CallRecord, KeepsAsMuchOfALongNameAsThereIsRoomFor) {
-  const std::string name(40, 'x');
-  EXPECT_EQ(std::string(CallRecord(name).call.data()), name.substr(0, 31));
+  const std::string name(60, 'x');
+  EXPECT_EQ(std::string(CallRecord(name).call.data()), name.substr(0, 47));
 }
 
 }  // namespace

@@ -45,6 +45,13 @@ std::string name_of(MPI_Comm comm, const std::vector<int>& world_ranks) {
 
 }  // namespace
 
+CallCheck::Pending::Pending(const char* called, const CallRecord& record, std::size_t n_ranks,
+                            bool is_first_rank)
+    : name(called), mine(record) {
+  if (is_first_rank) all.assign(n_ranks, record);
+  requests.assign(is_first_rank ? n_ranks - 1 : 2, MPI_REQUEST_NULL);
+}
+
 CallCheck::CallCheck(MPI_Comm comm, MPI_Comm over, int rank, std::vector<int> world_ranks)
     : comm_(comm), over_(over), rank_(rank), world_ranks_(std::move(world_ranks)) {
   name_ = name_of(comm, world_ranks_);
@@ -60,7 +67,7 @@ bool CallCheck::agrees(const char* name, const CallRecord& mine, Waits waits) {
   // Found by another thread until the lock was free: nobody answers what would be told now.
   if (differs()) return false;
   if (pending_.empty()) recorder_.begin_call(name, static_cast<int>(world_ranks_.size()));
-  pending_.push_back({.name = name, .mine = mine});
+  pending_.emplace_back(name, mine, world_ranks_.size(), is_first_rank());
   ++n_calls_;
   n_pending_.fetch_add(1, std::memory_order_release);
   ask_for_number();
@@ -107,16 +114,13 @@ void CallCheck::post(Pending& pending) {
   constexpr int kBytes = static_cast<int>(sizeof(CallRecord));
   pending.posted = true;
   if (!is_first_rank()) {
-    pending.requests.resize(2);
     PMPI_Isend(&pending.mine, kBytes, MPI_BYTE, world_ranks_[0], told, over_, &pending.requests[kTold]);
     PMPI_Irecv(&pending.answer, 1, MPI_INT32_T, world_ranks_[0], answered, over_, &pending.requests[kAnswer]);
     recorder_.message_posted(0, false);
     return;
   }
-  pending.theirs.resize(world_ranks_.size() - 1);
-  pending.requests.resize(pending.theirs.size());
-  for (std::size_t i = 0; i < pending.theirs.size(); ++i) {
-    PMPI_Irecv(&pending.theirs[i], kBytes, MPI_BYTE, world_ranks_[i + 1], told, over_, &pending.requests[i]);
+  for (std::size_t i = 0; i < pending.requests.size(); ++i) {
+    PMPI_Irecv(&pending.all[i + 1], kBytes, MPI_BYTE, world_ranks_[i + 1], told, over_, &pending.requests[i]);
     recorder_.message_posted(static_cast<int>(i) + 1, false);
   }
 }
@@ -176,9 +180,12 @@ void CallCheck::conclude(Pending& pending) {
     if (pending.answer != kAnswers[kGo]) differs_.store(true, std::memory_order_release);
     return;
   }
-  std::vector<CallRecord> all = {pending.mine};
-  all.insert(all.end(), pending.theirs.begin(), pending.theirs.end());
-  const std::optional<std::string> text = runtime::difference(all, name_, n_agreed_ + 1);
+  std::optional<std::string> text;
+  try {
+    text = runtime::difference(pending.all, name_, n_agreed_ + 1);
+  } catch (const std::bad_alloc&) {
+    text = "which, there is no memory to say";
+  }
   // Before anybody's error handler may end the job.
   if (text) std::fprintf(stderr, "eco: ranks differ in a collective call: %s\n", text->c_str());
   for (std::size_t i = 1; i < world_ranks_.size(); ++i) {

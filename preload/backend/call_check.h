@@ -65,10 +65,13 @@ class CallCheck {
  private:
   // A call that has no answer yet, on rank 0 of which not all have told.
   struct Pending {
+    // Allocates all that it will need: it is carried on where nobody can be told of a lack of memory.
+    Pending(const char* name, const runtime::CallRecord& mine, std::size_t n_ranks, bool is_first_rank);
+
     const char* name;
     runtime::CallRecord mine;
-    std::vector<runtime::CallRecord> theirs{};  // rank 0: of the others, in their order
-    std::vector<MPI_Request> requests{};        // rank 0: those; else what was told, and the answer
+    std::vector<runtime::CallRecord> all{};  // rank 0: of all ranks
+    std::vector<MPI_Request> requests{};     // rank 0: those; else what was told, and the answer
     std::int32_t answer = 0;
     bool posted = false;
   };
