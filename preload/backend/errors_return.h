@@ -20,6 +20,9 @@ class ErrorsReturn {
   ErrorsReturn(const ErrorsReturn&) = delete;
   ErrorsReturn& operator=(const ErrorsReturn&) = delete;
 
+  // For a communicator made of this one meanwhile, which takes over what it finds.
+  void give_handler_to(MPI_Comm made) const { PMPI_Comm_set_errhandler(made, handler_); }
+
  private:
   MPI_Comm comm_;
   MPI_Errhandler handler_ = MPI_ERRHANDLER_NULL;

@@ -7,9 +7,7 @@
 #include <utility>
 
 #include "eco/base/errors.h"
-#include "eco/runtime/agreement.h"
-#include "eco/transport/mpi/mpi_native.h"
-#include "preload/backend/errors_return.h"
+#include "preload/backend/library_agreement.h"
 #include "preload/backend/session.h"
 
 namespace eco::preload {
@@ -92,19 +90,18 @@ void Group::arm(const coll::CommonProblem& problem) {
     // Asked here and not for every communicator: it costs as much as the communicator has ranks, and most never arm.
     const std::optional<std::vector<int>> world_ranks = ranks_in_world();
     if (!world_ranks) return stay_native("it reaches beyond this job's MPI_COMM_WORLD");
-    const ErrorsReturn errors_return(comm_);
-    transport::mpi::MpiNative native(comm_);
+    LibraryAgreement agreement(comm_, rank_, n_ranks_);
     runtime::KnownInJob& job = session_.known();
     const std::shared_ptr<const runtime::KnownGroup> known = job.find(*world_ranks);
     has_slot_ = session_.take_slot();
     const runtime::Readiness ready = runtime::agree_on_readiness(
-        native, {.has_room = has_slot_,
-                 .budget_left_s = session_.budget_left_s(),
-                 .passed_s = static_cast<double>(passed_ns_) / kNanosecondsPerSecond,
-                 .arming_s = job.arming_s(false),
-                 .known_arming_s = job.arming_s(true),
-                 .known_gain_s = known ? known->gain_s(problem) : 0,
-                 .known_digest = known ? known->digest : 0});
+        agreement.native, {.has_room = has_slot_,
+                           .budget_left_s = session_.budget_left_s(),
+                           .passed_s = static_cast<double>(passed_ns_) / kNanosecondsPerSecond,
+                           .arming_s = job.arming_s(false),
+                           .known_arming_s = job.arming_s(true),
+                           .known_gain_s = known ? known->gain_s(problem) : 0,
+                           .known_digest = known ? known->digest : 0});
     const bool leaves_native = ready.is_known && known->leaves_native(first);
     if (leaves_native || !(arm_after_ || ready.pays)) {
       left_native_[static_cast<std::size_t>(first)] = leaves_native;
@@ -116,7 +113,7 @@ void Group::arm(const coll::CommonProblem& problem) {
     }
     tags_ = session_.tag_ranges().agree(comm_);
     if (!tags_) return stay_native("the MPI library has no more tags");
-    arm_on(*world_ranks, ready.budget_left_s, first, ready.is_known ? known.get() : nullptr);
+    arm_on(agreement, *world_ranks, ready.budget_left_s, first, ready.is_known ? known.get() : nullptr);
   } catch (const Error& error) {
     // The library's own collectives failed on this communicator, and the program's will tell it so.
     stay_native(error.what());
@@ -125,25 +122,24 @@ void Group::arm(const coll::CommonProblem& problem) {
   }
 }
 
-void Group::arm_on(const std::vector<int>& world_ranks, double budget_left_s, coll::Collective first,
-                   const runtime::KnownGroup* known) {
-  transport::mpi::MpiNative native(comm_);
+void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ranks, double budget_left_s,
+                   coll::Collective first, const runtime::KnownGroup* known) {
   const double began_s = PMPI_Wtime();
   runtime::Options options;
-  const auto reason = runtime::Agreement(native, rank_, n_ranks_).failed([&] {
+  const auto reason = agreement.steps.agreement().failed([&] {
     options = options_within(budget_left_s);
     make_transports(world_ranks);
   });
   if (reason) return stay_native(*reason);
   runtime::ArmResult result;
   if (known != nullptr) {
-    result = runtime::Communicator::arm_known(*transport_, native, *known);
+    result = runtime::Communicator::arm_known(*transport_, agreement.native, *known);
   } else {
     runtime::ArmRequest request;
     // A barrier arms nothing and learns nothing: its plan is made here or never.
     request.collectives = {first, coll::Collective::barrier};
     request.job = &session_.known();
-    result = runtime::Communicator::arm(*transport_, native, options, session_.identity(), request);
+    result = runtime::Communicator::arm(*transport_, agreement.native, options, session_.identity(), request);
   }
   const double took_s = PMPI_Wtime() - began_s;
   session_.note_arming(took_s, result.seconds_measuring);
@@ -211,16 +207,14 @@ void Group::schedule(BackgroundCall& call, const algo::Recipe& recipe) {
 
 void Group::learn(coll::Collective collective) {
   try {
-    const ErrorsReturn errors_return(comm_);
-    transport::mpi::MpiNative native(comm_);
+    LibraryAgreement agreement(comm_, rank_, n_ranks_);
     const runtime::Readiness ready =
-        runtime::agree_on_readiness(native, {.budget_left_s = session_.budget_left_s()});
+        runtime::agree_on_readiness(agreement.native, {.budget_left_s = session_.budget_left_s()});
     const double began_s = PMPI_Wtime();
     runtime::Options options;
-    runtime::Agreement agreement(native, rank_, n_ranks_);
-    if (agreement.failed([&] { options = options_within(ready.budget_left_s); })) return;
+    if (agreement.steps.agreement().failed([&] { options = options_within(ready.budget_left_s); })) return;
     const bool served = !serves_nothing();
-    runtime::Learned learned = runtime_->learn(native, options, session_.identity(), collective);
+    runtime::Learned learned = runtime_->learn(agreement.native, options, session_.identity(), collective);
     session_.note_arming(PMPI_Wtime() - began_s, learned.seconds_measuring);
     if (serves_nothing()) why_native_ = std::move(learned.reason);
     if (served && serves_nothing()) return;  // the transport was lost, which says nothing of others'

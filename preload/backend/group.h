@@ -25,6 +25,7 @@
 namespace eco::preload {
 
 class Session;
+struct LibraryAgreement;
 
 class Group {
  public:
@@ -113,11 +114,12 @@ class Group {
   void learn(coll::Collective collective);
   // Local: the ranks in MPI_COMM_WORLD; nothing if some are beyond it, which is the same answer on all ranks.
   std::optional<std::vector<int>> ranks_in_world() const;
-  net::GroupView look_for_network(const std::vector<int>& world_ranks, double budget_left_s);
+  net::GroupView look_for_network(LibraryAgreement& agreement, const std::vector<int>& world_ranks,
+                                  double budget_left_s);
   void make_transports(std::vector<int> world_ranks);
   // `known`: by all ranks, or null on all.
-  void arm_on(const std::vector<int>& world_ranks, double budget_left_s, coll::Collective first,
-              const runtime::KnownGroup* known);
+  void arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ranks, double budget_left_s,
+              coll::Collective first, const runtime::KnownGroup* known);
   // Local: the job's options, with what the rank that has least is left of its budget.
   runtime::Options options_within(double budget_left_s) const;
   // Local: for other communicators of these ranks.

@@ -4,10 +4,8 @@
 #include <utility>
 
 #include "eco/base/errors.h"
-#include "eco/runtime/agreement.h"
-#include "eco/transport/mpi/mpi_native.h"
-#include "preload/backend/errors_return.h"
 #include "preload/backend/group.h"
+#include "preload/backend/library_agreement.h"
 #include "preload/backend/session.h"
 
 namespace eco::preload {
@@ -19,20 +17,19 @@ std::optional<net::GroupView> Group::find_view() {
     if (runtime_) return runtime_->view();
     const std::optional<std::vector<int>> world_ranks = ranks_in_world();
     if (!world_ranks) return std::nullopt;
-    const ErrorsReturn errors_return(comm_);
-    transport::mpi::MpiNative native(comm_);
+    LibraryAgreement agreement(comm_, rank_, n_ranks_);
     std::optional<runtime::KnownView> known;
     try {
       known = session_.known().find_view(*world_ranks);
     } catch (const std::exception&) {
       // No memory for it on this rank: then all look for it together.
     }
-    const runtime::Readiness ready =
-        runtime::agree_on_readiness(native, {.budget_left_s = session_.budget_left_s(),
-                                             .known_digest = known ? known->digest : std::uint64_t{0}});
+    const runtime::Readiness ready = runtime::agree_on_readiness(
+        agreement.native, {.budget_left_s = session_.budget_left_s(),
+                           .known_digest = known ? known->digest : std::uint64_t{0}});
     if (ready.is_known) return std::move(known->view);
     if (knows_no_network_) return std::nullopt;
-    net::GroupView view = look_for_network(*world_ranks, ready.budget_left_s);
+    net::GroupView view = look_for_network(agreement, *world_ranks, ready.budget_left_s);
     knows_no_network_ = !view.network;
     if (knows_no_network_) return std::nullopt;
     return view;
@@ -45,16 +42,16 @@ std::optional<net::GroupView> Group::find_view() {
 }
 
 // Parts of a job may do this at the same time, and would measure each other: only its whole does.
-net::GroupView Group::look_for_network(const std::vector<int>& world_ranks, double budget_left_s) {
+net::GroupView Group::look_for_network(LibraryAgreement& agreement, const std::vector<int>& world_ranks,
+                                       double budget_left_s) {
   int n_world = 0;
   PMPI_Comm_size(MPI_COMM_WORLD, &n_world);
   tags_ = session_.tag_ranges().agree(comm_);
   if (!tags_) return {};
-  transport::mpi::MpiNative native(comm_);
   const double began_s = PMPI_Wtime();
   runtime::Options options;
   runtime::ArmResult result;
-  const auto reason = runtime::Agreement(native, rank_, n_ranks_).failed([&] {
+  const auto reason = agreement.steps.agreement().failed([&] {
     options = options_within(budget_left_s);
     if (n_ranks_ < n_world) options.measure = runtime::MeasurePolicy::never;
     make_transports(world_ranks);
@@ -63,7 +60,7 @@ net::GroupView Group::look_for_network(const std::vector<int>& world_ranks, doub
     runtime::ArmRequest request;
     request.network_only = true;
     request.job = &session_.known();
-    result = runtime::Communicator::arm(*transport_, native, options, session_.identity(), request);
+    result = runtime::Communicator::arm(*transport_, agreement.native, options, session_.identity(), request);
     session_.note_arming(PMPI_Wtime() - began_s, result.seconds_measuring);
     // Ended half-way, so messages under these tags may still be on their way: nobody gets them again.
     if (result.failed) lane_->lost = true;

@@ -7,9 +7,6 @@
 
 #include "eco/base/errors.h"
 #include "eco/map/map.h"
-#include "eco/runtime/steps.h"
-#include "eco/transport/mpi/mpi_native.h"
-#include "preload/backend/errors_return.h"
 
 namespace eco::preload {
 namespace {
@@ -53,21 +50,12 @@ std::vector<std::vector<int>> gather(runtime::Steps& steps, MPI_Comm comm, const
   return of_rank;
 }
 
-// The error handler as a program has it; a new communicator takes over its parent's, which may be set aside.
-void copy_error_handler(MPI_Comm from, MPI_Comm to) {
-  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-  PMPI_Comm_get_errhandler(from, &handler);
-  PMPI_Comm_set_errhandler(to, handler);
-  PMPI_Errhandler_free(&handler);
-}
-
 }  // namespace
 
 Reordering::~Reordering() { give_up(); }
 
 void Reordering::give_up() {
   if (parent_ != MPI_COMM_NULL) PMPI_Comm_free(&parent_);
-  rank_of_node_.clear();
 }
 
 bool Reordering::is_known() {
@@ -76,11 +64,14 @@ bool Reordering::is_known() {
   return view_ && view_->n_subnets() > 0;
 }
 
+// What is thrown is thrown on all ranks alike: they go to the library as they came.
 void Reordering::find(const std::function<map::Graph()>& graph_on_rank_0) noexcept {
   try {
-    if (is_known()) find_order(graph_on_rank_0);
+    if (!is_known()) return;
+    LibraryAgreement agreement(group_.comm(), group_.rank(), group_.n_ranks());
+    find_order(agreement, graph_on_rank_0);
+  } catch (const runtime::StaysNative&) {
   } catch (const std::exception&) {
-    // On all ranks alike: they go to the library as they came.
   }
 }
 
@@ -89,83 +80,58 @@ void Reordering::find(
     const std::function<map::Graph(const std::vector<std::vector<int>>& of_rank)>& graph_on_rank_0) noexcept {
   try {
     if (!is_known()) return;
-    std::vector<std::vector<int>> of_rank;
-    {
-      const ErrorsReturn errors_return(group_.comm());
-      transport::mpi::MpiNative native(group_.comm());
-      runtime::Steps steps(native, group_.rank(), group_.n_ranks());
-      std::vector<int> mine;
-      steps.together("", [&] {
-        if (!valid) throw InvalidArgument("the library is to say so");
-        mine = numbers();
-      });
-      of_rank = gather(steps, group_.comm(), mine);
-    }
-    find_order([&] { return graph_on_rank_0(of_rank); });
+    LibraryAgreement agreement(group_.comm(), group_.rank(), group_.n_ranks());
+    std::vector<int> mine;
+    agreement.steps.together("", [&] {
+      if (!valid) throw InvalidArgument("the library is to say so");
+      mine = numbers();
+    });
+    const std::vector<std::vector<int>> of_rank = gather(agreement.steps, group_.comm(), mine);
+    find_order(agreement, [&] { return graph_on_rank_0(of_rank); });
   } catch (const runtime::StaysNative&) {
   } catch (const std::exception&) {
   }
 }
 
-void Reordering::find_order(const std::function<map::Graph()>& graph_on_rank_0) {
-  try {
-    const ErrorsReturn errors_return(group_.comm());
-    transport::mpi::MpiNative native(group_.comm());
-    runtime::Steps steps(native, group_.rank(), group_.n_ranks());
-    std::string order;
-    steps.together("", [&] {
-      if (group_.rank() != 0) return;
-      const map::Choice choice = map::choose_mapping(graph_on_rank_0(), *view_);
-      if (choice.keeps_order()) return;
-      const map::Mapping& mapping = choice.best().rank_of_node;
-      order.assign(reinterpret_cast<const char*>(mapping.data()), mapping.size() * sizeof(int));
-    });
-    order = steps.agreement().share(std::move(order));
-    if (order.empty()) return;
-    steps.together("", [&] {
-      rank_of_node_.resize(order.size() / sizeof(int));
-      std::memcpy(rank_of_node_.data(), order.data(), order.size());
-    });
-  } catch (const runtime::StaysNative&) {
-    return;
-  }
+void Reordering::find_order(LibraryAgreement& agreement, const std::function<map::Graph()>& graph_on_rank_0) {
+  std::string order;
+  agreement.steps.together("", [&] {
+    if (group_.rank() != 0) return;
+    const map::Choice choice = map::choose_mapping(graph_on_rank_0(), *view_);
+    if (choice.keeps_order()) return;
+    const map::Mapping& mapping = choice.best().rank_of_node;
+    order.assign(reinterpret_cast<const char*>(mapping.data()), mapping.size() * sizeof(int));
+  });
+  order = agreement.steps.agreement().share(std::move(order));
+  if (order.empty()) return;
+  agreement.steps.together("", [&] {
+    map::Mapping rank_of_node(order.size() / sizeof(int));
+    std::memcpy(rank_of_node.data(), order.data(), order.size());
+    node_of_rank_ = map::inverse(rank_of_node);
+  });
   split();
 }
 
 void Reordering::split() {
-  int code = MPI_SUCCESS;
-  const std::vector<int> node_of_rank = map::inverse(rank_of_node_);
-  {
-    const ErrorsReturn errors_return(group_.comm());
-    code = PMPI_Comm_split(group_.comm(), 0, node_of_rank[static_cast<std::size_t>(group_.rank())], &parent_);
-  }
+  const int my_node = node_of_rank_[static_cast<std::size_t>(group_.rank())];
   // Without a context id on any rank the library gives none to any; MPICH leaves the handle alone then.
-  if (code != MPI_SUCCESS) {
-    parent_ = MPI_COMM_NULL;
-    rank_of_node_.clear();
-    return;
-  }
-  copy_error_handler(group_.comm(), parent_);
+  if (PMPI_Comm_split(group_.comm(), 0, my_node, &parent_) != MPI_SUCCESS) parent_ = MPI_COMM_NULL;
 }
 
 bool Reordering::hand_over(const std::vector<int>& mine, std::vector<int>& of_my_node) noexcept {
   constexpr int kTag = 0;  // nobody else sends anything on this communicator
   try {
-    const ErrorsReturn errors_return(parent_);
     // Node n was described by rank n of the old order and is played by rank n of the new one.
     const int to = group_.rank();
-    int my_node = 0;
-    PMPI_Comm_rank(parent_, &my_node);
-    const std::vector<int> node_of_rank = map::inverse(rank_of_node_);
-    const int from = node_of_rank[static_cast<std::size_t>(my_node)];
+    const int my_node = node_of_rank_[static_cast<std::size_t>(to)];
+    const int from = node_of_rank_[static_cast<std::size_t>(my_node)];
+    LibraryAgreement agreement(parent_, my_node, group_.n_ranks());
     const int n_mine = static_cast<int>(mine.size());
     int n_new = 0;
     check(PMPI_Sendrecv(&n_mine, 1, MPI_INT, to, kTag, &n_new, 1, MPI_INT, from, kTag, parent_,
                         MPI_STATUS_IGNORE),
           "MPI_Sendrecv");
-    transport::mpi::MpiNative native(parent_);
-    runtime::Steps steps(native, my_node, group_.n_ranks());
-    steps.together("", [&] { of_my_node.resize(static_cast<std::size_t>(n_new)); });
+    agreement.steps.together("", [&] { of_my_node.resize(static_cast<std::size_t>(n_new)); });
     check(PMPI_Sendrecv(mine.data(), n_mine, MPI_INT, to, kTag, of_my_node.data(), n_new, MPI_INT, from, kTag,
                         parent_, MPI_STATUS_IGNORE),
           "MPI_Sendrecv");

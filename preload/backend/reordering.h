@@ -1,7 +1,7 @@
 // The order of a communicator's ranks in which a program's topology fits the network (eco/map), and the communicator that
 // has it.
 //
-//   Reordering reordering(session, group);
+//   Reordering reordering(group);
 //   reordering.find([&] { return map::grid(dims, periodic); });        // the graph is asked for on rank 0 alone
 //   if (reordering.parent() != MPI_COMM_NULL) code = PMPI_Cart_create(reordering.parent(), ..., 0, ...);
 //
@@ -16,13 +16,15 @@
 #include <vector>
 
 #include "eco/map/graph.h"
-#include "preload/backend/session.h"
+#include "eco/net/group_view.h"
+#include "preload/backend/group.h"
+#include "preload/backend/library_agreement.h"
 
 namespace eco::preload {
 
 class Reordering {
  public:
-  Reordering(Session& session, Group& group) : session_(session), group_(group) {}
+  explicit Reordering(Group& group) : group_(group) {}
   ~Reordering();
   Reordering(const Reordering&) = delete;
   Reordering& operator=(const Reordering&) = delete;
@@ -35,8 +37,8 @@ class Reordering {
             const std::function<map::Graph(const std::vector<std::vector<int>>& of_rank)>&
                 graph_on_rank_0) noexcept;
 
-  // The program's communicator in the new order, with its error handler: rank n is to play node n. MPI_COMM_NULL: the
-  // order stays. Of this object, until it goes.
+  // The program's communicator in the new order, its errors returned: rank n is to play node n. MPI_COMM_NULL: the order
+  // stays. Of this object, until it goes.
   MPI_Comm parent() const { return parent_; }
   // What this rank is to say of its new node, told by the rank that had the node's number: each says of itself what the
   // other is to say. False: some rank has no memory for it; the same on all.
@@ -46,14 +48,13 @@ class Reordering {
   void give_up();
 
  private:
-  void find_order(const std::function<map::Graph()>& graph_on_rank_0);
+  void find_order(LibraryAgreement& agreement, const std::function<map::Graph()>& graph_on_rank_0);
   bool is_known();
   void split();
 
-  Session& session_;
   Group& group_;
   std::optional<net::GroupView> view_;
-  std::vector<int> rank_of_node_;  // empty: as it is
+  std::vector<int> node_of_rank_;
   MPI_Comm parent_ = MPI_COMM_NULL;
 };
 
