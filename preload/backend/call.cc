@@ -28,13 +28,6 @@ std::size_t most_bytes(Collective collective) {
   return collective == Collective::allreduce ? kMostBytes : kMostPackedBytes;
 }
 
-// A communicator on which a served call failed half-way: ranks no longer agree on what was sent, so nothing more goes
-// over it.
-int refuse(MPI_Comm comm) {
-  PMPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
-  return MPI_ERR_OTHER;
-}
-
 // Lets go of what a large call packed, whatever became of it.
 struct PackedIsFree {
   Group& group;
@@ -180,14 +173,13 @@ runtime::CallRecord record_of(const Group& group, const Call& call, const Sides*
   return record;
 }
 
-}  // namespace
-
-std::optional<int> disagreement(Session& session, Group& group, const Call& call, const Sides* sides,
-                                CallCheck::Waits waits) noexcept {
+template <class Record>
+std::optional<int> compare(Session& session, Group& group, const char* name, CallCheck::Waits waits,
+                           const Record& record) noexcept {
   try {
     const std::shared_ptr<CallCheck>& check = group.check();
     if (check == nullptr) return std::nullopt;
-    if (check->agrees(call.name, record_of(group, call, sides), waits)) {
+    if (check->agrees(name, record(), waits)) {
       if (check->is_pending()) session.background().carry_checks();
       return std::nullopt;
     }
@@ -195,7 +187,27 @@ std::optional<int> disagreement(Session& session, Group& group, const Call& call
     std::fprintf(stderr, "eco: cannot compare a call (%s); its communicator is lost\n", error.what());
   }
   group.poison();
-  return refuse(call.comm);
+  return refuse(group.comm());
+}
+
+}  // namespace
+
+int refuse(MPI_Comm comm) {
+  PMPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
+  return MPI_ERR_OTHER;
+}
+
+std::optional<int> disagreement(Session& session, Group& group, const Call& call, const Sides* sides,
+                                CallCheck::Waits waits) noexcept {
+  return compare(session, group, call.name, waits, [&] { return record_of(group, call, sides); });
+}
+
+std::optional<int> disagreement(Session& session, Group& group, const char* name, int root) noexcept {
+  return compare(session, group, name, CallCheck::Waits::yes, [&] {
+    runtime::CallRecord record(name);
+    record.root = root;
+    return record;
+  });
 }
 
 Attempt try_to_serve(Session& session, Group& group, const Call& call, const Sides& sides) noexcept {

@@ -31,6 +31,10 @@ struct Call {
   const char* name = "";    // "MPI_Ibcast", also with large counts
 };
 
+// The code of a call on a communicator on which one failed half-way, after its error handler was told: ranks no longer
+// agree on what was sent, so nothing more goes over it.
+int refuse(MPI_Comm comm);
+
 struct Attempt {
   bool served = false;  // else it is the library's
   int code = MPI_SUCCESS;
@@ -52,6 +56,10 @@ Attempt try_to_serve_barrier(Session& session, Group& group) noexcept;
 // none. No exception leaves it.
 std::optional<int> disagreement(Session& session, Group& group, const Call& call, const Sides* sides,
                                 CallCheck::Waits waits) noexcept;
+// The same for a call that the program waits in and that ECO never serves: compared are its name, which must live for
+// ever, and its root.
+std::optional<int> disagreement(Session& session, Group& group, const char* name,
+                                int root = runtime::CallRecord::kNoRoot) noexcept;
 
 // "scan/chain", what served this thread's last call, or "native"; asking resets it.
 const char* take_last_algorithm();

@@ -51,31 +51,51 @@ bool are_arcs(int n, const int* nodes, const int* weights, int n_ranks) {
 
 double weight_of(const int* weights, int i) { return weights == MPI_UNWEIGHTED ? 1 : weights[i]; }
 
+// The call's name as ranks compare it: the flag must be the same on all.
+struct Name {
+  const char* plain;
+  const char* reordering;
+};
+
 // The program's call: `native` takes the communicator and the flag. `describe` sets about a reordering.
 template <class Native, class Describe>
-int create(MPI_Comm comm, int reorder, const Native& native, const Describe& describe) {
+int create(const Name& name, MPI_Comm comm, int reorder, MPI_Comm* made, const Native& native,
+           const Describe& describe) {
   Session& session = Session::instance();
-  if (!session.running() || reorder == 0 || session.options().is_disabled(runtime::kTopology))
-    return native(comm, reorder);
+  const bool may_reorder = reorder != 0 && !session.options().is_disabled(runtime::kTopology);
+  if (!session.running() || !(may_reorder || session.checks().is_open())) return native(comm, reorder);
   const Session::Found found = session.group(comm);
   if (found.refused) return found.code;
   if (found.group == nullptr || found.group->is_inter()) return native(comm, reorder);
-  Reordering reordering(session, *found.group);
-  describe(reordering, found.group->n_ranks());
+  if (session.checks().is_open()) {
+    const char* const called = reorder != 0 ? name.reordering : name.plain;
+    if (const std::optional<int> code = disagreement(session, *found.group, called)) return *code;
+  }
+  if (!may_reorder) return native(comm, reorder);
+  Reordering reordering(*found.group);
+  describe(reordering, Member{.rank = found.group->rank(), .n_ranks = found.group->n_ranks()});
+  if (found.group->poisoned()) return refuse(comm);  // on the way here, or before
   const bool reorders = reordering.parent() != MPI_COMM_NULL;
   session.counters().topology(reorders);
-  return reorders ? native(reordering.parent(), 0) : native(comm, reorder);
+  if (!reorders) return native(comm, reorder);
+  const int code = native(reordering.parent(), 0);
+  // The program's handler knows its own communicator, not the one in the new order.
+  if (code != MPI_SUCCESS)
+    PMPI_Comm_call_errhandler(comm, code);
+  else if (*made != MPI_COMM_NULL)
+    ErrorsReturn(comm).give_handler_to(*made);
+  return code;
 }
 
 int cart_create(MPI_Comm comm, int n_dims, const int* dims, const int* periodic, int reorder,
                 MPI_Comm* made) {
   return create(
-      comm, reorder,
+      {"MPI_Cart_create", "MPI_Cart_create with reorder"}, comm, reorder, made,
       [&](MPI_Comm parent, int reorders) {
         return PMPI_Cart_create(parent, n_dims, dims, periodic, reorders, made);
       },
-      [&](Reordering& reordering, int n_ranks) {
-        if (!is_grid(n_dims, dims, periodic, n_ranks)) return;
+      [&](Reordering& reordering, const Member& me) {
+        if (!is_grid(n_dims, dims, periodic, me.n_ranks)) return;
         reordering.find([&] {
           const auto n = static_cast<std::size_t>(n_dims);
           std::vector<bool> closed(n);
@@ -88,12 +108,12 @@ int cart_create(MPI_Comm comm, int n_dims, const int* dims, const int* periodic,
 int graph_create(MPI_Comm comm, int n_nodes, const int* index, const int* edges, int reorder,
                  MPI_Comm* made) {
   return create(
-      comm, reorder,
+      {"MPI_Graph_create", "MPI_Graph_create with reorder"}, comm, reorder, made,
       [&](MPI_Comm parent, int reorders) {
         return PMPI_Graph_create(parent, n_nodes, index, edges, reorders, made);
       },
-      [&](Reordering& reordering, int n_ranks) {
-        if (!is_graph(n_nodes, index, edges, n_ranks)) return;
+      [&](Reordering& reordering, const Member& me) {
+        if (!is_graph(n_nodes, index, edges, me.n_ranks)) return;
         reordering.find([&] {
           std::vector<map::Message> messages;
           for (int node = 0, e = 0; node < n_nodes; ++node) {
@@ -120,20 +140,20 @@ map::Graph graph_of(int n_ranks, const std::vector<std::vector<int>>& of_rank) {
 int dist_graph_create(MPI_Comm comm, int n, const int* sources, const int* degrees, const int* destinations,
                       const int* weights, MPI_Info info, int reorder, MPI_Comm* made) {
   return create(
-      comm, reorder,
+      {"MPI_Dist_graph_create", "MPI_Dist_graph_create with reorder"}, comm, reorder, made,
       [&](MPI_Comm parent, int reorders) {
         return PMPI_Dist_graph_create(parent, n, sources, degrees, destinations, weights, info, reorders,
                                       made);
       },
-      [&](Reordering& reordering, int n_ranks) {
+      [&](Reordering& reordering, const Member& me) {
         bool valid = n >= 0 && (n == 0 || (sources != nullptr && degrees != nullptr));
         long long total = 0;
         for (int i = 0; valid && i < n; ++i) {
-          valid = is_node(sources[i], n_ranks) && degrees[i] >= 0;
+          valid = is_node(sources[i], me.n_ranks) && degrees[i] >= 0;
           total += degrees[i];
         }
-        valid =
-            valid && total <= INT32_MAX && are_arcs(static_cast<int>(total), destinations, weights, n_ranks);
+        valid = valid && total <= INT32_MAX &&
+                are_arcs(static_cast<int>(total), destinations, weights, me.n_ranks);
         const auto numbers = [&] {
           std::vector<int> numbers;
           for (int i = 0, at = 0; i < n; ++i) {
@@ -144,7 +164,7 @@ int dist_graph_create(MPI_Comm comm, int n, const int* sources, const int* degre
           }
           return numbers;
         };
-        reordering.find(valid, numbers, [&](const auto& of_rank) { return graph_of(n_ranks, of_rank); });
+        reordering.find(valid, numbers, [&](const auto& of_rank) { return graph_of(me.n_ranks, of_rank); });
       });
 }
 
@@ -180,29 +200,30 @@ int dist_graph_create_adjacent(MPI_Comm comm, Side in, Side out, MPI_Info info, 
     return PMPI_Dist_graph_create_adjacent(parent, in.n, in.nodes, in.weights, out.n, out.nodes, out.weights,
                                            info, reorders, made);
   };
-  return create(comm, reorder, native, [&](Reordering& reordering, int n_ranks) {
-    const bool valid =
-        are_arcs(in.n, in.nodes, in.weights, n_ranks) && are_arcs(out.n, out.nodes, out.weights, n_ranks);
-    std::vector<int> mine;
-    const auto numbers = [&] {
-      in.append_to(mine);
-      out.append_to(mine);
-      int rank = 0;
-      PMPI_Comm_rank(comm, &rank);
-      std::vector<int> numbers;
-      for (int i = 0; i < out.n; ++i) {
-        numbers.insert(numbers.end(), {rank, out.nodes[i], static_cast<int>(weight_of(out.weights, i))});
-      }
-      return numbers;
-    };
-    reordering.find(valid, numbers, [&](const auto& of_rank) { return graph_of(n_ranks, of_rank); });
-    // This rank's arguments are those of the node with its old number, and another rank plays it now.
-    if (reordering.parent() == MPI_COMM_NULL) return;
-    if (!reordering.hand_over(mine, of_my_node)) return reordering.give_up();
-    std::size_t at = 0;
-    in = Side::read(of_my_node, at);
-    out = Side::read(of_my_node, at);
-  });
+  return create({"MPI_Dist_graph_create_adjacent", "MPI_Dist_graph_create_adjacent with reorder"}, comm,
+                reorder, made, native, [&](Reordering& reordering, const Member& me) {
+                  const bool valid = are_arcs(in.n, in.nodes, in.weights, me.n_ranks) &&
+                                     are_arcs(out.n, out.nodes, out.weights, me.n_ranks);
+                  std::vector<int> mine;
+                  const auto numbers = [&] {
+                    in.append_to(mine);
+                    out.append_to(mine);
+                    std::vector<int> numbers;
+                    for (int i = 0; i < out.n; ++i) {
+                      numbers.insert(numbers.end(),
+                                     {me.rank, out.nodes[i], static_cast<int>(weight_of(out.weights, i))});
+                    }
+                    return numbers;
+                  };
+                  reordering.find(valid, numbers,
+                                  [&](const auto& of_rank) { return graph_of(me.n_ranks, of_rank); });
+                  // This rank's arguments are those of the node with its old number, and another rank plays it now.
+                  if (reordering.parent() == MPI_COMM_NULL) return;
+                  if (!reordering.hand_over(mine, of_my_node)) return reordering.give_up();
+                  std::size_t at = 0;
+                  in = Side::read(of_my_node, at);
+                  out = Side::read(of_my_node, at);
+                });
 }
 
 }  // namespace

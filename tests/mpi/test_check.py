@@ -30,6 +30,9 @@ MISTAKES = {
     "rank 1 calls MPI_Bcast, root 0, with arguments that MPI refuses",
     "order": f"{OTHERS} MPI_Ibcast of 1024 bytes, root 0; "
     "rank 1 calls MPI_Iallreduce of 8 bytes, MPI_SUM of MPI_INT",
+    "varying": f"{OTHERS} MPI_Gatherv, root 0; rank 1 calls MPI_Gatherv, root 1",
+    "all_to_all": f"{OTHERS} MPI_Alltoallv; rank 1 calls MPI_Scatterv, root 0",
+    "topology": f"{OTHERS} MPI_Cart_create with reorder; rank 1 calls MPI_Cart_create",
 }
 
 

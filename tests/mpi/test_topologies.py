@@ -35,6 +35,14 @@ def test_what_was_asked_for_is_what_is_made(library: Library, tmp_path: Path) ->
     assert f"{counted['reordered']} topologies reordered" in ended.stderr
 
 
+def test_nothing_is_found_where_calls_are_compared(library: Library, tmp_path: Path) -> None:
+    job = Hosts(library, tmp_path, THREE_SUBNETS, DEALT)
+    ended = job.run([library.compile("topologies")], {"ECO_CHECK": "communication"})
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert moved(ended) > 50
+    assert "ranks differ" not in ended.stderr
+
+
 @pytest.mark.parametrize("hosts", [[0, 1, 2, 3], [0, 0, 0, 0, 1], [2, 0, 3, 1, 0, 2, 1, 3]], ids=str)
 def test_other_numbers_of_ranks(library: Library, tmp_path: Path, hosts: list[int]) -> None:
     ended = Hosts(library, tmp_path, "hosts=2+2 uplink_mbit=10", hosts).run([library.compile("topologies")])

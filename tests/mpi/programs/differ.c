@@ -56,6 +56,33 @@ static void counts(void) {
 
 static void arguments(void) { MPI_Bcast(data, other ? -1 : kBytes, MPI_CHAR, 0, world); }
 
+static void varying(void) {
+  int lengths[16], places[16];
+  for (int i = 0; i < n_ranks; ++i) {
+    lengths[i] = 8;
+    places[i] = 8 * i;
+  }
+  MPI_Gatherv(data, 8, MPI_CHAR, out, lengths, places, MPI_CHAR, other, world);
+}
+
+static void all_to_all(void) {
+  int lengths[16], places[16];
+  for (int i = 0; i < n_ranks; ++i) {
+    lengths[i] = 8;
+    places[i] = 8 * i;
+  }
+  if (other)
+    MPI_Scatterv(data, lengths, places, MPI_CHAR, out, 8, MPI_CHAR, 0, world);
+  else
+    MPI_Alltoallv(data, lengths, places, MPI_CHAR, out, lengths, places, MPI_CHAR, world);
+}
+
+static void topology(void) {
+  const int size = n_ranks, closed = 1;
+  MPI_Comm ring;
+  MPI_Cart_create(world, 1, &size, &closed, !other, &ring);
+}
+
 /* It ends instead. */
 static void missing(void) {
   if (!other) MPI_Barrier(world);
@@ -105,6 +132,7 @@ static const struct {
                  {"type", type},         {"collective", collective}, {"form", form},
                  {"sides", sides},       {"truncation", truncation}, {"counts", counts},
                  {"missing", missing},   {"arguments", arguments},   {"order", order},
+                 {"varying", varying},   {"all_to_all", all_to_all}, {"topology", topology},
                  {"subgroup", subgroup}, {"errors", errors}};
 
 int main(int argc, char** argv) {
