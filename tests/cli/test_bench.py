@@ -280,8 +280,8 @@ def test_a_failed_characterization_changes_nothing(
 
 
 def test_characterize_errors(fakes: Any, eco: Any) -> None:
-    ended = eco("characterize", "-o", "no/where.json", "--", "mpirun", "-n", "3")
-    assert (ended.returncode, "no/where.json" in ended.stderr) == (2, True)
+    ended = eco("characterize", "-o", "/dev/null/where.json", "--", "mpirun", "-n", "3")
+    assert (ended.returncode, "/dev/null/where.json" in ended.stderr) == (2, True)
     ended = eco("characterize", "--", "mpirun", "-n", "3", "./app")
     assert (ended.returncode, "brings its own" in ended.stderr) == (2, True)
     ended = eco("characterize", "--", "mpirun.absent", "-n", "3")

@@ -5,6 +5,7 @@ import pytest
 from eco import paths
 
 from .conftest import Library
+from .right_programs import PROGRAMS, ranks_of, words_of
 
 pytestmark = pytest.mark.mpi
 
@@ -76,20 +77,9 @@ def test_a_rank_that_does_not_come_is_named(library: Library, last: str) -> None
     assert says[0].endswith(f": call 3, MPI_{last}: awaiting 1 message(s) from rank 2"), says
 
 
-#: Programs that do nothing wrong, some in every way that is allowed.
-PROGRAMS = (
-    "collectives", "local_choices", "reductions", "operations 300 5", "corners bottom", "lifetimes",
-    "nonblocking_first", "nonblocking many", "nonblocking beside", "nonblocking freed", "nonblocking threads",
-    "threads", "communicators 20 60", "profiled", "error_handlers",
-)  # fmt: skip
-
-
 @pytest.mark.parametrize("line", PROGRAMS)
 def test_nothing_is_found_where_nothing_is_wrong(library: Library, line: str) -> None:
-    source, *arguments = line.split()
-    program = library.compile(source, flags=["-ldl"])
-    words = [program, *arguments, *(library.draws if source == "operations" else [])]
-    ranks = 2 if "threads" in line or source == "communicators" else 3  # MPICH's ranks spin while they wait
+    words, ranks = words_of(line, library), ranks_of(line)
     stock = library.run_served(ranks, words)
     checked = library.run_served(ranks, words, CHECKED)
     assert (checked.returncode, checked.stdout) == (stock.returncode, stock.stdout), checked.stderr

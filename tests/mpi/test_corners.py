@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from .conftest import Library, Rows
+from .right_programs import PROGRAMS, ranks_of, words_of
 
 pytestmark = pytest.mark.mpi
 
@@ -70,18 +71,13 @@ def is_of_eco(block: str) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("program", "arguments"), [
-    ("corners", ["growth", "20"]), ("corners", ["bottom"]), ("nonblocking", ["beside"]), ("nonblocking", ["freed"]),
-])  # fmt: skip
-def test_valgrind_has_nothing_to_say_of_eco(
-    library: Library, tmp_path: Path, program: str, arguments: list[str]
-) -> None:
+@pytest.mark.parametrize("line", ["corners growth 20", *PROGRAMS])
+def test_valgrind_has_nothing_to_say_of_eco(library: Library, tmp_path: Path, line: str) -> None:
     """Of the libraries it says much."""
     if shutil.which("valgrind") is None:
         pytest.skip("valgrind is not installed: apt install valgrind")
     words = ["valgrind", "--leak-check=full", "--show-leak-kinds=definite", f"--log-file={tmp_path}/%p.log"]
-    built = library.compile(program, flags=["-ldl"])
-    ended = library.run_served(2, [*words, built, *arguments], timeout_s=500)
+    ended = library.run_served(ranks_of(line), [*words, *words_of(line, library)], timeout_s=500)
     assert ended.returncode == 0, ended.stderr
     logs = [log.read_text(errors="replace") for log in tmp_path.glob("*.log")]
     assert sum("ERROR SUMMARY" in log for log in logs) >= 2

@@ -22,6 +22,7 @@ from eco.cli.options import (
     LaunchTimeout,
     Ops,
     Sizes,
+    output_file,
     words_of,
 )
 from eco.errors import EcoError, InvalidArgument
@@ -66,8 +67,8 @@ def bench(
     max_seconds: Annotated[
         float, typer.Option(help="seconds for a cell in a launch, beyond --min-reps")
     ] = 1.0,
-    json: Annotated[Path | None, typer.Option(help="write records and samples")] = None,
-    picture: Annotated[Path | None, typer.Option(help="write F.html or F.svg")] = None,
+    json: Annotated[Path | None, output_file("write records and samples")] = None,
+    picture: Annotated[Path | None, output_file("write F.html or F.svg")] = None,
     no_tune: Annotated[
         bool, typer.Option("--no-tune", help="let the launches find or measure the network")
     ] = False,

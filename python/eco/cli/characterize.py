@@ -18,7 +18,7 @@ from rich.console import Console
 
 from eco import jobs
 from eco.characterize import characterize_place, describe
-from eco.cli.options import JobTimeout, LauncherPrefix, Library
+from eco.cli.options import JobTimeout, LauncherPrefix, Library, output_file
 from eco.errors import InvalidArgument
 from eco.report.progress import make_console, rank_progress
 
@@ -40,7 +40,7 @@ def characterize_words(
 
 def characterize(
     command: LauncherPrefix,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="write the network here too")] = None,
+    output: Annotated[Path | None, output_file("write the network here too", "-o", "--output")] = None,
     library: Library = None,
     budget: Annotated[
         float | None,

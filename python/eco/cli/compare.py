@@ -23,7 +23,7 @@ from rich.table import Table
 
 from eco import jobs, launch, paths, plans, rank, stats
 from eco import network as networks
-from eco.cli.options import LauncherLine, NetworkToUse, PlanToUse, Settings
+from eco.cli.options import LauncherLine, NetworkToUse, PlanToUse, Settings, output_file
 from eco.cli.run import RunOptions, parse_settings, settings_of, why_unusable
 from eco.errors import CorruptFile, EcoError, InvalidArgument
 from eco.report.progress import make_console
@@ -231,7 +231,7 @@ def compare(
     plan: PlanToUse = None,
     set_: Settings = None,
     timeout: Annotated[float | None, typer.Option(help="seconds that one launch may take")] = None,
-    json: Annotated[Path | None, typer.Option(help="write every launch and the ratios")] = None,
+    json: Annotated[Path | None, output_file("write every launch and the ratios")] = None,
 ) -> None:
     """Run the same program stock and with ECO, alternating: wall and collective time with intervals.
 

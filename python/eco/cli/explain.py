@@ -20,7 +20,7 @@ import typer
 
 from eco import _core, paths
 from eco import network as networks
-from eco.cli.options import NetworkFile, Placement, Ranks, Root
+from eco.cli.options import NetworkFile, Placement, Ranks, Root, output_file
 from eco.collectives import check_known
 from eco.errors import EcoError, InvalidArgument
 from eco.report.records import parse_size, write_text
@@ -151,9 +151,7 @@ def explain(
     recipe: Annotated[
         str | None, typer.Option(help="with --dot or --text: this one; else the cheapest")
     ] = None,
-    dot: Annotated[
-        Path | None, typer.Option(help="write who sends to whom, for Graphviz", metavar="FILE")
-    ] = None,
+    dot: Annotated[Path | None, output_file("write who sends to whom, for Graphviz")] = None,
     text: Annotated[bool, typer.Option("--text", help="print every rank's first operations")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="all candidates, for a program to read")] = False,
 ) -> None:

@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from eco.cli.options import output_file
 from eco.errors import EcoError
 from eco.lab import Lab, load
 from eco.lab.check import check
@@ -77,9 +78,7 @@ def run(
 @app.command("check")
 def check_command(
     network: NetworkArgument,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help="write the measurements here", metavar="F")
-    ] = None,
+    json_file: Annotated[Path | None, output_file("write the measurements here", "--json")] = None,
     seconds: Annotated[float, typer.Option(help="how long each flow runs")] = 1.0,
 ) -> None:
     """Measure rates, delays and load against the description; exit status 1 if this machine cannot keep up."""

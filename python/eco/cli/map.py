@@ -20,7 +20,7 @@ from eco import jobs, topology
 from eco import network as networks
 from eco.characterize import characterize_place
 from eco.cli.explain import Group, latest_network, make_group, place
-from eco.cli.options import LabOrLauncher, NetworkFile, Placement, Ranks, words_of
+from eco.cli.options import LabOrLauncher, NetworkFile, Placement, Ranks, output_file, words_of
 from eco.errors import InvalidArgument
 from eco.lab import Lab, load
 from eco.report.progress import make_console, rank_progress
@@ -95,15 +95,9 @@ def map(  # the command's name
     sizes: Annotated[
         str, typer.Option("--bytes", help="of a message, one size or a list; else a short and a long one")
     ] = "",
-    rankfile: Annotated[
-        Path | None, typer.Option(help="for Open MPI's mpirun --map-by rankfile:file=FILE", metavar="FILE")
-    ] = None,
-    machinefile: Annotated[
-        Path | None, typer.Option(help="for MPICH's mpiexec -f FILE", metavar="FILE")
-    ] = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help="the choice, for a program to read", metavar="FILE")
-    ] = None,
+    rankfile: Annotated[Path | None, output_file("for Open MPI's mpirun --map-by rankfile:file=FILE")] = None,
+    machinefile: Annotated[Path | None, output_file("for MPICH's mpiexec -f FILE")] = None,
+    json_file: Annotated[Path | None, output_file("the choice, for a program to read", "--json")] = None,
 ) -> None:
     """Say which rank of a program goes to which host, and write it for the launcher."""
     if lab and network:

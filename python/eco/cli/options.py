@@ -4,9 +4,11 @@ def tune(command: LauncherPrefix, library: Library = None, ops: Ops = "all") -> 
 """
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from eco.report.records import check_writable
 
 # What is started.
 LauncherPrefix = Annotated[
@@ -49,6 +51,17 @@ Placement = Annotated[
 ]
 Ranks = Annotated[int | None, typer.Option(help="how many; else one for each host", min=1)]
 Root = Annotated[int, typer.Option(help="of a broadcast, reduce, scatter or gather")]
+
+
+def _checked(file: Path | None) -> Path | None:
+    if file is not None:
+        check_writable(file)
+    return file
+
+
+def output_file(does: str, *names: str) -> Any:
+    """The option of a file that a command writes at its end: looked at before the work, which may take long."""
+    return typer.Option(*names, help=does, metavar="FILE", callback=_checked)
 
 
 def words_of(text: str) -> list[str]:

@@ -22,7 +22,7 @@ from rich.table import Table
 
 from eco import _core
 from eco.cli.explain import Candidate, Group, candidates, latest_network, make_group
-from eco.cli.options import NetworkFile, Placement, Ranks, Root
+from eco.cli.options import NetworkFile, Placement, Ranks, Root, output_file
 from eco.collectives import check_known
 from eco.errors import EcoError, InvalidArgument
 from eco.report import decision_map, gantt
@@ -133,17 +133,15 @@ def predict(
     top: Annotated[int, typer.Option(help="how many of the cheapest to show", min=1)] = 10,
     json_file: Annotated[
         Path | None,
-        typer.Option("--json", help="write all candidates, for a program to read", metavar="FILE"),
+        output_file("write all candidates, for a program to read", "--json"),
     ] = None,
     gantt_file: Annotated[
         Path | None,
-        typer.Option("--gantt", help="draw what the cheapest does when: .html or .svg", metavar="FILE"),
+        output_file("draw what the cheapest does when: .html or .svg", "--gantt"),
     ] = None,
     map_file: Annotated[
         Path | None,
-        typer.Option(
-            "--map", help="draw the choice for each size and number of ranks: .html", metavar="FILE"
-        ),
+        output_file("draw the choice for each size and number of ranks: .html", "--map"),
     ] = None,
 ) -> None:
     """Say what recipes would take on a network, by term, and draw it."""

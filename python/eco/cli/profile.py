@@ -20,7 +20,7 @@ import typer
 
 from eco import jobs
 from eco import profile as profiles
-from eco.cli.options import NetworkToUse, PlanToUse, Settings
+from eco.cli.options import NetworkToUse, PlanToUse, Settings, output_file
 from eco.cli.run import RunOptions, parse_settings, prepare
 from eco.errors import EcoError, InvalidArgument
 from eco.profile import Profile
@@ -58,7 +58,7 @@ def profile(
     with_eco: Annotated[
         bool, typer.Option("--with-eco", help="let ECO serve what it can; else it only looks on")
     ] = False,
-    json: Annotated[Path | None, typer.Option(help="write the profile", metavar="FILE")] = None,
+    json: Annotated[Path | None, output_file("write the profile")] = None,
     top: Annotated[int, typer.Option(help="how many rows to show, the longest ones", min=1)] = 20,
     read: Annotated[
         Path | None, typer.Option(help="show a file of ECO_PROFILE instead of running", metavar="FILE")

@@ -18,6 +18,7 @@ from rich.console import Console
 
 from eco import network as networks
 from eco import paths
+from eco.cli.options import output_file
 from eco.errors import EcoError, InvalidArgument
 from eco.network import Network
 from eco.report import network_view, plogp_view
@@ -69,13 +70,11 @@ def show(
         bool, typer.Option("--remembered", help="the networks remembered on this machine")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="for a program to read")] = False,
-    html: Annotated[Path | None, typer.Option(help="write an interactive page", metavar="FILE")] = None,
+    html: Annotated[Path | None, output_file("write an interactive page")] = None,
     plogp: Annotated[
         bool, typer.Option("--plogp", help="the pLogP curves of every class of pairs, of a network file")
     ] = False,
-    picture: Annotated[
-        Path | None, typer.Option(help="with --plogp: draw them, as .html or .svg", metavar="FILE")
-    ] = None,
+    picture: Annotated[Path | None, output_file("with --plogp: draw them, as .html or .svg")] = None,
 ) -> None:
     """Show a network: its subnets, what they share, and the time between every pair of hosts."""
     if (file is None) != remembered_:

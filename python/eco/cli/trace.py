@@ -19,7 +19,7 @@ from rich.console import Console
 
 from eco import jobs
 from eco.characterize import characterize_place
-from eco.cli.options import LabOrLauncher, LauncherPrefixOrLab, Root
+from eco.cli.options import LabOrLauncher, LauncherPrefixOrLab, Root, output_file
 from eco.collectives import check_known
 from eco.errors import InvalidArgument
 from eco.lab import Lab, load
@@ -77,12 +77,8 @@ def trace(
         bool, typer.Option("--plogp", help="measure pLogP too, for the eager limit (minutes)")
     ] = False,
     runs: Annotated[int, typer.Option(help="how often it runs; the one in the middle is shown", min=1)] = 9,
-    picture: Annotated[
-        Path, typer.Option(help="write both charts and the table, as HTML", metavar="FILE")
-    ] = Path("trace.html"),
-    json: Annotated[
-        Path | None, typer.Option(help="write every operation, for a program to read", metavar="FILE")
-    ] = None,
+    picture: Annotated[Path, output_file("write both charts and the table, as HTML")] = Path("trace.html"),
+    json: Annotated[Path | None, output_file("write every operation, for a program to read")] = None,
     timeout: Annotated[float, typer.Option(help="seconds that one launch may take")] = 300.0,
 ) -> None:
     """Draw what every rank does when, as predicted and as it happened."""

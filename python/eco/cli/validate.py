@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from eco.cli.options import LabPlacements, LaunchTimeout, Ops, Sizes, words_of
+from eco.cli.options import LabPlacements, LaunchTimeout, Ops, Sizes, output_file, words_of
 from eco.errors import EcoError
 from eco.lab import load
 from eco.report import curves
@@ -82,10 +82,8 @@ def validate(
     network: Annotated[
         Path | None, typer.Option(help="a network file of these hosts, instead of measuring", metavar="FILE")
     ] = None,
-    json: Annotated[Path | None, typer.Option(help="write records and scores", metavar="FILE")] = None,
-    picture: Annotated[
-        Path | None, typer.Option(help="write predicted and measured curves, as HTML", metavar="FILE")
-    ] = None,
+    json: Annotated[Path | None, output_file("write records and scores")] = None,
+    picture: Annotated[Path | None, output_file("write predicted and measured curves, as HTML")] = None,
     timeout: LaunchTimeout = 900.0,
 ) -> None:
     """Hold the predictor against measurements: errors, and what its choices cost."""

@@ -23,6 +23,7 @@ from typing import Annotated, Any
 import typer
 
 from eco import _core
+from eco.cli.options import output_file
 from eco.errors import EcoError, InvalidArgument
 from eco.report.progress import make_console, task_progress
 from eco.report.records import parse_ops, write_json
@@ -145,7 +146,7 @@ def verify(
         int, typer.Option(help="parameters for each problem on each network; 0: all", min=0)
     ] = 2,
     jobs: Annotated[int | None, typer.Option(help="threads; else one for each core", min=1)] = None,
-    json_file: Annotated[Path | None, typer.Option("--json", help="write the counts", metavar="FILE")] = None,
+    json_file: Annotated[Path | None, output_file("write the counts", "--json")] = None,
 ) -> None:
     """Prove every algorithm: right results, no deadlock, no buffer overwritten, on groups of every kind."""
     wanted = parse_ranks(ALL_RANKS if everything else ranks)

@@ -10,10 +10,12 @@ paired launches. The keys are a public interface: programs read these files.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -239,20 +241,35 @@ def record_of(
     )
 
 
-def write_text(path: Path, text: str) -> None:
-    """Atomically: a reader sees the old file or the new one, never half of one. Throws InvalidArgument."""
+@contextlib.contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """A file that may become this one, and is gone at the end if it has not."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            temporary.write_text(text, encoding="utf-8")
-            temporary.replace(path)
+            yield temporary
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         raise InvalidArgument(
             f"cannot write {path}: {error.strerror or error}; name a file where you may write"
         ) from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Atomically: a reader sees the old file or the new one, never half of one. Throws InvalidArgument."""
+    with _beside(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+
+
+def check_writable(path: Path) -> None:
+    """Before the work whose outcome the file is for. Throws InvalidArgument where write_text() would."""
+    with _beside(path) as temporary:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        temporary.touch()
 
 
 def write_json(path: Path, document: dict[str, Any]) -> None:
