@@ -23,6 +23,7 @@ from eco import network as networks
 from eco.cli.options import NetworkFile, Placement, Ranks, Root, output_file
 from eco.collectives import check_known
 from eco.errors import EcoError, InvalidArgument
+from eco.report.progress import busy
 from eco.report.records import parse_size, write_text
 
 
@@ -164,12 +165,16 @@ def explain(
     n_bytes = parse_size(size)
     folder = paths.cache_dir()
     group = make_group(network or latest_network(), placement, ranks)
+    what = f"predicting every {collective} for {len(group.host_of_rank)} ranks"
     if as_json:
-        found = candidates(group, collective, n_bytes, root)
+        with busy(what):
+            found = candidates(group, collective, n_bytes, root)
         print(json.dumps([candidate.to_dict() for candidate in found], indent=1))
     else:
         plans = _one_plan(plan) if plan else remembered_plans(folder, group)
-        print(explanation(group, collective, n_bytes, root, plans), end="")
+        with busy(what):
+            words = explanation(group, collective, n_bytes, root, plans)
+        print(words, end="")
     if not dot and not text:
         return
     drawn = recipe or candidates(group, collective, n_bytes, root)[0].recipe

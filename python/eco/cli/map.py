@@ -23,7 +23,7 @@ from eco.cli.explain import Group, latest_network, make_group, place
 from eco.cli.options import LabOrLauncher, NetworkFile, Placement, Ranks, output_file, words_of
 from eco.errors import InvalidArgument
 from eco.lab import Lab, load
-from eco.report.progress import make_console, rank_progress
+from eco.report.progress import busy, make_console, rank_progress
 from eco.report.records import parse_size, seconds_text, size_text, write_json, write_text
 from eco.topology import Choice, Graph, Grid
 
@@ -117,7 +117,8 @@ def map(  # the command's name
     else:
         file = network or latest_network()
         group, names = make_group(file, placement, ranks), [host.name for host in networks.load(file).hosts]
-    choice = topology.choose(group.network, group.host_of_rank, asked, n_bytes)
+    with busy(f"mapping {asked.title()}"):
+        choice = topology.choose(group.network, group.host_of_rank, asked, n_bytes)
     hosts = [names[group.host_of_rank[rank]] for rank in choice.best.rank_of_node]
     console = make_console()
     console.print(f"{asked.title()} on {len(hosts)} ranks, {placement}: one step, predicted; * is chosen",

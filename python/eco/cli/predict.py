@@ -28,7 +28,7 @@ from eco.errors import EcoError, InvalidArgument
 from eco.report import decision_map, gantt
 from eco.report.decision_map import Choice
 from eco.report.gantt import Interval, Timeline
-from eco.report.progress import make_console
+from eco.report.progress import busy, make_console
 from eco.report.records import parse_size, seconds_text, size_text, write_json
 
 SCHEMA = "eco.predict"
@@ -153,8 +153,9 @@ def predict(
     if recipe:
         able = [one_recipe(group, recipe, op, n_bytes, root)]
     else:
-        found = found_by_search(group, op, n_bytes, root, search, seed) if search else []
-        able = found + [c for c in candidates(group, op, n_bytes, root) if c.predicted_s is not None]
+        with busy(f"predicting every {op} for {len(group.host_of_rank)} ranks"):
+            found = found_by_search(group, op, n_bytes, root, search, seed) if search else []
+            able = found + [c for c in candidates(group, op, n_bytes, root) if c.predicted_s is not None]
     if not able:
         raise EcoError(f"no algorithm serves {op} of {size_text(n_bytes)} here; eco explain says why")
     n_ranks = len(group.host_of_rank)
@@ -182,5 +183,7 @@ def predict(
         console.print(f"written: {gantt_file}", highlight=False)
     if map_file:
         title = f"{op}, {placement}: cheapest predicted of ECO's patterns"
-        decision_map.write(choices(group, op, root), title, map_file)
+        with busy("predicting for each size and number of ranks"):
+            chosen = choices(group, op, root)
+        decision_map.write(chosen, title, map_file)
         console.print(f"written: {map_file}", highlight=False)

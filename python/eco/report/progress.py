@@ -63,3 +63,11 @@ def task_progress(console: Console, what: str, total: int) -> Iterator[Callable[
     with _counting(console) as progress:
         task = progress.add_task(what, total=total)
         yield lambda title: progress.update(task, description=f"{what}: {title}", advance=1)
+
+
+@contextlib.contextmanager
+def busy(what: str) -> Iterator[None]:
+    """Says so on a terminal while work goes on whose length nobody knows; standard output stays for the result."""
+    console = Console(stderr=True)
+    with console.status(what) if console.is_terminal else contextlib.nullcontext():
+        yield
