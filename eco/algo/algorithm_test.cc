@@ -231,6 +231,8 @@ TEST(Algorithms, AreProvedWithListsOfAllKinds) {
                          "first=2,1,0,1 between=flat",
                          "owners=3 tree=3,3,3,-1",
                          "owners=1,3,1",
+                         "owners=0,2,1,3 head=1 tail=2 order=2,0,3,1",
+                         "head=2 tail=1",
                          "ring=5,0,3,6,1,4,7,2"};
   std::size_t n_proved = 0;
   for (const Algorithm& algorithm : registry()) {
@@ -259,6 +261,62 @@ TEST(Algorithms, AreProvedWithListsOfAllKinds) {
   EXPECT_GT(n_proved, 1000U);
 }
 
+std::vector<sched::Op> operations(const char* recipe, const CommonProblem& problem,
+                                  const net::GroupView& view, int rank, sched::OpKind kind) {
+  const Recipe parsed = parse_recipe(recipe);
+  const sched::Schedule schedule = find(parsed.algorithm)->build(problem, view, parsed.params, rank);
+  std::vector<sched::Op> found;
+  sched::Cursor cursor(schedule);
+  while (const sched::Op* op = cursor.next()) {
+    if (op->kind == kind) found.push_back(*op);
+  }
+  return found;
+}
+
+TEST(Broadcast, SubnetsPassOnSegmentsInTurnAndTheLastGoesStraight) {
+  const auto view = testing::scattered_view("3+3+2", 8);
+  const CommonProblem problem{.collective = Collective::broadcast, .n_ranks = 8, .bytes = 5 * 1392};
+  const auto parents = [&](int rank) {
+    std::vector<int> peers;
+    const char* recipe = "broadcast/subnets segment=1392 tail=1 inside=flat owners=1,2";
+    for (const sched::Op& op : operations(recipe, problem, view, rank, sched::OpKind::recv))
+      peers.push_back(op.peer);
+    return peers;
+  };
+  EXPECT_EQ(parents(3), (std::vector{0, 6, 0, 6, 0}));
+  EXPECT_EQ(parents(6), (std::vector{3, 0, 3, 0, 0}));
+  EXPECT_EQ(parents(5), (std::vector{3, 3, 3, 3, 3}));
+  EXPECT_EQ(parents(1), (std::vector{0, 0, 0, 0, 0}));
+}
+
+TEST(Broadcast, WhatGoesStraightBeginsWithTheSubnetWhoseTurnItIs) {
+  const auto view = testing::scattered_view("2+2+2+2", 8);
+  const CommonProblem problem{.collective = Collective::broadcast, .n_ranks = 8, .bytes = 5 * 1392};
+  std::vector<int> far;
+  const char* recipe = "broadcast/subnets segment=1392 tail=1 inside=flat order=0,3,1,2 owners=3,1,2";
+  for (const sched::Op& op : operations(recipe, problem, view, 0, sched::OpKind::send)) {
+    if (view.subnet_of_rank[static_cast<std::size_t>(op.peer)] != 0) far.push_back(op.peer);
+  }
+  EXPECT_EQ(far, (std::vector{6, 2, 4, 6, 2, 4, 6}));
+}
+
+TEST(Allreduce, SubnetsSendToDifferentOwnersAtAnyTime) {
+  const auto view = testing::scattered_view("1+1+1", 3);
+  const CommonProblem problem{
+      .collective = Collective::allreduce, .n_ranks = 3, .bytes = 5 * 1392, .element_bytes = 8};
+  const auto peers = [&](int rank) {
+    std::vector<int> sent;
+    const char* recipe = "allreduce/subnets segment=1392 between=flat";
+    for (const sched::Op& op : operations(recipe, problem, view, rank, sched::OpKind::send))
+      sent.push_back(op.peer);
+    return sent;
+  };
+  // A contribution to each of the others' segments, then the own segment to both; the last turn is of two segments.
+  EXPECT_EQ(peers(0), (std::vector{1, 2, 1, 2, 1, 1, 2}));
+  EXPECT_EQ(peers(1), (std::vector{2, 0, 2, 0, 0, 2, 0}));
+  EXPECT_EQ(peers(2), (std::vector{0, 1, 0, 1, 1, 0}));
+}
+
 TEST(Recipe, TextRoundTrip) {
   const Recipe recipe{"broadcast/subnets",
                       {.segment_bytes = 1392,
@@ -278,9 +336,15 @@ TEST(Recipe, TextRoundTrip) {
       "allreduce/subnets segment=1392 head=0 window=0 between=chain inside=chain tree=2,2,-1 first=0,1,0 "
       "owners=2 ring=1,0");
   EXPECT_EQ(parse_recipe(found.text()), found);
-  for (const char* bad : {"", "a/b segment", "a/b segment=x", "a/b segment=-4", "a/b inside=round",
-                          "a/b tree=-2", "a/b ring=-1", "a/b colour=3", "a/b degree=1", "a/b degree=2000000",
-                          "a/b head=-1", "a/b order=1,,2", "a/b window=99999999999999"}) {
+  const Recipe detour{"broadcast/subnets", {.segment_bytes = 976, .tail = 1, .owners = {2, 1}}};
+  EXPECT_EQ(detour.text(),
+            "broadcast/subnets segment=976 head=0 tail=1 window=0 between=chain inside=chain owners=2,1");
+  EXPECT_EQ(parse_recipe(detour.text()), detour);
+  EXPECT_EQ(parse_recipe("a/b head=2").params.tail, 0) << "what texts have that are older than it";
+  for (const char* bad :
+       {"", "a/b segment", "a/b segment=x", "a/b segment=-4", "a/b inside=round", "a/b tree=-2",
+        "a/b ring=-1", "a/b colour=3", "a/b degree=1", "a/b degree=2000000", "a/b head=-1", "a/b tail=-1",
+        "a/b tail=", "a/b order=1,,2", "a/b window=99999999999999"}) {
     EXPECT_THROW(parse_recipe(bad), InvalidArgument) << bad;
   }
 }

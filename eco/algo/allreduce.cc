@@ -17,6 +17,9 @@
 //   even segment:  1 -> 0 <- 2 <- 3   then   0 -> 2 -> 3,  0 -> 1
 //   odd segment:   3 -> 2 <- 0 <- 1   then   2 -> 0 -> 1,  2 -> 3
 //
+// Of the segments of one turn a subnet takes first the one that the subnet after it owns, last its own: all send to
+// different ones at any time, and no downlink waits for two at once while another has nothing to carry.
+//
 // A barrier is the allreduce of one token by one owner.
 #include <algorithm>
 
@@ -31,7 +34,7 @@ using sched::Emitter;
 using sched::Region;
 
 Schedule build_allreduce(const CommonProblem& problem, const std::vector<Owner>& owners, const Params& params,
-                         int rank) {
+                         int rank, std::size_t first) {
   struct OwnerPlace {
     Place up;
     Place down;
@@ -49,7 +52,10 @@ Schedule build_allreduce(const CommonProblem& problem, const std::vector<Owner>&
   set_window(schedule, params);
   schedule.n_channels = 2 * static_cast<int>(owners.size());
   schedule.scratch_bytes = slots.bytes();
-  schedule.repeat(segments.count(), [=](std::size_t j, Emitter& e) {
+  schedule.repeat(segments.count(), [=, n = segments.count()](std::size_t i, Emitter& e) {
+    const std::size_t turn = i % places.size();
+    const std::size_t begin = i - turn;
+    const std::size_t j = begin + (turn + first) % std::min(places.size(), n - begin);
     const std::size_t owner = j % places.size();
     const OwnerPlace& place = places[owner];
     const int up_channel = 2 * static_cast<int>(owner);

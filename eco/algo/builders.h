@@ -20,19 +20,25 @@ using sched::Schedule;
 // Of collectives in which every rank owns something: the tree of one owner.
 using TreeOf = std::function<Tree(int owner)>;
 
-// broadcast.cc: down a tree; the first params.head segments down `head_tree` (same root).
-Schedule build_broadcast(const CommonProblem& problem, const Tree& tree, const Tree& head_tree,
-                         const Params& params, int rank);
+// broadcast.cc: segment j down the tree of way j mod K; the first params.head and the last params.tail of them down its
+// `straight` (same root).
+struct Way {
+  Tree tree;
+  Tree straight;
+};
+Schedule build_broadcast(const CommonProblem& problem, const std::vector<Way>& ways, const Params& params,
+                         int rank);
 // reduce.cc: up a tree. Where the operation does not commute the tree is rooted at rank 0 and keeps rank order, and rank
 // 0 hands the result to the root.
 Schedule build_reduce(const CommonProblem& problem, const Tree& tree, const Params& params, int rank);
-// allreduce.cc: up and down. An owner of segments is the root of both its trees; segment j is owner j mod K's.
+// allreduce.cc: up and down. An owner of segments is the root of both its trees; segment j is owner j mod K's. Of every K
+// segments `first`'s is this rank's first, and the others follow in turn.
 struct Owner {
   Tree up;
   Tree down;
 };
 Schedule build_allreduce(const CommonProblem& problem, const std::vector<Owner>& owners, const Params& params,
-                         int rank);
+                         int rank, std::size_t first = 0);
 // scatter.cc, gather.cc: blocks travel with those of their subtree.
 Schedule build_scatter(const CommonProblem& problem, const Tree& tree, const Params& params, int rank);
 Schedule build_gather(const CommonProblem& problem, const Tree& tree, const Params& params, int rank);

@@ -47,6 +47,10 @@ Recipe throw_recipe(const coll::CommonProblem& problem, const net::GroupView& vi
   Params params = candidates[dice() % candidates.size()];
   if (dice() % 2 == 0) params.segment_bytes = throw_segment(problem.bytes, dice);
   if (dice() % 4 == 0) params.window = static_cast<int>(dice() % 4);
+  if (params.head + params.tail > 0 && dice() % 2 == 0) {
+    params.head = static_cast<int>(dice() % 4);
+    params.tail = static_cast<int>(dice() % 4);
+  }
   if (!params.parts.empty() && dice() % 2 == 0) exchange_parts(algorithm, params, dice);
   return {algorithm.name, params};
 }

@@ -80,8 +80,9 @@ bool Recipe::has_native_parts() const {
 
 std::string Recipe::text() const {
   std::ostringstream out;
-  out << algorithm << " segment=" << params.segment_bytes << " head=" << params.head
-      << " window=" << params.window << " between=" << name(params.between)
+  out << algorithm << " segment=" << params.segment_bytes << " head=" << params.head;
+  if (params.tail != 0) out << " tail=" << params.tail;
+  out << " window=" << params.window << " between=" << name(params.between)
       << " inside=" << name(params.inside);
   const bool branches = params.inside == Shape::kary || params.between == Shape::kary;
   if (branches || params.degree != Params{}.degree) out << " degree=" << params.degree;
@@ -112,6 +113,8 @@ Recipe parse_recipe(std::string_view text) {
       p.segment_bytes = number<std::size_t>(text, key, value);
     } else if (key == "head") {
       p.head = number<int>(text, key, value);
+    } else if (key == "tail") {
+      p.tail = number<int>(text, key, value);
     } else if (key == "window") {
       p.window = number<int>(text, key, value);
     } else if (key == "degree") {

@@ -27,12 +27,13 @@ inline constexpr std::string_view kNativePart = "native";
 struct Params {
   std::size_t segment_bytes = 0;  // the pipeline's unit; 0: the whole message (or block) at once
   int head = 0;                 // broadcast: so many first segments go straight from the root to every subnet
+  int tail = 0;                 // and so many last ones
   int window = 0;               // synchronous sends under way per channel; 0: eager sends, no limit
   Shape inside = Shape::chain;  // tree inside a subnet, and of algorithms that have one tree
   Shape between = Shape::chain;  // tree over subnets
   int degree =
       2;  // kary: children of a vertex; knomial, bruck, dissemination: radix; linear_sync: sends under way
-  // Subnets of the view in tree order, the root's moved to the front; empty: the view's order.
+  // Subnets of the view in tree order, turned until the root's is in front; empty: the view's order.
   std::vector<int> order{};
   int leaders = 1;  // levels: so many ranks of each subnet lead in turn, segment by segment
   Islands islands = Islands::subnets;  // levels
@@ -44,8 +45,9 @@ struct Params {
   // from the root's subnet, whichever that is; children are served in `order`.
   std::vector<int> tree{};
   std::vector<int> first{};  // of each subnet: which of its ranks (the 0th, ...) leads it
-  std::vector<int>
-      owners{};  // allreduce over trees of subnets: subnets that own segments in turn; empty: each once
+  // Over trees of subnets, which subnets have segments in turn. Of an allreduce they own them; empty: each once. Of a
+  // broadcast they get them from the root and pass them on to the others; empty: one tree for all segments.
+  std::vector<int> owners{};
   std::vector<int>
       ring{};  // the ranks in the order in which patterns in rank order (ring, chain, ...) take them
   friend bool operator==(const Params&, const Params&) = default;

@@ -31,7 +31,7 @@ struct TreeTraits {
   std::size_t (*cut)(const CommonProblem&);
   int messages_per_peer;  // in a send window
   bool orders;
-  bool heads;
+  bool detours;
 };
 
 // Two segment sizes of each degree.
@@ -60,7 +60,7 @@ using Candidates = std::function<std::vector<Params>(const CommonProblem&, const
 Candidates candidates_of(Pattern pattern, const TreeTraits& traits) {
   if (pattern == Pattern::knomial) return few_candidates_of(traits.cut, kRadixes, Shape::knomial);
   return [=](const CommonProblem& problem, const GroupView& view) {
-    const Cutting cutting{traits.cut(problem), traits.messages_per_peer, traits.orders, traits.heads};
+    const Cutting cutting{traits.cut(problem), traits.messages_per_peer, traits.orders, traits.detours};
     if (pattern == Pattern::subnets) return subnet_candidates(problem, view, cutting);
     return shape_candidates(problem, pattern, cutting);
   };
@@ -89,6 +89,31 @@ auto keeps_order(Pattern pattern) {
 int owner_root(const GroupView& view, int subnet, std::size_t i) {
   const auto& ranks = view.subnets[static_cast<std::size_t>(subnet)].ranks;
   return ranks[i % ranks.size()];
+}
+
+// A broadcast's trees. Where subnets have segments in turn, each passes its own on to the others, the next one first;
+// segments that go straight begin with the subnet whose turn it is.
+std::vector<Way> broadcast_ways(Pattern pattern, const CommonProblem& problem, const GroupView& view,
+                                const Params& params) {
+  const auto tree = [&](const Params& with) { return pattern_tree(pattern, view, problem.root, with); };
+  const auto straight = [&](Params with) {
+    with.between = Shape::flat;
+    with.tree.clear();
+    return tree(with);
+  };
+  if (pattern != Pattern::subnets || params.owners.empty()) return {{tree(params), straight(params)}};
+  const int root_subnet = view.subnet_of_rank[static_cast<std::size_t>(problem.root)];
+  std::vector<Way> ways;
+  for (const int owner : params.owners) {
+    Params through = params;
+    through.order = subnets_from(view, owner, params.order);
+    const auto root_at = std::find(through.order.begin(), through.order.end(), root_subnet);
+    std::rotate(through.order.begin(), root_at, root_at + 1);
+    through.tree.assign(view.subnets.size(), owner);
+    through.tree[static_cast<std::size_t>(owner)] = -1;
+    ways.push_back({tree(through), straight(through)});
+  }
+  return ways;
 }
 
 // Subnets that own segments in turn, of an allreduce over trees of subnets.
@@ -123,6 +148,14 @@ std::vector<Owner> allreduce_owners(Pattern pattern, const CommonProblem& proble
   return owners;
 }
 
+// The turn after that of the rank's own subnet, if it has one.
+std::size_t first_owner(const GroupView& view, const Params& params, int rank) {
+  const std::vector<int> subnets = owning_subnets(view, params);
+  const auto own =
+      std::find(subnets.begin(), subnets.end(), view.subnet_of_rank[static_cast<std::size_t>(rank)]);
+  return own == subnets.end() ? 0 : static_cast<std::size_t>(own - subnets.begin()) + 1;
+}
+
 // Up: owner + 1 is the leaf and the owner's left neighbour its last child, so both ways lead to the right.
 std::vector<Owner> ring_owners(const CommonProblem& problem, const Params& params) {
   std::vector<Owner> owners;
@@ -150,11 +183,7 @@ void add_trees(std::vector<Algorithm>& all) {
          Collective::broadcast,
          candidates_of(pattern, {whole, 4, true, true}),
          [pattern](const CommonProblem& problem, const GroupView& view, const Params& params, int rank) {
-           Params straight = params;
-           straight.between = Shape::flat;
-           straight.tree.clear();
-           return build_broadcast(problem, pattern_tree(pattern, view, problem.root, params),
-                                  pattern_tree(pattern, view, problem.root, straight), params, rank);
+           return build_broadcast(problem, broadcast_ways(pattern, problem, view, params), params, rank);
          },
          {}});
     all.push_back(
@@ -170,7 +199,8 @@ void add_trees(std::vector<Algorithm>& all) {
       all.push_back(
           {title(collective, name(pattern)), collective, candidates_of(pattern, {whole, 2, false, false}),
            [pattern](const CommonProblem& problem, const GroupView& view, const Params& params, int rank) {
-             return build_allreduce(problem, allreduce_owners(pattern, problem, view, params), params, rank);
+             return build_allreduce(problem, allreduce_owners(pattern, problem, view, params), params, rank,
+                                    first_owner(view, params, rank));
            },
            keeps_order(pattern)});
     }

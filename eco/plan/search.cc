@@ -81,13 +81,14 @@ bool is_below(const std::vector<int>& tree, int subnet, int above) {
 // What there is to change in an algorithm's parameters.
 struct Knobs {
   bool trees = false;   // of subnets
-  bool owners = false;  // of an allreduce's segments
+  bool owners = false;  // of an allreduce's segments; who passes on a broadcast's
   bool ring = false;    // ranks in an order that may be another than rank order
   bool inside = false;  // the shape inside subnets
   bool degree = false;
   std::vector<std::size_t> segments;  // as the algorithm's own candidates have them, as the rest
   std::vector<int> windows;
   std::vector<int> heads;
+  std::vector<int> tails;
 };
 
 Knobs knobs_of(const algo::Algorithm& algorithm, const std::vector<Candidate>& fixed, const GroupView& view) {
@@ -98,7 +99,8 @@ Knobs knobs_of(const algo::Algorithm& algorithm, const std::vector<Candidate>& f
                         algorithm.collective == Collective::exscan;
   Knobs knobs;
   knobs.trees = pattern == "subnets" && !is_fixed && view.n_subnets() > 1;
-  knobs.owners = knobs.trees && algorithm.collective == Collective::allreduce;
+  knobs.owners = knobs.trees && (algorithm.collective == Collective::allreduce ||
+                                 algorithm.collective == Collective::broadcast);
   for (const std::string_view known : {"ring", "chain", "flat", "kary", "binomial"}) {
     knobs.ring = knobs.ring || (pattern == known && !is_fixed && view.n_ranks() > 2);
   }
@@ -107,15 +109,18 @@ Knobs knobs_of(const algo::Algorithm& algorithm, const std::vector<Candidate>& f
   std::set<std::size_t> segments;
   std::set<int> windows;
   std::set<int> heads;
+  std::set<int> tails;
   for (const Candidate& candidate : fixed) {
     if (candidate.recipe.algorithm != algorithm.name) continue;
     segments.insert(candidate.recipe.params.segment_bytes);
     windows.insert(candidate.recipe.params.window);
     heads.insert(candidate.recipe.params.head);
+    tails.insert(candidate.recipe.params.tail);
   }
   knobs.segments.assign(segments.begin(), segments.end());
   knobs.windows.assign(windows.begin(), windows.end());
   knobs.heads.assign(heads.begin(), heads.end());
+  knobs.tails.assign(tails.begin(), tails.end());
   return knobs;
 }
 
@@ -127,6 +132,7 @@ class Moves {
     if (knobs.segments.size() > 1) all_.push_back(&Moves::segment);
     if (knobs.windows.size() > 1) all_.push_back(&Moves::window);
     if (knobs.heads.size() > 1) all_.push_back(&Moves::head);
+    if (knobs.tails.size() > 1) all_.push_back(&Moves::tail);
     if (knobs.inside) all_.push_back(&Moves::inside);
     if (knobs.degree) all_.push_back(&Moves::degree);
     if (knobs.ring) all_.push_back(&Moves::ring);
@@ -157,6 +163,7 @@ class Moves {
   void segment(Params& p) { p.segment_bytes = pick(knobs_.segments); }
   void window(Params& p) { p.window = pick(knobs_.windows); }
   void head(Params& p) { p.head = pick(knobs_.heads); }
+  void tail(Params& p) { p.tail = pick(knobs_.tails); }
   void inside(Params& p) { p.inside = static_cast<Shape>(below(4)); }
   void degree(Params& p) { p.degree = 2 + static_cast<int>(below(3)); }
   void between(Params& p) {
@@ -317,10 +324,11 @@ class Search {
     trees.push_back(fastest_tree(n, distances));
     for (std::size_t t = 0; t < trees.size(); ++t) {
       Recipe recipe = base;
-      recipe.params.head = 0;
+      recipe.params.head = recipe.params.tail = 0;
+      recipe.params.owners.clear();
       recipe.params.tree = trees[t];
       starts.push_back(recipe);
-      if (!knobs.owners || t >= hubs.size()) continue;
+      if (problem_.collective != Collective::allreduce || t >= hubs.size()) continue;
       recipe.params.owners = {hubs[t]};
       starts.push_back(std::move(recipe));
     }
@@ -354,7 +362,7 @@ class Search {
     };
     for (const auto list : {&Params::ring, &Params::first, &Params::order, &Params::owners, &Params::tree})
       try_without(list);
-    for (const auto number : {&Params::head, &Params::window}) try_without(number);
+    for (const auto number : {&Params::head, &Params::tail, &Params::window}) try_without(number);
     return candidate;
   }
 

@@ -20,12 +20,25 @@ std::vector<int> windows(const coll::CommonProblem& problem, const Cutting& cutt
   return {0, cutting.messages_per_peer};
 }
 
+// Up to this many segments one segment's time less is worth predicting another pattern.
+constexpr std::size_t kSegmentsInTurn = 64;
+
+// How segments of a broadcast take other ways than one tree.
+struct Detour {
+  int head = 0;
+  int tail = 0;
+  bool in_turn = false;  // every subnet but the root's passes segments on
+};
+
 // While a chain of subnets fills, the last one idles for a segment per subnet before it: so many first segments may go
-// to every subnet straight from the root, whose own subnet can wait that long.
-std::vector<int> heads(Shape between, int n_subnets, std::size_t n_segments) {
-  if (between != Shape::chain || n_subnets < 3 || n_segments < 2 * static_cast<std::size_t>(n_subnets))
-    return {0};
-  return {0, n_subnets - 1};
+// to every subnet straight from the root, whose own subnet can wait that long. Or all pass segments on in turn, and the
+// last segment goes straight.
+std::vector<Detour> detours(Shape between, int n_subnets, std::size_t n_segments) {
+  std::vector<Detour> all(1);
+  if (n_subnets < 3 || n_segments < 2 * static_cast<std::size_t>(n_subnets)) return all;
+  if (between == Shape::chain) all.push_back({.head = n_subnets - 1});
+  if (between == Shape::flat && n_segments <= kSegmentsInTurn) all.push_back({.tail = 1, .in_turn = true});
+  return all;
 }
 
 std::vector<Shape> inner_shapes(const net::GroupView& view, std::size_t n_segments) {
@@ -90,12 +103,15 @@ std::vector<Params> subnet_candidates(const coll::CommonProblem& problem, const 
     for (const Shape b : between) {
       for (const auto& order : orders) {
         for (const Shape i : inner_shapes(view, n)) {
-          for (const int head : cutting.heads ? heads(b, view.n_subnets(), n) : std::vector{0}) {
+          for (const Detour& detour :
+               cutting.detours ? detours(b, view.n_subnets(), n) : std::vector<Detour>(1)) {
             Params params = base;
-            params.head = head;
+            params.head = detour.head;
+            params.tail = detour.tail;
             params.between = b;
             params.inside = i;
             params.order = order;
+            if (detour.in_turn) params.owners.assign(order.begin() + 1, order.end());
             all.push_back(std::move(params));
           }
         }

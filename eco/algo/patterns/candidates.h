@@ -16,7 +16,7 @@ struct Cutting {
   std::size_t bytes = 0;      // of what is cut into segments
   int messages_per_peer = 4;  // in a send window, where the whole is large
   bool orders = false;        // the order of the subnets matters: one root feeds them all
-  bool heads = false;         // the algorithm knows Params::head
+  bool detours = false;       // the algorithm knows Params::head, tail, and owners who pass on; with orders
 };
 
 // For one tree in rank order: segments, and send windows where the message is large.
@@ -26,7 +26,7 @@ std::vector<Params> shape_candidates(const coll::CommonProblem& problem, Pattern
 // For algorithms that are one of many: two segment sizes, the smaller one first; with a send window the larger alone.
 std::vector<Params> few_candidates(const coll::CommonProblem& problem, std::size_t bytes_cut);
 
-// For ECO's trees: the same times shapes inside and between subnets, orders of the subnets, and heads.
+// For ECO's trees: the same times shapes inside and between subnets, orders of the subnets, and detours.
 std::vector<Params> subnet_candidates(const coll::CommonProblem& problem, const net::GroupView& view,
                                       const Cutting& cutting);
 

@@ -10,7 +10,7 @@ namespace {
 // k = 1, 2, 4, 6, 11. Beyond 16 KiB libraries change to rendezvous over TCP, which stalls behind queued data.
 constexpr std::array<std::size_t, 5> kSegments = {1392, 2832, 5728, 8624, 15872};
 // Less than a packet, where a message has so few packets that filling a pipeline costs more than the headers of more of them.
-constexpr std::size_t kPartOfPacket = 848;
+constexpr std::array<std::size_t, 2> kPartsOfPacket = {720, 976};
 constexpr std::size_t kMostInParts = std::size_t{32} << 10;
 
 }  // namespace
@@ -39,7 +39,9 @@ std::size_t Segments::ended_by(std::size_t place) const {
 
 std::vector<std::size_t> segment_candidates(std::size_t bytes) {
   std::vector<std::size_t> candidates;
-  if (bytes > kSegments[1] && bytes <= kMostInParts) candidates.push_back(kPartOfPacket);
+  if (bytes > kSegments[1] && bytes <= kMostInParts) {
+    candidates.assign(kPartsOfPacket.begin(), kPartsOfPacket.end());
+  }
   for (const std::size_t segment : kSegments) {
     // Fewer than two segments make no pipeline; more than 4,096 cost more in messages than they gain in overlap.
     if (segment < bytes && bytes / segment <= 4096) candidates.push_back(segment);

@@ -99,20 +99,6 @@ void append_given(Tree& tree, const std::vector<int>& parents, const std::vector
   ECO_ASSERT(light, reached.size() == order.size(), "a tree of subnets reaches all of them");
 }
 
-// params.order (or the view's order) with the root's subnet moved to the front.
-std::vector<int> tree_order(const net::GroupView& view, int root_subnet, const std::vector<int>& wanted) {
-  std::vector<int> order = wanted;
-  if (order.empty()) {
-    order.resize(view.subnets.size());
-    std::iota(order.begin(), order.end(), 0);
-  }
-  const auto found = std::find(order.begin(), order.end(), root_subnet);
-  ECO_ASSERT(light, found != order.end() && order.size() == view.subnets.size(),
-             "an order names every subnet once");
-  std::rotate(order.begin(), found, found + 1);
-  return order;
-}
-
 }  // namespace
 
 std::string_view name(Pattern pattern) {
@@ -181,11 +167,24 @@ std::vector<int> ring_from(const Params& params, int n_ranks, int first) {
   return params.ring.empty() ? rank_ring(n_ranks, first) : beginning_with(params.ring, first);
 }
 
+std::vector<int> subnets_from(const net::GroupView& view, int subnet, const std::vector<int>& wanted) {
+  std::vector<int> order = wanted;
+  if (order.empty()) {
+    order.resize(view.subnets.size());
+    std::iota(order.begin(), order.end(), 0);
+  }
+  const auto found = std::find(order.begin(), order.end(), subnet);
+  ECO_ASSERT(light, found != order.end() && order.size() == view.subnets.size(),
+             "an order names every subnet once");
+  std::rotate(order.begin(), found, order.end());
+  return order;
+}
+
 Tree subnet_tree(const net::GroupView& view, int root, const Params& params, int turn) {
   const int root_subnet = view.subnet_of_rank[static_cast<std::size_t>(root)];
   Tree tree = bare_tree(root, view.n_ranks());
   std::vector<int> leaders;
-  const std::vector<int> order = tree_order(view, root_subnet, params.order);
+  const std::vector<int> order = subnets_from(view, root_subnet, params.order);
   for (const int s : order) {
     const auto& ranks = view.subnets[static_cast<std::size_t>(s)].ranks;
     const int first = params.first.empty() ? 0 : params.first[static_cast<std::size_t>(s)];

@@ -56,6 +56,10 @@ std::vector<int> rank_ring(int n_ranks, int first);
 // The same in the order that a recipe may give (Params::ring), around from rank `first`.
 std::vector<int> ring_from(const Params& params, int n_ranks, int first);
 
+// All subnets in the order `wanted` (empty: the view's), turned until `subnet` is in front: where every subnet is the root
+// of a tree at the same time, each of them serves another one first.
+std::vector<int> subnets_from(const net::GroupView& view, int subnet, const std::vector<int>& wanted);
+
 // ECO's tree (CMU-CS-95-191, section 4): subnets as vertices, the root's on top, joined by `params.between` over one
 // leader each in the order `params.order`; inside each subnet `params.inside`, starting at its leader. A leader serves
 // other subnets before its own, since theirs is the longer way. `params.tree` may join the subnets otherwise than any

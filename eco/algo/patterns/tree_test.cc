@@ -126,6 +126,13 @@ TEST(Tree, ALeaderServesOtherSubnetsFirst) {
   EXPECT_EQ(tree.children[2], (std::vector{0}));
 }
 
+TEST(Tree, AnOrderIsTurnedUntilTheRootsSubnetIsInFront) {
+  const auto view = testing::scattered_view("1+1+1+1", 4);
+  EXPECT_EQ(subnets_from(view, 2, {}), (std::vector{2, 3, 0, 1}));
+  EXPECT_EQ(subnets_from(view, 2, {0, 2, 1, 3}), (std::vector{2, 1, 3, 0}));
+  EXPECT_EQ(subnet_tree(view, 2, {.between = Shape::flat}).children[2], (std::vector{3, 0, 1}));
+}
+
 TEST(Tree, AGivenTreeOfSubnetsHangsFromTheRootsSubnet) {
   // Hosts, so ranks: {0 1} {2 3} {4} {5 6}; subnet 2 joins the others, and 3 hangs below 1.
   const auto view = testing::scattered_view("2+2+1+2", 7);
