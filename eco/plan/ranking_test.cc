@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -45,8 +46,12 @@ TEST(Ranking, PruningKeepsTheBest) {
     const auto all = rank_candidates(problem_of(Collective::broadcast, bytes, view), view);
     const auto pruned = rank_candidates(problem_of(Collective::broadcast, bytes, view), view, {}, true);
     ASSERT_EQ(all.size(), pruned.size());
-    EXPECT_EQ(all.front().recipe, pruned.front().recipe);
     EXPECT_EQ(all.front().forecast.seconds, pruned.front().forecast.seconds);
+    const auto same = std::find_if(all.begin(), all.end(), [&](const Candidate& candidate) {
+      return candidate.recipe == pruned.front().recipe;
+    });
+    ASSERT_NE(same, all.end());
+    EXPECT_EQ(same->forecast.seconds, all.front().forecast.seconds) << "or another that is as fast";
     for (const Candidate& candidate : pruned) {
       if (candidate.forecast.given_up) {
         EXPECT_GE(candidate.forecast.seconds, pruned.front().forecast.seconds);
@@ -70,6 +75,10 @@ TEST(Ranking, ComesCloseToTheBounds) {
   expect_close_to(uplink_s, Collective::broadcast, 1 << 20, subnets);
   // Of three subnets each sends and receives 4/3 of the vector.
   expect_close_to(4.0 / 3 * uplink_s, Collective::allreduce, 1 << 20, subnets);
+  // The hosts behind the slowest of three uplinks have to get 5/8 of all blocks; of a reduce_scatter they have to give that.
+  const double slow_s = 5.0 / 8 * megabyte / (9.56e6 / 8);
+  expect_close_to(slow_s, Collective::allgather, 1 << 20, view_of(kUnequal));
+  expect_close_to(slow_s, Collective::reduce_scatter, 1 << 20, view_of(kUnequal));
   const double port_s = megabyte / (47.8e6 / 8);
   expect_close_to(port_s, Collective::broadcast, 1 << 20, view_of(kOneSwitch));
 }

@@ -17,6 +17,9 @@ namespace eco::plan {
 // The rates of the emulated networks in networks/, less headers; CPU times of a message as on a busy machine.
 inline constexpr const char* kThreeSubnets =
     "hosts=3+3+2 rate_mbit=191 uplink_mbit=38.2 latency_us=60 between_us=200 overhead_us=15";
+// The same with uplinks of 10, 20 and 40 Mbit/s.
+inline constexpr const char* kUnequal =
+    "hosts=3+3+2 rate_mbit=191 uplink_mbit=9.56+19.1+38.2 latency_us=60 between_us=200 overhead_us=15";
 inline constexpr const char* kTwoSites =
     "hosts=4+4 rate_mbit=191 uplink_mbit=38.2 latency_us=60 between_us=10000 overhead_us=15";
 inline constexpr const char* kOneSwitch = "hosts=8 rate_mbit=47.8 latency_us=60 overhead_us=15";
