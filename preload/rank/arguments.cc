@@ -18,8 +18,9 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
-// "16KiB", "1MiB", "1024".
-std::size_t bytes_from(const std::string& text) {
+}  // namespace
+
+std::size_t parse_bytes(const std::string& text) {
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string unit(end, text.data() + text.size());
@@ -30,8 +31,6 @@ std::size_t bytes_from(const std::string& text) {
   }
   throw InvalidArgument("size '" + text + "' is no number of bytes; write 1024, 16KiB or 1MiB");
 }
-
-}  // namespace
 
 Arguments::Arguments(int argc, char** argv, const std::vector<std::string>& names,
                      const std::vector<std::string>& flags) {
@@ -74,7 +73,7 @@ std::vector<std::string> Arguments::list(const std::string& name) const {
 
 std::vector<std::size_t> Arguments::sizes(const std::string& name) const {
   std::vector<std::size_t> sizes;
-  for (const std::string& word : list(name)) sizes.push_back(bytes_from(word));
+  for (const std::string& word : list(name)) sizes.push_back(parse_bytes(word));
   return sizes;
 }
 

@@ -25,6 +25,9 @@ class Arguments {
   std::map<std::string, std::string> values_;
 };
 
+// Local. "16KiB", "1MiB", "1024" as bytes. Throws InvalidArgument.
+std::size_t parse_bytes(const std::string& text);
+
 // What went wrong on this rank, in words; the process then ends the job with this code.
 inline constexpr int kBadUsage = 2;
 inline constexpr int kWrongResult = 3;

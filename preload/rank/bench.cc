@@ -132,8 +132,24 @@ Cell measure(MpiNative& native, Stopwatch& stopwatch, Cell cell, int rank, int n
   return cell;
 }
 
+// The MPI library's file, "" where that cannot be told.
+std::string library_file() {
+  Dl_info info{};
+  const void* inside = dlsym(RTLD_DEFAULT, "PMPI_Init");
+  const bool found = inside != nullptr && dladdr(inside, &info) != 0 && info.dli_fname != nullptr;
+  return found ? info.dli_fname : "";
+}
+
+// --cells broadcast:8,barrier:0 names them one by one, --ops and --sizes every combination.
 std::vector<Cell> cells_of(const Arguments& arguments) {
   std::vector<Cell> cells;
+  for (const std::string& word : arguments.list("--cells")) {
+    const std::size_t colon = std::min(word.find(':'), word.size());
+    const std::string name = word.substr(0, colon);
+    make_case(name, 8, 0, 1);  // as below
+    const std::size_t bytes = parse_bytes(word.substr(std::min(colon + 1, word.size())));
+    cells.push_back({.collective = name, .bytes = bytes, .seconds = {}, .algorithm = {}});
+  }
   const std::vector<std::size_t> sizes = arguments.sizes("--sizes");
   for (const std::string& name : arguments.list("--ops")) {
     make_case(name, 8, 0, 1);  // throws for a name that does not exist, before anything is measured
@@ -145,7 +161,8 @@ std::vector<Cell> cells_of(const Arguments& arguments) {
       cells.push_back({.collective = name, .bytes = bytes, .seconds = {}, .algorithm = {}});
     }
   }
-  if (cells.empty()) throw InvalidArgument("eco-rank bench: --ops and --sizes name nothing to measure");
+  if (cells.empty())
+    throw InvalidArgument("eco-rank bench: --cells, or --ops and --sizes, name nothing to measure");
   return cells;
 }
 
@@ -165,8 +182,8 @@ nlohmann::json to_json(const std::vector<Cell>& cells) {
 }  // namespace
 
 int bench(int argc, char** argv) {
-  const Arguments arguments(argc, argv,
-                            {"--ops", "--sizes", "--reps", "--min-reps", "--max-seconds", "--out"}, {});
+  const Arguments arguments(
+      argc, argv, {"--ops", "--sizes", "--cells", "--reps", "--min-reps", "--max-seconds", "--out"}, {});
   const std::string out = arguments.text("--out");
   Limits limits;
   limits.max_reps = static_cast<int>(arguments.number("--reps", limits.max_reps, 1, 1e6));
@@ -207,6 +224,7 @@ int bench(int argc, char** argv) {
         {"ranks", n_ranks},
         {"hosts", hosts},
         {"library", transport::mpi::library_name()},
+        {"library_file", library_file()},
         {"clock", one_clock ? "one CLOCK_MONOTONIC: the latest end after a common instant"
                             : "clocks of several machines: the longest call after a barrier"},
         {"preloaded", dlsym(RTLD_DEFAULT, "eco_last_algorithm") != nullptr},

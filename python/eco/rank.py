@@ -41,6 +41,7 @@ class TimedLaunch:
     clock: str
     preloaded: bool  # ECO's preload was in the process
     cells: tuple[TimedCell, ...]
+    library_file: str = ""  # as rank 0 has it loaded
 
 
 def read_bench(path: Path) -> TimedLaunch:
@@ -65,6 +66,7 @@ def read_bench(path: Path) -> TimedLaunch:
             document["clock"],
             bool(document["preloaded"]),
             cells,
+            str(document.get("library_file", "")),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise CorruptFile(f"{path}: {error!r} in a file of eco-rank of another version") from error

@@ -25,6 +25,7 @@ COMMANDS = (
     "bench",
     "characterize",
     "tune",
+    "export",
     "show",
     "explain",
     "lab",
