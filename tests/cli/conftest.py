@@ -58,11 +58,16 @@ elif words[0] == "bench":
     eco_s = float(os.environ.get("FAKE_ECO_S", "0.001"))
     stock = os.environ.get("ECO") == "off"
     seconds = 0.004 if stock else eco_s
+    rules = os.environ.get("OMPI_MCA_coll_tuned_dynamic_rules_filename")
+    if rules and "basic_linear" in open(rules).read():
+        seconds = float(os.environ.get("FAKE_LINEAR_S", "0.001"))
+    asked = [cell.split(":") for cell in (value("--cells") or "").split(",") if cell]
+    asked = asked or [(op, size) for op in value("--ops").split(",") for size in value("--sizes").split(",")]
     cells = [{{"collective": op, "bytes": int(size), "seconds": [seconds, seconds * 1.01, seconds * 1.02],
               "algorithm": "native" if stock else op + "/subnets", "correct": mode != "wrong", "late": 1}}
-             for op in value("--ops").split(",") for size in value("--sizes").split(",")]
+             for op, size in asked]
     text = json.dumps({{"schema": "eco.rank.bench", "version": 1, "ranks": 8, "hosts": ["h"] * 8,
-                       "library": "Open MPI 5.0.11", "clock": "CLOCK_MONOTONIC",
+                       "library": os.environ.get("FAKE_LIBRARY", "Open MPI 5.0.11"), "clock": "CLOCK_MONOTONIC",
                        "preloaded": not stock and mode != "naked", "cells": cells}})
     if mode in ("unarmed", "useless") and not stock:
         armed = 1 if mode == "useless" else 0

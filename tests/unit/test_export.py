@@ -102,14 +102,16 @@ def test_candidates_fit_version_and_group() -> None:
 def test_ucc_says_its_own_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(Unsupported, match="ucc_info -v does not run"):
-        tables.target_of("ucc", OPENMPI)
+        tables.library_that_decides("ucc", OPENMPI)
     program = tmp_path / "ucc_info"
     program.write_text("#!/bin/sh\necho '# UCC version=1.3.0 revision 0'\n")
     program.chmod(0o755)
-    assert tables.target_of("ucc", OPENMPI).format == "ucc-tune"
-    program.write_text("#!/bin/sh\necho '# UCC version=2.0.0 revision 0'\n")
+    found = tables.library_that_decides("ucc", OPENMPI)
+    assert found == "UCC 1.3.0"
+    assert tables.target_of("ucc", found).format == "ucc-tune"
     with pytest.raises(Unsupported, match=r"UCC 2\.0\.0 is a version"):
-        tables.target_of("ucc", OPENMPI)
+        tables.target_of("ucc", "UCC 2.0.0")
+    assert tables.library_that_decides("mpich", MPICH) == MPICH
 
 
 # ---- rules from measurements

@@ -119,7 +119,7 @@ def _wanted(record: Record, op: str, number: int) -> dict[str, list[int]]:
         return {}
     if number == 0:
         return dict.fromkeys([DEFAULT, *own, *candidates], sizes)
-    before = {way: {s: _median(record, op, way, s) for s in sizes} for way in [DEFAULT, *candidates]}
+    before = {way: {s: _median(record, op, way, s, number) for s in sizes} for way in [DEFAULT, *candidates]}
     alive: dict[str, list[int]] = {}
     for label, candidate in candidates.items():
         if candidate.whole or record.operations()[op].one_rule:
@@ -132,9 +132,11 @@ def _wanted(record: Record, op: str, number: int) -> dict[str, list[int]]:
     return {DEFAULT: held, **dict.fromkeys(own, held), **alive} if alive else {}
 
 
-def _median(record: Record, op: str, way: str, size: int) -> float | None:
+def _median(record: Record, op: str, way: str, size: int, before: int) -> float | None:
+    """Of the rounds before this one, so that what a round holds does not change while it runs."""
     launches = record.of("search", op, way, size)
-    return stats.median([stats.median(calls) for calls in launches.values()]) if launches else None
+    medians = [stats.median(calls) for number, calls in launches.items() if number < before]
+    return stats.median(medians) if medians else None
 
 
 Medians = Mapping[str, Mapping[int, float | None]]
@@ -171,7 +173,7 @@ class Search:
         with launch_progress(self.console, launches_left(self.record, self.options)) as step:
             while (planned := next_launch(self.record, self.options)) is not None:
                 spent = time.monotonic() - began
-                if self.options.budget_s is not None and spent > self.options.budget_s:
+                if made and self.options.budget_s is not None and spent > self.options.budget_s:
                     return False
                 left = launches_left(self.record, self.options)
                 eta = f", about {seconds_text(left * spent / made)} left" if made else ""

@@ -80,8 +80,9 @@ def write(record: Record, folder: Path, any_operation: bool, complete: bool = Tr
 def _record(place: jobs.Place, task: Task) -> Record:
     """What lies in the folder, if it is of the same task; else a new one."""
     there = _look(place, task)
-    target = tables.target_of(task.to, there.library)
-    fresh = Record(task.to, there.library, there.library_file, place.network, place.placement, list(there.hosts),
+    library = tables.library_that_decides(task.to, there.library)
+    target = tables.target_of(task.to, library)
+    fresh = Record(task.to, library, there.library_file, place.network, place.placement, list(there.hosts),
                    list(task.ops), list(task.sizes), provenance=_provenance(there))  # fmt: skip
     if not fresh.operations():
         raise InvalidArgument(
@@ -122,6 +123,7 @@ def _subnets(place: jobs.Place, hosts: Sequence[str], task: Task) -> list[int]:
 def _provenance(there: rank.TimedLaunch) -> dict[str, object]:
     found = provenance()
     found["clock"] = there.clock
+    found["mpi"] = there.library
     found["estimator"] = (
         "median over paired rounds of (median call default / median call exported), 95 % percentile bootstrap"
     )

@@ -145,22 +145,31 @@ def check_word(to: str) -> None:
         raise InvalidArgument(f"--to {to}: expected one of {', '.join(words())}")
 
 
-def target_of(to: str, library: str) -> Target:
-    """The row for a library as eco-rank names it ("Open MPI 5.0.11"); throws Unsupported for one without a row."""
+def rows_of(to: str) -> list[Target]:
     check_word(to)
-    rows = [target for target in targets() if target.to == to]
-    named = _asked(rows[0]) if rows[0].asks else library
-    if not named.startswith(rows[0].library):
+    return [target for target in targets() if target.to == to]
+
+
+def library_that_decides(to: str, mpi_library: str) -> str:
+    """Name and version of the library that reads the export; throws Unsupported where that cannot be told."""
+    row = rows_of(to)[0]
+    return _asked(row) if row.asks else mpi_library
+
+
+def target_of(to: str, library: str) -> Target:
+    """The row for a library by name and version ("Open MPI 5.0.11"); throws Unsupported for one without a row."""
+    rows = rows_of(to)
+    if not library.startswith(rows[0].library):
         raise Unsupported(
-            f"--to {to}: these ranks run {named}, and the decisions are measured in {rows[0].library}; "
+            f"--to {to}: these ranks run {library}, and the decisions are measured in {rows[0].library}; "
             "give a launcher of that library"
         )
     for target in rows:
-        if in_range(version_of(named), target.versions):
+        if in_range(version_of(library), target.versions):
             return target
     known = " or ".join(target.versions for target in rows)
     raise Unsupported(
-        f"--to {to}: {named} is a version whose decision files nobody has looked at (known: {known}); "
+        f"--to {to}: {library} is a version whose decision files nobody has looked at (known: {known}); "
         "its algorithms may have other numbers, so nothing is written"
     )
 
