@@ -136,7 +136,7 @@ def _size_test(rule: Rule, known: Operation, n_ranks: int) -> str:
 
 
 def _leaf(candidate: Candidate, otherwise: Tree, note: str) -> Tree:
-    params = {f"{name}={value}": {} for name, value in candidate.params}
+    params: Tree = {f"{name}={value}": {} for name, value in candidate.params}
     leaf: Tree = {f"algorithm={candidate.name}": {**params, f"eco: {note}": {}}}
     for test in _tests(candidate):
         leaf = {key: leaf if wanted else otherwise for key, wanted in test}
