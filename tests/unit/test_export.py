@@ -218,6 +218,14 @@ def test_rules_that_need_commuting_operations_are_asked_for() -> None:
     assert choice.cells[0].candidate.name == "rabenseifner"
 
 
+def test_mpich_asks_whether_operations_commute() -> None:
+    record = record_of(MPICH, ops=("allreduce",))
+    ring = "MPIR_Allreduce_intra_ring"
+    measured(record, lambda op, size, way: 0.001 if way == ring else 0.002, SearchOptions(checks=0))
+    (choice,) = decide(record, any_operation=True)
+    assert {cell.candidate.label if cell.candidate else None for cell in choice.cells} == {ring}
+
+
 @pytest.mark.parametrize(("large_s", "rules"), [(0.0021, 0), (0.0015, 1)])
 def test_a_size_that_other_ranks_may_see_differently_has_one_rule(large_s: float, rules: int) -> None:
     """Open MPI asks non-roots of a scatter for arguments that only the root has."""

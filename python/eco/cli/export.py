@@ -34,7 +34,7 @@ def show(written: Written, console: Console) -> None:
     record = written.record
     table = Table(title=f"{record.library}, {record.ranks} ranks, {record.placement} on {record.network}")
     for column in ("operation", "by", "as it is", "exported", "times as fast", "95 %", "in fresh launches"):
-        table.add_column(column)
+        table.add_column(column, overflow="fold")
     for choice in written.choices:
         for cell in choice.cells:
             found = choice.whole or cell.candidate

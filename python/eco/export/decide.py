@@ -89,7 +89,8 @@ def spread(points: Sequence[tuple[int, Candidate | None]]) -> list[Rule]:
 
 
 def decide(record: Record, any_operation: bool, checked: bool = True) -> list[Choice]:
-    """The choices of all operations that gain. `any_operation` leaves out what only commuting operations may use;
+    """The choices of all operations that gain. `any_operation` leaves out what only commuting operations may
+    use, where the library does not ask;
     `checked` takes account of the fresh launches, where there are some."""
     choices = []
     for op in record.operations():
@@ -132,7 +133,8 @@ def _cells(record: Record, op: str, candidate: Candidate | None) -> dict[int, Ce
 
 
 def _search(record: Record, op: str, any_operation: bool) -> Choice | None:
-    allowed = [c for c in record.candidates(op).values() if not (any_operation and COMMUTES in c.needs)]
+    unasked = any_operation and not record.target.asks_whether_commuting
+    allowed = [c for c in record.candidates(op).values() if not (unasked and COMMUTES in c.needs)]
     own = _cells(record, op, None)
     measured = {c: _cells(record, op, c) for c in allowed}
     one_rule = record.operations()[op].one_rule

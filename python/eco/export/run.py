@@ -133,12 +133,12 @@ def _provenance(there: rank.TimedLaunch) -> dict[str, object]:
 def notes(record: Record, choices: Sequence[Choice], any_operation: bool) -> list[str]:
     """What the written files say of themselves."""
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    hosts = ",".join(record.hosts)
+    hosts, asks = ",".join(record.hosts), record.target.asks_whether_commuting
     return [
         f"eco {__version__} export --to {record.to}, written {today}, measured {record.provenance['measured_at']}",
         f"{record.library}, {record.ranks} ranks, {record.placement}, network {record.network}, hosts of ranks {hosts}",
         "for these ranks on these hosts alone: groups of another number of ranks are as the library decides",
-        "reductions: rules hold for any operation" if any_operation else
+        "reductions: rules hold for any operation" if any_operation or asks else
         "reductions: only for operations that commute, the library does not look",
         *(line for choice in choices for line in _lines(choice)),
     ]  # fmt: skip

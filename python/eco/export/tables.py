@@ -84,6 +84,7 @@ class Target:
     last_executed_on: str | None
     asks: tuple[str, ...] = field(default=())
     recognise: str = ""
+    asks_whether_commuting: bool = False  # its file can; else rules are for any operation, or for those alone
 
 
 def _combinations(params: Mapping[str, list[Any]], n_ranks: int) -> Iterator[tuple[tuple[str, Any], ...]]:
@@ -132,6 +133,7 @@ def _target(entry: dict[str, Any], operations: dict[str, Any]) -> Target:
                          bool(o.get("one_rule")), o.get("settings", {}), tuple(o["algorithms"]))
          for name, o in operations.items()},
         entry["last_executed_on"], tuple(entry.get("asks", ())), entry.get("recognise", ""),
+        bool(entry.get("asks_whether_commuting")),
     )  # fmt: skip
 
 
