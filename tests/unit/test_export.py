@@ -472,7 +472,14 @@ def test_an_export_says_where_it_is_from_and_how_to_use_it(tmp_path: Path) -> No
     written = write(record, tmp_path, any_operation=True)
     assert written.environment == tmp_path / "env.sh"
     text = written.environment.read_text()
-    for said in ("8 ranks", "network net", "measured 2026-11-21", OPENMPI, "basic_linear", "confirmed"):
+    for said in (
+        "8 ranks",
+        "network net",
+        "measured 2026-11-21",
+        OPENMPI,
+        "basic_linear",
+        "in fresh launches",
+    ):
         assert said in text
     assert f"export OMPI_MCA_coll_tuned_dynamic_rules_filename={tmp_path}/openmpi.rules" in text
     rules = (tmp_path / "openmpi.rules").read_text()

@@ -155,7 +155,7 @@ def _lines(choice: Choice) -> list[str]:
             if cell.candidate
             else "the library's own"
         )
-        held = "confirmed by fresh launches" if cell.checked else "not held against fresh launches"
+        held = "in fresh launches" if cell.checked else "in the search alone"
         ratio = f"{cell.ratio.ratio:.2f} ({cell.ratio.low:.2f} to {cell.ratio.high:.2f})"
         out.append(
             f"{titled(choice.operation, cell.bytes)}: {how}, {seconds_text(cell.default_s)} to "
