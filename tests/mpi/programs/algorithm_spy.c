@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 struct Spied {
-  const char *name;
-  void *real;
+  const char* name;
+  void* real;
   long calls;
 };
 
@@ -21,16 +21,17 @@ struct Spied {
 #undef SPY
 
 #define SPY(f) &spied_##f,
-static struct Spied *all[] = {
+static struct Spied* all[] = {
 #include SPY_LIST
 };
 #undef SPY
 
-#define SPY(f)                                            \
+#define SPY(f)                                                \
   __asm__(".text\n.globl " #f "\n.type " #f ",@function\n" #f \
-          ":\n"                                           \
-          "  movq spied_" #f "@GOTPCREL(%rip), %r11\n"    \
-          "  incq 16(%r11)\n"                             \
+          ":\n"                                               \
+          "  movq spied_" #f                                  \
+          "@GOTPCREL(%rip), %r11\n"                           \
+          "  incq 16(%r11)\n"                                 \
           "  jmp *8(%r11)\n");
 #include SPY_LIST
 #undef SPY
@@ -40,10 +41,10 @@ __attribute__((constructor)) static void find(void) {
 }
 
 __attribute__((destructor)) static void tell(void) {
-  const char *path = getenv("SPY_OUT");
-  FILE *out = path ? fopen(path, "a") : 0;
+  const char* path = getenv("SPY_OUT");
+  FILE* out = path ? fopen(path, "a") : 0;
   if (!out) return;
-  const char *rank = getenv("PMI_RANK") ? getenv("PMI_RANK") : getenv("OMPI_COMM_WORLD_RANK");
+  const char* rank = getenv("PMI_RANK") ? getenv("PMI_RANK") : getenv("OMPI_COMM_WORLD_RANK");
   for (unsigned i = 0; i < sizeof all / sizeof *all; ++i)
     if (all[i]->calls) fprintf(out, "%s %s %ld\n", rank ? rank : "-", all[i]->name, all[i]->calls);
   fclose(out);

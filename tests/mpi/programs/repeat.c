@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  const char *operation = argv[1];
+  const char* operation = argv[1];
   const int bytes = atoi(argv[2]), times = atoi(argv[3]);
   int ranks;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
