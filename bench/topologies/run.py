@@ -1,12 +1,12 @@
-"""Exchanges with neighbours through a communicator with a topology, by the library and with ECO under it: through one that may
-be reordered, and by neighbourhood collectives.
+"""Exchanges with neighbours through a communicator with a topology, by the library and with ECO under it: through one
+that may be reordered, and by neighbourhood collectives.
 
     python bench/topologies/run.py [--json F.json] [--library openmpi,mpich] [--launches 3] [--only ring]
 
 Brings up emulated networks. Stock and ECO launches of exchange.c alternate; of each launch the median call counts, the
 ratio is the median over pairs, as in docs/benchmarking.md. The network is measured before the first launch. `bound` is
-what the emulated links need to carry the messages for the order that was used, headers included: no exchange in that
-order is faster.
+what the emulated links need to carry one message along each edge for the order that was used, headers included: no
+exchange in that order is faster, but for an allgather whose blocks do not cross for each edge.
 """
 
 import argparse
@@ -53,7 +53,11 @@ class Exchange:
     def settings(self) -> dict[str, str]:
         """Nothing but what is compared differs: the order of the ranks, or what the calls are made of."""
         # One of the whole job's; others are armed when that has paid.
-        by_calls = {"ECO_DISABLE": "topology," + ",".join(COLLECTIVES), "ECO_ARM_AFTER": "0", "ECO_BUDGET": "30"}
+        by_calls = {
+            "ECO_DISABLE": "topology," + ",".join(COLLECTIVES),
+            "ECO_ARM_AFTER": "0",
+            "ECO_BUDGET": "30",
+        }
         return {"ECO_DISABLE": ",".join(COLLECTIVES)} if self.how == "sends" else by_calls
 
     def messages(self) -> list[tuple[int, int]]:
@@ -151,7 +155,8 @@ def measured(lab: Lab, exchange: Exchange, options: argparse.Namespace, console:
     ratio = stats.ratio_of_launches(seconds["stock"], seconds["eco"])
     medians = {mode: stats.median([stats.median(calls) for calls in seconds[mode]]) for mode in MODES}
     console.print(
-        f"{exchange.name:15} {exchange.how:9} {exchange.words()[0]:>5} {size_text(exchange.bytes):>7} {exchange.network:14} "
+        f"{exchange.name:15} {exchange.how:9} {exchange.words()[0]:>5} {size_text(exchange.bytes):>7} "
+        f"{exchange.network:14} "
         f"{lab.library:8} stock {seconds_text(medians['stock'])} (bound {seconds_text(bounds['stock'])}), "
         f"ECO {seconds_text(medians['eco'])} (bound {seconds_text(bounds['eco'])}), "
         f"ratio {ratio.ratio:.2f} ({ratio.low:.2f} to {ratio.high:.2f}, {ratio.launches} launches)",

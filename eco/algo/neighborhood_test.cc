@@ -13,7 +13,8 @@ using coll::Collective;
 using coll::CommonProblem;
 
 // What crosses from subnet to subnet: messages, and bytes.
-sched::Crossing crossing(const std::string& recipe, const CommonProblem& problem, const net::GroupView& view) {
+sched::Crossing crossing(const std::string& recipe, const CommonProblem& problem,
+                         const net::GroupView& view) {
   sched::Crossing all;
   for (const sched::Schedule& schedule : build_all(parse_recipe(recipe), problem, view)) {
     const sched::Crossing one = sched::count_crossing(schedule, view.subnet_of_rank);

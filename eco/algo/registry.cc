@@ -311,7 +311,8 @@ void add_neighborhoods(std::vector<Algorithm>& all) {
            return pattern == Pattern::subnets ? needs_subnets(view) : std::nullopt;
          }});
   }
-  all.push_back({title(Collective::neighbor_alltoall, "flat"), Collective::neighbor_alltoall,
+  all.push_back({title(Collective::neighbor_alltoall, "flat"),
+                 Collective::neighbor_alltoall,
                  shape_candidates_of(whole),
                  [](const CommonProblem& problem, const GroupView&, const Params& params, int rank) {
                    return build_neighborhood_alltoall(problem, params, rank);

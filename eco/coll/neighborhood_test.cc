@@ -44,7 +44,8 @@ TEST(Neighborhood, RefusesListsThatContradictEachOther) {
   EXPECT_FALSE(paired(Lists{{}, {0, 0}}, Lists{{1}, {}}, Pairing::in_order)) << "heard too often";
   EXPECT_FALSE(paired(Lists{{}, {2}}, Lists{{}, {}}, Pairing::in_order)) << "no such rank";
   EXPECT_FALSE(paired(Lists{{}}, Lists{{}, {}}, Pairing::in_order));
-  EXPECT_FALSE(paired(Lists{{1, kNobody}, {kNobody, 0}}, Lists{{kNobody, 1}, {kNobody, 0}}, Pairing::opposite));
+  EXPECT_FALSE(
+      paired(Lists{{1, kNobody}, {kNobody, 0}}, Lists{{kNobody, 1}, {kNobody, 0}}, Pairing::opposite));
 }
 
 TEST(Neighborhood, SaysWhoIsAlone) {

@@ -6,7 +6,16 @@
 namespace eco::coll {
 namespace {
 
-enum class Part : std::uint8_t { none, block, whole, whole_at_root, whole_but_rank_0, if_it_tells, to_targets, of_sources };
+enum class Part : std::uint8_t {
+  none,
+  block,
+  whole,
+  whole_at_root,
+  whole_but_rank_0,
+  if_it_tells,
+  to_targets,
+  of_sources
+};
 
 struct Traits {
   std::string_view name;

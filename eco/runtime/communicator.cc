@@ -133,7 +133,8 @@ std::shared_ptr<const KnownGroup> Communicator::known_group() const {
                 [](const plan::Entry& entry) { return coll::follows_graph(entry.collective); });
   for (const Collective each : {Collective::neighbor_allgather, Collective::neighbor_alltoall})
     known->planned[static_cast<std::size_t>(each)] = false;
-  std::string text = view_.network->measured_at + ";" + view_.network->fingerprint() + ";" + known->table.to_json();
+  std::string text =
+      view_.network->measured_at + ";" + view_.network->fingerprint() + ";" + known->table.to_json();
   for (const int host : view_.host_of_rank) text += " " + std::to_string(host);
   for (const bool planned : known->planned) text += planned ? '1' : '0';
   known->digest = std::max<std::uint64_t>(1, std::stoull(base::digest(text), nullptr, 16));

@@ -35,8 +35,7 @@ coll::CommonProblem along(const Graph& graph, Collective collective, std::size_t
 
 std::size_t n_plans(const Directory& directory) {
   std::size_t n = 0;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(directory.file("cache") + "/plans"))
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(directory.file("cache") + "/plans"))
     n += entry.is_regular_file() ? 1 : 0;
   return n;
 }
@@ -47,14 +46,15 @@ double run_along(const Graph& graph, Options options) {
   group.request.collectives = {Collective::barrier};
   double seconds = 0;
   testing::run_program(group, options, [&](Communicator& communicator, int rank, testing::Program& program) {
+    EXPECT_FALSE(communicator.knows(Collective::neighbor_allgather));
     communicator.follow(graph);
     for (const Collective each : {Collective::neighbor_allgather, Collective::neighbor_alltoall}) {
-      EXPECT_FALSE(communicator.knows(each));
       const Learned learned = communicator.learn(program.native, program.options, program.identity, each);
       EXPECT_EQ(learned.reason, "");
       EXPECT_TRUE(communicator.knows(each));
       if (rank == 0) seconds += learned.seconds_measuring;
-      for (int call = 0; call < 10; ++call) testing::expect_served(communicator, rank, along(graph, each, 64));
+      for (int call = 0; call < 10; ++call)
+        testing::expect_served(communicator, rank, along(graph, each, 64));
     }
     const auto known = communicator.known_group();
     EXPECT_FALSE(known->view.neighbors);

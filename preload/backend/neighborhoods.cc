@@ -27,9 +27,9 @@ Sides sides_along(const coll::Neighborhood& graph, Collective collective, int ra
     sides.input = blocks(static_cast<int>(targets.size()), told);
   }
   if (!sources.empty()) sides.output = blocks(static_cast<int>(sources.size()), heard);
-  sides.has_places_of_nobody =
-      std::any_of(sources.begin(), sources.end(),
-                  [](const auto& from) { return from.rank == coll::Neighborhood::kNobody; });
+  sides.has_places_of_nobody = std::any_of(sources.begin(), sources.end(), [](const auto& from) {
+    return from.rank == coll::Neighborhood::kNobody;
+  });
   return sides;
 }
 
@@ -38,8 +38,7 @@ Attempt try_along_edges(Session& session, Group& group, const Call& call, const 
   group.prepare_neighbors({bytes_of(told), bytes_of(heard)});
   const std::shared_ptr<const coll::Neighborhood>& graph = group.neighbors();
   if (graph == nullptr) return {.fate = group.fate_of_neighbors()};
-  return try_to_serve(session, group, call,
-                      sides_along(*graph, call.collective, group.rank(), told, heard));
+  return try_to_serve(session, group, call, sides_along(*graph, call.collective, group.rank(), told, heard));
 }
 
 template <class Native>
@@ -48,23 +47,22 @@ int along_edges(const Call& call, const Native& native, const Data& told, const 
   if (!session.running()) return native();
   const Session::Found found = session.group(call.comm);
   if (found.refused) return found.code;
-  const Attempt made = is_for(found.group, call)
-                           ? try_along_edges(session, *found.group, call, told, heard)
-                           : Attempt{.fate = fate_unlooked_at(found.group)};
+  const Attempt made = is_for(found.group, call) ? try_along_edges(session, *found.group, call, told, heard)
+                                                 : Attempt{.fate = fate_unlooked_at(found.group)};
   return made.served ? made.code : pass(session, found.group, call.collective, made, native);
 }
 
 }  // namespace
 }  // namespace eco::preload
 
-#define ECO_ALONG_EDGES(Name, which, suffix, Count)                                                        \
-  ECO_ENTRY int eco_wrap_MPI_##Name##suffix(const void* in, Count in_count, MPI_Datatype in_type,          \
-                                            void* out, Count out_count, MPI_Datatype out_type,             \
-                                            MPI_Comm comm) noexcept {                                      \
-    return eco::preload::along_edges(                                                                      \
-        {.collective = eco::coll::Collective::which, .comm = comm, .name = "MPI_" #Name},                  \
-        [&] { return PMPI_##Name##suffix(in, in_count, in_type, out, out_count, out_type, comm); },        \
-        {in, in_count, in_type}, {out, out_count, out_type});                                              \
+#define ECO_ALONG_EDGES(Name, which, suffix, Count)                                                          \
+  ECO_ENTRY int eco_wrap_MPI_##Name##suffix(const void* in, Count in_count, MPI_Datatype in_type, void* out, \
+                                            Count out_count, MPI_Datatype out_type,                          \
+                                            MPI_Comm comm) noexcept {                                        \
+    return eco::preload::along_edges(                                                                        \
+        {.collective = eco::coll::Collective::which, .comm = comm, .name = "MPI_" #Name},                    \
+        [&] { return PMPI_##Name##suffix(in, in_count, in_type, out, out_count, out_type, comm); },          \
+        {in, in_count, in_type}, {out, out_count, out_type});                                                \
   }
 #define ECO_ENTRIES(suffix, Count)                                       \
   ECO_ALONG_EDGES(Neighbor_allgather, neighbor_allgather, suffix, Count) \

@@ -143,19 +143,19 @@ std::shared_ptr<const Neighborhood> gather_neighbors(transport::Native& native, 
   native.allgather(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)));
 
   std::shared_ptr<const Neighborhood> graph;
-  const bool no_memory = agreement
-                             .failed([&] {
-                               std::vector<std::vector<int>> sources(n);
-                               std::vector<std::vector<int>> targets(n);
-                               for (std::size_t rank = 0; rank < n; ++rank) {
-                                 const int* const first = all.data() + rank * room;
-                                 sources[rank].assign(first, first + records[rank].n_sources);
-                                 targets[rank].assign(first + longest,
-                                                      first + longest + records[rank].n_targets);
-                               }
-                               graph = coll::paired(sources, std::move(targets), lists.pairing);
-                             })
-                             .has_value();
+  const bool no_memory =
+      agreement
+          .failed([&] {
+            std::vector<std::vector<int>> sources(n);
+            std::vector<std::vector<int>> targets(n);
+            for (std::size_t rank = 0; rank < n; ++rank) {
+              const int* const first = all.data() + rank * room;
+              sources[rank].assign(first, first + records[rank].n_sources);
+              targets[rank].assign(first + longest, first + longest + records[rank].n_targets);
+            }
+            graph = coll::paired(sources, std::move(targets), lists.pairing);
+          })
+          .has_value();
   if (no_memory || graph == nullptr) return nullptr;
   for (int rank = 0; rank < me.n_ranks; ++rank) {
     if (graph->is_alone(rank)) return nullptr;

@@ -73,7 +73,8 @@ std::string traffic(const std::string& network, const std::vector<int>& host_of_
   ordered_json records = ordered_json::array();
   for (const algo::Algorithm& algorithm : algo::registry()) {
     Question question(network, host_of_rank, std::string(coll::name(algorithm.collective)), bytes, 0);
-    if (coll::follows_graph(algorithm.collective)) question.problem.neighbors = all_but_opposite(question.view);
+    if (coll::follows_graph(algorithm.collective))
+      question.problem.neighbors = all_but_opposite(question.view);
     ordered_json record;
     record["name"] = algorithm.name;
     record["collective"] = coll::name(algorithm.collective);

@@ -19,8 +19,14 @@ MOST = 1 << 24
 #: Rows change between the sizes of the program's calls.
 ROWS: dict[str, Rows] = {
     "edge by edge": {
-        "neighbor_allgather": [(300, "neighbor_allgather/flat"), (MOST, "neighbor_allgather/flat segment=1000")],
-        "neighbor_alltoall": [(300, "neighbor_alltoall/flat"), (MOST, "neighbor_alltoall/flat segment=1000 window=2")],
+        "neighbor_allgather": [
+            (300, "neighbor_allgather/flat"),
+            (MOST, "neighbor_allgather/flat segment=1000"),
+        ],
+        "neighbor_alltoall": [
+            (300, "neighbor_alltoall/flat"),
+            (MOST, "neighbor_alltoall/flat segment=1000 window=2"),
+        ],
     },
     "by subnets": {
         "neighbor_allgather": [
@@ -34,11 +40,13 @@ LEADERS: Rows = {"neighbor_alltoall": [(6000, "neighbor_alltoall/leaders")]}
 
 
 def run(library: Library, tmp_path: Path, hosts: list[int], rows: Rows, settings: dict[str, str]) -> Ended:
-    plan = tmp_path / "plan.json"
-    plan.write_text(plans.by_hand(len(hosts), rows))
+    files = []
+    for ranks in {len(hosts), len(hosts) // 2 * 2}:  # of all, and of a grid of two rows
+        files.append(tmp_path / f"plan-{ranks}.json")
+        files[-1].write_text(plans.by_hand(ranks, rows))
     job = Hosts(library, tmp_path, THREE_SUBNETS, hosts)
     program = library.compile("neighbors", flags=["-ldl"])
-    return job.run([program, "7"], {"ECO_PLAN": str(plan), "ECO_ARM_AFTER": "0", **settings})
+    return job.run([program, "7"], {"ECO_PLAN": ":".join(map(str, files)), "ECO_ARM_AFTER": "0", **settings})
 
 
 def served(ended: Ended) -> dict[str, tuple[int, int]]:
@@ -81,7 +89,9 @@ def test_a_plan_is_made_and_remembered_for_its_graph(library: Library, tmp_path:
     assert any("neighbor_allgather" not in file.read_text() for file in remembered)
 
 
-@pytest.mark.parametrize("settings", [{"ECO": "off"}, {"ECO_DISABLE": "neighbor_allgather,neighbor_alltoall"}], ids=str)
+@pytest.mark.parametrize(
+    "settings", [{"ECO": "off"}, {"ECO_DISABLE": "neighbor_allgather,neighbor_alltoall"}], ids=str
+)
 def test_switched_off(library: Library, tmp_path: Path, settings: dict[str, str]) -> None:
     calls = served(run(library, tmp_path, DEALT, ROWS["edge by edge"], settings))
     assert set(calls.values()) == {(0, 0)}

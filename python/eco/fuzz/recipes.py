@@ -24,7 +24,12 @@ ROOTED = ("broadcast", "reduce", "scatter", "gather")
 OPERATION_OF = {"bcast": "broadcast", "allgatherv": "allgather"}
 #: Recipes of calls that follow a graph, which is known when the program runs; what does not fit it is refused then.
 ALONG_EDGES = {
-    "neighbor_allgather": ("flat", "flat segment=999", "subnets", "subnets segment=1392 between=flat inside=flat"),
+    "neighbor_allgather": (
+        "flat",
+        "flat segment=999",
+        "subnets",
+        "subnets segment=1392 between=flat inside=flat",
+    ),
     "neighbor_alltoall": ("flat", "flat segment=999 window=1", "leaders"),
 }
 EDGES = (8, 60, 500, 999, 1392, 4096, 5000, 16384, 40000, 65536)
