@@ -244,8 +244,10 @@ Attempt try_to_begin(Session& session, Group& group, const Call& call, const Sid
   });
 }
 
+Attempt refused(const Group& group) { return {.served = true, .code = refuse(group.comm())}; }
+
 Attempt try_to_serve_barrier(Session& session, Group& group) noexcept {
-  if (group.poisoned()) return {.served = true, .code = refuse(group.comm())};
+  if (group.poisoned()) return refused(group);
   const coll::CommonProblem problem{.collective = Collective::barrier, .n_ranks = group.n_ranks()};
   const algo::Recipe* recipe = group.recipe(problem);
   if (recipe == nullptr) return {.fate = group.fate()};

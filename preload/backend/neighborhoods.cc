@@ -36,6 +36,7 @@ Sides sides_along(const coll::Neighborhood& graph, Collective collective, int ra
 Attempt try_along_edges(Session& session, Group& group, const Call& call, const Data& told,
                         const Data& heard) {
   group.prepare_neighbors({bytes_of(told), bytes_of(heard)});
+  if (group.poisoned()) return refused(group);
   const std::shared_ptr<const coll::Neighborhood>& graph = group.neighbors();
   if (graph == nullptr) return {.fate = group.fate_of_neighbors()};
   return try_to_serve(session, group, call, sides_along(*graph, call.collective, group.rank(), told, heard));
