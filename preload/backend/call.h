@@ -59,8 +59,8 @@ Attempt refused(const Group& group);
 // none. No exception leaves it.
 std::optional<int> disagreement(Session& session, Group& group, const Call& call, const Sides* sides,
                                 CallCheck::Waits waits) noexcept;
-// The same for a call that the program waits in and that ECO never serves: compared are its name, which must live for
-// ever, and its root.
+// The same for a call that the program waits in and of which no more is common to all ranks: compared are its name, which
+// must live for ever, and its root.
 std::optional<int> disagreement(Session& session, Group& group, const char* name,
                                 int root = runtime::CallRecord::kNoRoot) noexcept;
 

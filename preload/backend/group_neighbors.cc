@@ -2,9 +2,8 @@
 #include <exception>
 
 #include "eco/base/errors.h"
-#include "eco/transport/mpi/mpi_native.h"
-#include "preload/backend/errors_return.h"
 #include "preload/backend/group.h"
+#include "preload/backend/library_agreement.h"
 #include "preload/backend/neighbors.h"
 
 namespace eco::preload {
@@ -20,9 +19,8 @@ void Group::prepare_neighbors(const BlockBytes& mine) {
   }
   has_looked_for_neighbors_ = true;
   try {
-    const ErrorsReturn errors_return(comm_);
-    transport::mpi::MpiNative native(comm_);
-    neighbors_ = gather_neighbors(native, comm_, {rank_, n_ranks_}, mine);
+    LibraryAgreement agreement(comm_, rank_, n_ranks_);
+    neighbors_ = gather_neighbors(agreement, comm_, {rank_, n_ranks_}, mine);
   } catch (const Error&) {
     // The library's own collectives failed here, and the program's will tell it so.
   } catch (const std::exception& error) {

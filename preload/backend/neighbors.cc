@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "eco/plan/large_group.h"
-#include "eco/runtime/agreement.h"
+#include "preload/backend/library_agreement.h"
 
 namespace eco::preload {
 namespace {
@@ -110,11 +110,11 @@ bool has_topology(MPI_Comm comm) {
   return PMPI_Topo_test(comm, &kind) == MPI_SUCCESS && kind != MPI_UNDEFINED;
 }
 
-std::shared_ptr<const Neighborhood> gather_neighbors(transport::Native& native, MPI_Comm comm,
+std::shared_ptr<const Neighborhood> gather_neighbors(LibraryAgreement& library, MPI_Comm comm,
                                                      const Member& me, const BlockBytes& mine) {
   if (me.n_ranks < kFewestRanks || me.n_ranks > kMostRanks) return nullptr;
   const auto n = static_cast<std::size_t>(me.n_ranks);
-  runtime::Agreement agreement(native, me.rank, me.n_ranks);
+  runtime::Agreement& agreement = library.steps.agreement();
   Lists lists;
   std::vector<Record> records;
   if (agreement.failed([&] {
@@ -125,7 +125,7 @@ std::shared_ptr<const Neighborhood> gather_neighbors(transport::Native& native, 
   const Record record{static_cast<std::int64_t>(lists.sources.size()),
                       static_cast<std::int64_t>(lists.targets.size()), length(lists.sources, mine.received),
                       length(lists.targets, mine.sent)};
-  native.allgather(std::as_bytes(std::span(&record, 1)), std::as_writable_bytes(std::span(records)));
+  library.native.allgather(std::as_bytes(std::span(&record, 1)), std::as_writable_bytes(std::span(records)));
   std::int64_t longest = 0;
   for (const Record& each : records) longest = std::max({longest, each.n_sources, each.n_targets});
   if (longest == 0 || longest * me.n_ranks > kMostPlaces || !have_one_length(records)) return nullptr;
@@ -140,7 +140,7 @@ std::shared_ptr<const Neighborhood> gather_neighbors(transport::Native& native, 
     return nullptr;
   std::copy(lists.sources.begin(), lists.sources.end(), own.begin());
   std::copy(lists.targets.begin(), lists.targets.end(), own.begin() + longest);
-  native.allgather(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)));
+  library.native.allgather(std::as_bytes(std::span(own)), std::as_writable_bytes(std::span(all)));
 
   std::shared_ptr<const Neighborhood> graph;
   const bool no_memory =
