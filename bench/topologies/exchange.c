@@ -1,8 +1,10 @@
-/* The exchange of a grid's nodes with their neighbours, through a Cartesian communicator that the library may reorder.
+/* The exchange of nodes with their neighbours, through a communicator with a topology that the library may reorder.
  *
- *   exchange AxB closed|open BYTES CALLS FILE
+ *   exchange AxB closed|open|dense sends|allgather|alltoall BYTES CALLS FILE
  *
- * In each call every node sends BYTES to both neighbours in every dimension and waits for theirs. All sleep to a common
+ * In each call every node sends BYTES to both neighbours in every dimension of the grid (dense: to all nodes but one, of a
+ * distributed graph of so many nodes) and waits for theirs: by messages of its own or by one neighbourhood collective.
+ * All sleep to a common
  * instant of the machine's clock, and a call took until the last node had all: so the ranks must be on one machine, as in
  * the lab. Node 0 writes the seconds of every call, and the host of every node. What arrives is checked. */
 #include <mpi.h>
@@ -12,7 +14,24 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_DIMS = 4, NAME = 64, UNTIMED = 3 };
+enum { MOST_DIMS = 4, MOST = 64, NAME = 64, UNTIMED = 3 };
+
+/* The one node that this one does not tell in a dense graph. */
+static int left_out(int node, int n) { return (node + 1 + node * 5 % (n - 1)) % n; }
+
+static MPI_Comm dense_graph(int n) {
+  int rank, n_in = 0, n_out = 0, sources[MOST], targets[MOST];
+  MPI_Comm made;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int other = 0; other < n; ++other) {
+    if (other == rank) continue;
+    if (other != left_out(rank, n)) targets[n_out++] = other;
+    if (rank != left_out(other, n)) sources[n_in++] = other;
+  }
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, n_in, sources, MPI_UNWEIGHTED, n_out, targets, MPI_UNWEIGHTED,
+                                 MPI_INFO_NULL, 1, &made);
+  return made;
+}
 
 static double now_s(void) {
   struct timespec now;
@@ -35,53 +54,70 @@ static void* room(size_t bytes) {
 }
 
 int main(int argc, char** argv) {
-  int dims[MOST_DIMS], closed[MOST_DIMS], n_dims = 0, at, n, n_neighbours = 0;
-  int neighbours[2 * MOST_DIMS];
-  MPI_Request requests[4 * MOST_DIMS];
+  int dims[MOST_DIMS], closed[MOST_DIMS], n_dims = 0, at, n, n_nodes = 1, n_in = 0, n_out = 0;
+  int sources[MOST], targets[MOST]; /* in the order of their blocks, with nobody at a border */
+  MPI_Request requests[2 * MOST];
   MPI_Comm grid;
   MPI_Init(&argc, &argv);
-  if (argc != 6) {
-    fprintf(stderr, "usage: exchange AxB closed|open BYTES CALLS FILE\n");
+  if (argc != 7) {
+    fprintf(stderr, "usage: exchange AxB closed|open|dense sends|allgather|alltoall BYTES CALLS FILE\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   for (char* word = strtok(argv[1], "x"); word != NULL && n_dims < MOST_DIMS; word = strtok(NULL, "x")) {
     closed[n_dims] = strcmp(argv[2], "closed") == 0;
     dims[n_dims++] = atoi(word);
+    n_nodes *= dims[n_dims - 1];
   }
-  const int bytes = atoi(argv[3]), calls = atoi(argv[4]);
-  MPI_Cart_create(MPI_COMM_WORLD, n_dims, dims, closed, 1, &grid);
+  const int is_dense = strcmp(argv[2], "dense") == 0, gathers = strcmp(argv[3], "allgather") == 0;
+  const int sends = strcmp(argv[3], "sends") == 0, bytes = atoi(argv[4]), calls = atoi(argv[5]);
+  MPI_Comm_size(MPI_COMM_WORLD, &n);
+  if (n > MOST || (is_dense && n != n_nodes)) MPI_Abort(MPI_COMM_WORLD, 2);
+  if (is_dense)
+    grid = dense_graph(n);
+  else
+    MPI_Cart_create(MPI_COMM_WORLD, n_dims, dims, closed, 1, &grid);
   if (grid != MPI_COMM_NULL) {
     MPI_Comm_rank(grid, &at);
     MPI_Comm_size(grid, &n);
-    for (int d = 0; d < n_dims; ++d) {
-      int low, high;
-      MPI_Cart_shift(grid, d, 1, &low, &high);
-      if (low != MPI_PROC_NULL) neighbours[n_neighbours++] = low;
-      if (high != MPI_PROC_NULL) neighbours[n_neighbours++] = high;
+    if (is_dense) {
+      int weighted, weights[MOST], other_weights[MOST];
+      MPI_Dist_graph_neighbors_count(grid, &n_in, &n_out, &weighted);
+      MPI_Dist_graph_neighbors(grid, n_in, sources, weights, n_out, targets, other_weights);
     }
-    unsigned char* out = room((size_t)bytes);
-    unsigned char* in = room((size_t)bytes * 2 * MOST_DIMS);
+    for (int d = 0; d < n_dims && !is_dense; ++d) {
+      MPI_Cart_shift(grid, d, 1, &sources[n_in], &sources[n_in + 1]);
+      targets[n_out++] = sources[n_in++];
+      targets[n_out++] = sources[n_in++];
+    }
+    unsigned char* out = room((size_t)bytes * MOST);
+    unsigned char* in = room((size_t)bytes * MOST);
     double* seconds = room(sizeof(double) * (size_t)(calls + UNTIMED));
     for (int call = 0; call < calls + UNTIMED; ++call) {
       double start_s = now_s(), end_s, last_s;
-      memset(out, at + call, (size_t)bytes);
+      memset(out, at + call, (size_t)bytes * MOST);
       MPI_Barrier(grid);
       /* Once all are here; what a broadcast takes on a slow network is far below. */
       start_s = now_s() + 0.1;
       MPI_Bcast(&start_s, 1, MPI_DOUBLE, 0, grid);
       sleep_until(start_s);
-      for (int i = 0; i < n_neighbours; ++i)
-        MPI_Irecv(in + (size_t)i * (size_t)bytes, bytes, MPI_BYTE, neighbours[i], 0, grid, &requests[i]);
-      for (int i = 0; i < n_neighbours; ++i)
-        MPI_Isend(out, bytes, MPI_BYTE, neighbours[i], 0, grid, &requests[n_neighbours + i]);
-      MPI_Waitall(2 * n_neighbours, requests, MPI_STATUSES_IGNORE);
+      if (sends) {
+        for (int i = 0; i < n_in; ++i)
+          MPI_Irecv(in + (size_t)i * (size_t)bytes, bytes, MPI_BYTE, sources[i], 0, grid, &requests[i]);
+        for (int i = 0; i < n_out; ++i)
+          MPI_Isend(out, bytes, MPI_BYTE, targets[i], 0, grid, &requests[n_in + i]);
+        MPI_Waitall(n_in + n_out, requests, MPI_STATUSES_IGNORE);
+      } else if (gathers) {
+        MPI_Neighbor_allgather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, grid);
+      } else {
+        MPI_Neighbor_alltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, grid);
+      }
       end_s = now_s();
       MPI_Reduce(&end_s, &last_s, 1, MPI_DOUBLE, MPI_MAX, 0, grid);
       if (at == 0) seconds[call] = last_s - start_s;
-      for (int i = 0; i < n_neighbours; ++i) {
-        for (int b = 0; b < bytes; b += 997) {
-          if (in[(size_t)i * (size_t)bytes + (size_t)b] == (unsigned char)(neighbours[i] + call)) continue;
-          fprintf(stderr, "node %d: wrong bytes from node %d\n", at, neighbours[i]);
+      for (int i = 0; i < n_in; ++i) {
+        for (int b = 0; b < bytes && sources[i] != MPI_PROC_NULL; b += 997) {
+          if (in[(size_t)i * (size_t)bytes + (size_t)b] == (unsigned char)(sources[i] + call)) continue;
+          fprintf(stderr, "node %d: wrong bytes from node %d\n", at, sources[i]);
           MPI_Abort(MPI_COMM_WORLD, 4);
         }
       }
@@ -91,7 +127,7 @@ int main(int argc, char** argv) {
     gethostname(name, NAME - 1);
     MPI_Gather(name, NAME, MPI_CHAR, names, NAME, MPI_CHAR, 0, grid);
     if (at == 0) {
-      FILE* file = fopen(argv[5], "w");
+      FILE* file = fopen(argv[6], "w");
       if (file == NULL) MPI_Abort(MPI_COMM_WORLD, 5);
       fprintf(file, "{\"hosts\": [");
       for (int node = 0; node < n; ++node)

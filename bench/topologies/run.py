@@ -1,11 +1,12 @@
-"""Exchanges with neighbours through a Cartesian communicator that may be reordered: the library's order against ECO's.
+"""Exchanges with neighbours through a communicator with a topology, by the library and with ECO under it: through one
+that may be reordered, and by neighbourhood collectives.
 
     python bench/topologies/run.py [--json F.json] [--library openmpi,mpich] [--launches 3] [--only ring]
 
 Brings up emulated networks. Stock and ECO launches of exchange.c alternate; of each launch the median call counts, the
 ratio is the median over pairs, as in docs/benchmarking.md. The network is measured before the first launch. `bound` is
-what the emulated links need to carry the messages for the order that was used, headers included: no exchange in that
-order is faster.
+what the emulated links need to carry one message along each edge for the order that was used, headers included: no
+exchange in that order is faster, but for an allgather whose blocks do not cross for each edge.
 """
 
 import argparse
@@ -41,34 +42,51 @@ class Exchange:
     name: str
     network: str
     dims: tuple[int, ...]
-    closed: bool
+    edges: str  # closed, open: of a grid; dense: all nodes but one, see exchange.c
     bytes: int
     placement: str = "shuffled:1"
+    how: str = "sends"  # or by a neighbourhood collective, the ranks left in order
 
     def words(self) -> list[str]:
-        return ["x".join(map(str, self.dims)), "closed" if self.closed else "open", str(self.bytes)]
+        return ["x".join(map(str, self.dims)), self.edges, self.how, str(self.bytes)]
+
+    def settings(self) -> dict[str, str]:
+        """Nothing but what is compared differs: the order of the ranks, or what the calls are made of."""
+        # One of the whole job's; others are armed when that has paid.
+        by_calls = {
+            "ECO_DISABLE": "topology," + ",".join(COLLECTIVES),
+            "ECO_ARM_AFTER": "0",
+            "ECO_BUDGET": "30",
+        }
+        return {"ECO_DISABLE": ",".join(COLLECTIVES)} if self.how == "sends" else by_calls
 
     def messages(self) -> list[tuple[int, int]]:
-        """From node to node."""
+        """From node to node, edge by edge."""
         found: list[tuple[int, int]] = []
         n = 1
         for extent in self.dims:
             n *= extent
+        if self.edges == "dense":
+            return [(a, b) for a in range(n) for b in range(n) if b not in (a, (a + 1 + a * 5 % (n - 1)) % n)]
         stride = n
         for extent in self.dims:
             stride //= extent
             for node in range(n):
                 at = node // stride % extent
                 for to in (at - 1, at + 1):
-                    if self.closed or 0 <= to < extent:
+                    if self.edges == "closed" or 0 <= to < extent:
                         found.append((node, node + (to % extent - at) * stride))
         return [(a, b) for a, b in found if a != b]
 
 
 EXCHANGES = (
-    Exchange("ring", "dome-20", (20,), True, 64 << 10),
-    Exchange("halo", "three-subnets", (2, 4), False, 64 << 10),
-    Exchange("halo", "three-subnets", (2, 4), False, 1 << 20),
+    Exchange("ring", "dome-20", (20,), "closed", 64 << 10),
+    Exchange("halo", "three-subnets", (2, 4), "open", 64 << 10),
+    Exchange("halo", "three-subnets", (2, 4), "open", 1 << 20),
+    Exchange("dense", "three-subnets", (8,), "dense", 64 << 10, how="allgather"),
+    Exchange("dense", "three-subnets", (8,), "dense", 256, how="alltoall"),
+    Exchange("collective halo", "three-subnets", (2, 4), "open", 64 << 10, how="allgather"),
+    Exchange("collective halo", "three-subnets", (2, 4), "open", 256, how="alltoall"),
 )
 
 
@@ -106,14 +124,14 @@ def one_launch(
     with jobs.scratch("topologies") as folder:
         out, report = folder / "out.json", folder / "report.json"
         words = [str(program), *exchange.words(), str(calls), str(out)]
-        # Collectives stay the library's, so that nothing but the order differs.
-        settings = {"ECO_QUIET": "1", "ECO_REPORT": str(report), "ECO_DISABLE": ",".join(COLLECTIVES)}
+        settings = {"ECO_QUIET": "1", "ECO_REPORT": str(report), **exchange.settings()}
         command = place.stock(words) if mode == "stock" else place.with_eco(words, settings)
         ended = place.start(command, TIMEOUT_S)
         jobs.check(ended, f"{mode} launch of the exchange", "start it by hand to see more")
         told = json.loads(out.read_text())
         if mode == "eco":
-            told["topologies"] = json.loads(report.read_text())["topologies"]
+            counted = json.loads(report.read_text())
+            told["topologies"], told["totals"] = counted["topologies"], counted["totals"]
     return told
 
 
@@ -137,7 +155,8 @@ def measured(lab: Lab, exchange: Exchange, options: argparse.Namespace, console:
     ratio = stats.ratio_of_launches(seconds["stock"], seconds["eco"])
     medians = {mode: stats.median([stats.median(calls) for calls in seconds[mode]]) for mode in MODES}
     console.print(
-        f"{exchange.name:5} {exchange.words()[0]:>5} {size_text(exchange.bytes):>7} {exchange.network:14} "
+        f"{exchange.name:15} {exchange.how:9} {exchange.words()[0]:>5} {size_text(exchange.bytes):>7} "
+        f"{exchange.network:14} "
         f"{lab.library:8} stock {seconds_text(medians['stock'])} (bound {seconds_text(bounds['stock'])}), "
         f"ECO {seconds_text(medians['eco'])} (bound {seconds_text(bounds['eco'])}), "
         f"ratio {ratio.ratio:.2f} ({ratio.low:.2f} to {ratio.high:.2f}, {ratio.launches} launches)",

@@ -58,6 +58,9 @@ std::optional<std::string> objection_to(const Params& params, const net::GroupVi
 
 std::optional<std::string> Algorithm::why_not(const Problem& problem, const View& view) const {
   if (problem.n_ranks < 2) return "one rank has nobody to talk to";
+  if (coll::follows_graph(problem.collective) &&
+      !(problem.neighbors && problem.neighbors->n_ranks() == problem.n_ranks))
+    return "needs the graph of a topology";
   if (coll::payload_bytes(problem) == 0) return "there is nothing to send";
   if (coll::whole_bytes(problem, problem.bytes) != problem.bytes)
     return "its " + std::to_string(problem.bytes) + " bytes are no equal blocks of whole elements";

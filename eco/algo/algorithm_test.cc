@@ -28,7 +28,10 @@ std::vector<CommonProblem> problems(Collective collective, int n_ranks) {
       CommonProblem problem{.collective = collective, .n_ranks = n_ranks, .root = root};
       if (collective != Collective::barrier) problem.element_bytes = 8;
       problem.bytes = coll::whole_bytes(problem, bytes);
-      all.push_back(problem);
+      for (const auto& graph : proof_graphs(collective, n_ranks)) {
+        problem.neighbors = graph;
+        all.push_back(problem);
+      }
       if (!coll::is_reduction(collective) || problem.bytes == 0 || bytes > 1392) continue;
       problem.commutative = false;
       all.push_back(problem);
@@ -90,6 +93,7 @@ TEST(Algorithms, EveryCandidateOfAJobIsProved) {
       CommonProblem problem{
           .collective = algorithm.collective, .n_ranks = 8, .root = root, .element_bytes = 8};
       if (algorithm.collective == Collective::barrier) problem.element_bytes = 1;
+      problem.neighbors = proof_graphs(algorithm.collective, 8).back();
       // 48 divides most segments: see proving.cc.
       problem.bytes = coll::whole_bytes(problem, algorithm.collective == Collective::barrier ? 0 : 24624);
       if (algorithm.why_not(problem, view)) continue;
@@ -176,6 +180,7 @@ TEST(Algorithms, LongMessages) {
     if (algorithm.collective == Collective::barrier) continue;
     CommonProblem problem{.collective = algorithm.collective, .n_ranks = 8, .root = 1, .element_bytes = 8};
     problem.bytes = coll::whole_bytes(problem, 8 * 700 * 64);
+    problem.neighbors = proof_graphs(algorithm.collective, 8).back();
     if (!coll::is_rooted(algorithm.collective)) problem.root = 0;
     while (algorithm.why_not(problem, runs) && problem.bytes > 1024)
       problem.bytes = coll::whole_bytes(problem, problem.bytes / 2);

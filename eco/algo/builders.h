@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "eco/algo/patterns/edges.h"
 #include "eco/algo/patterns/rounds.h"
 #include "eco/algo/patterns/tree.h"
 #include "eco/algo/recipe.h"
@@ -85,6 +86,16 @@ Schedule build_allgather_halves(const CommonProblem& problem, const Params& para
 Schedule build_reduce_scatter_circulant(const CommonProblem& problem, const Params& params, int rank);
 // neighbor_allgather.cc: an even number of ranks.
 Schedule build_allgather_neighbor(const CommonProblem& problem, const Params& params, int rank);
+
+// Along the edges of a graph. neighborhood_allgather.cc: every block down a tree over those who hear it.
+// neighborhood_alltoall.cc: every edge by itself; neighborhood_leaders.cc: what one subnet tells another in one message.
+Schedule build_neighborhood_allgather(const CommonProblem& problem, const TreeOf& tree_of,
+                                      const Params& params, int rank);
+Schedule build_neighborhood_alltoall(const CommonProblem& problem, const Params& params, int rank);
+Schedule build_neighborhood_alltoall_leaders(const CommonProblem& problem, const GroupView& view,
+                                             const Params& params, int rank);
+// The same: how many edges lead from one subnet to another, at most.
+std::size_t most_edges_across(const coll::Neighborhood& graph, const GroupView& view);
 
 // dissemination_barrier.cc: params.degree - 1 others in each round. ring_barrier.cc: two turns of a ring, the second up to
 // the last who needs it or to the end.

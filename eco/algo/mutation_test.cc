@@ -246,6 +246,7 @@ struct Count {
 // Small enough to break everywhere, long enough for three segments or more and a shorter last one.
 CommonProblem problem_of(const Algorithm& algorithm, bool commutative, int n_ranks = kRanks) {
   CommonProblem problem{.collective = algorithm.collective, .n_ranks = n_ranks, .element_bytes = 8};
+  problem.neighbors = proof_graphs(algorithm.collective, n_ranks).back();
   if (coll::is_rooted(algorithm.collective)) problem.root = 1;
   problem.commutative = commutative;
   if (algorithm.collective == Collective::barrier) {

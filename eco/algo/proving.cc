@@ -67,6 +67,8 @@ Digest::Value digest(const CommonProblem& problem, const std::vector<sched::Sche
        {problem.bytes, problem.element_bytes, std::size_t{problem.commutative}, std::size_t{in_place}}) {
     digest.add(word);
   }
+  // Two graphs may have the same messages and mean different places.
+  if (problem.neighbors) digest.add(std::stoull(problem.neighbors->digest(), nullptr, 16));
   for (const sched::Schedule& schedule : schedules) {
     digest.add(schedule.scratch_bytes);
     digest.add(static_cast<std::uint64_t>(schedule.window.messages_per_channel) * 2 +
@@ -99,12 +101,16 @@ class Prover {
         task_(task),
         options_(options),
         random_(options.seed * 1000003 + static_cast<std::uint64_t>(task.n_ranks) * 1009 +
-                static_cast<std::uint64_t>(task.root)) {}
+                static_cast<std::uint64_t>(task.root)),
+        graphs_(proof_graphs(algorithm.collective, task.n_ranks)) {}
 
   Proof run() {
     for (const GroupView& view : views_of(task_)) {
-      for (const CommonProblem& problem : small_problems(algorithm_.collective, task_.n_ranks, task_.root)) {
-        prove_small(problem, view);
+      for (const auto& graph : graphs_) {
+        for (CommonProblem problem : small_problems(algorithm_.collective, task_.n_ranks, task_.root)) {
+          problem.neighbors = graph;
+          prove_small(problem, view);
+        }
       }
       if (algorithm_.collective == Collective::barrier) continue;
       for (const std::size_t bytes : kPlannedBytes) prove_planned(bytes, view);
@@ -165,6 +171,7 @@ class Prover {
 
   void prove_planned(std::size_t bytes, const GroupView& view) {
     CommonProblem problem{.collective = algorithm_.collective, .n_ranks = task_.n_ranks, .root = task_.root};
+    problem.neighbors = any_graph();
     if (coll::is_reduction(problem.collective)) problem.element_bytes = sizeof(double);
     problem.bytes = coll::whole_bytes(problem, bytes);
     if (refuses(problem, view)) return;
@@ -183,7 +190,8 @@ class Prover {
     CommonProblem problem{.collective = algorithm_.collective,
                           .n_ranks = task_.n_ranks,
                           .root = task_.root,
-                          .element_bytes = sizeof(double)};
+                          .element_bytes = sizeof(double),
+                          .neighbors = any_graph()};
     problem = of_elements(problem, (n_segments * segment + segment / 2) / problem.element_bytes);
     if (refuses(problem, view)) return;
     for (Params params : picked(varied(problem, view), 1)) {
@@ -192,6 +200,8 @@ class Prover {
       prove_if_served({algorithm_.name, params}, problem, view);
     }
   }
+
+  const std::shared_ptr<const coll::Neighborhood>& any_graph() { return graphs_[random_() % graphs_.size()]; }
 
   bool refuses(const CommonProblem& problem, const GroupView& view) {
     if (!algorithm_.why_not(problem, view)) return false;
@@ -266,6 +276,7 @@ class Prover {
   const ProofTask& task_;
   const ProofOptions& options_;
   std::mt19937_64 random_;
+  std::vector<std::shared_ptr<const coll::Neighborhood>> graphs_;
   std::set<Digest::Value> seen_;
   Proof proof_;
 };
@@ -317,6 +328,46 @@ std::vector<coll::CommonProblem> small_problems(Collective collective, int n_ran
       problem.element_bytes = 1;
     }
     all.push_back(of_elements(problem, count));
+  }
+  return all;
+}
+
+std::vector<std::shared_ptr<const coll::Neighborhood>> proof_graphs(Collective collective, int n_ranks) {
+  if (!coll::follows_graph(collective)) return {nullptr};
+  using Lists = std::vector<std::vector<int>>;
+  constexpr int kNobody = coll::Neighborhood::kNobody;
+  const auto n = static_cast<std::size_t>(n_ranks);
+  std::vector<std::shared_ptr<const coll::Neighborhood>> all;
+  Lists line(n);
+  Lists ring(n);
+  Lists pairs(n);
+  for (int r = 0; r < n_ranks; ++r) {
+    const auto at = static_cast<std::size_t>(r);
+    line[at] = {r - 1, r + 1 < n_ranks ? r + 1 : kNobody};
+    ring[at] = {(r + n_ranks - 1) % n_ranks, (r + 1) % n_ranks};
+    const int partner = (r ^ 1) < n_ranks ? r ^ 1 : r;
+    pairs[at] = {ring[at][0], ring[at][1], partner, partner};
+  }
+  for (const Lists& grid : {line, ring, pairs}) {
+    all.push_back(coll::paired(grid, grid, coll::Pairing::opposite));
+  }
+  std::mt19937_64 random(static_cast<std::uint64_t>(n_ranks));
+  for (const std::size_t n_edges : {n, 5 * n}) {
+    Lists sources(n);
+    Lists targets(n);
+    // The last rank is alone in the graph of few edges.
+    const std::uint64_t among = n_edges == n && n > 2 ? n - 1 : n;
+    for (std::size_t i = 0; i < n_edges; ++i) {
+      const std::size_t from = random() % among;
+      const std::size_t to = random() % among;
+      targets[from].push_back(static_cast<int>(to));
+      sources[to].push_back(static_cast<int>(from));
+    }
+    // Each rank lists its neighbours as it likes.
+    for (auto* lists : {&sources, &targets}) {
+      for (std::vector<int>& list : *lists) std::shuffle(list.begin(), list.end(), random);
+    }
+    all.push_back(coll::paired(sources, targets, coll::Pairing::in_order));
   }
   return all;
 }

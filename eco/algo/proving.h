@@ -21,6 +21,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,10 @@ std::vector<net::GroupView> proof_views(int n_ranks);
 
 // Problems of no, one and few elements, odd counts among them, commutative and not; bytes where nothing is combined.
 std::vector<coll::CommonProblem> small_problems(coll::Collective collective, int n_ranks, int root);
+
+// Graphs of so many ranks: a line with nobody at its ends, a closed ring, a torus of pairs (every neighbour twice), random
+// ones, with several edges between two ranks, edges to oneself and ranks alone. For collectives that follow none: null.
+std::vector<std::shared_ptr<const coll::Neighborhood>> proof_graphs(coll::Collective collective, int n_ranks);
 
 struct ProofTask {
   std::string algorithm;

@@ -325,6 +325,39 @@ void add_doubling(std::vector<Algorithm>& all) {
   add(Collective::exscan, build_scan_doubling, whole, nothing);
 }
 
+// Along the edges of the problem's graph.
+void add_neighborhoods(std::vector<Algorithm>& all) {
+  for (const Pattern pattern : {Pattern::subnets, Pattern::flat}) {
+    all.push_back(
+        {title(Collective::neighbor_allgather, name(pattern)), Collective::neighbor_allgather,
+         candidates_of(pattern, {whole, 2, false, false}),
+         [pattern](const CommonProblem& problem, const GroupView& view, const Params& params, int rank) {
+           const TreeOf tree_of = [&](int owner) {
+             return tree_of_told(pattern, view, *problem.neighbors, owner, params);
+           };
+           return build_neighborhood_allgather(problem, tree_of, params, rank);
+         },
+         [pattern](const CommonProblem&, const GroupView& view) -> Objection {
+           return pattern == Pattern::subnets ? needs_subnets(view) : std::nullopt;
+         }});
+  }
+  all.push_back({title(Collective::neighbor_alltoall, "flat"),
+                 Collective::neighbor_alltoall,
+                 shape_candidates_of(whole),
+                 [](const CommonProblem& problem, const GroupView&, const Params& params, int rank) {
+                   return build_neighborhood_alltoall(problem, params, rank);
+                 },
+                 {}});
+  all.push_back({title(Collective::neighbor_alltoall, "leaders"), Collective::neighbor_alltoall,
+                 [](const CommonProblem&, const GroupView&) { return std::vector<Params>(1); },
+                 build_neighborhood_alltoall_leaders,
+                 [](const CommonProblem& problem, const GroupView& view) -> Objection {
+                   const std::size_t most = most_edges_across(*problem.neighbors, view);
+                   if (most < 2) return "no two edges lead from one subnet to another";
+                   return is_short(problem.bytes * most);
+                 }});
+}
+
 // One shape each, in rank order, for who has heard of them.
 void add_textbook(std::vector<Algorithm>& all) {
   using Builder = Schedule (*)(const CommonProblem& problem, const Params& params, int rank);
@@ -407,6 +440,7 @@ std::vector<Algorithm> make_registry() {
   add_leaders(all);
   add_doubling(all);
   add_textbook(all);
+  add_neighborhoods(all);
   add_compositions(all);
   return all;
 }

@@ -108,10 +108,13 @@ inline std::vector<std::byte> input_of(const coll::CommonProblem& problem, int r
   return input;
 }
 
+// In a result before anything comes there.
+inline constexpr std::byte kUntouched{0xEE};
+
 // What the rank has to hold in the end, by coll::meaning().
 inline std::vector<std::byte> expected(const coll::CommonProblem& problem, int rank,
                                        const Operation& operation) {
-  std::vector<std::byte> output(coll::output_bytes(problem, rank));
+  std::vector<std::byte> output(coll::output_bytes(problem, rank), kUntouched);
   for (const coll::Part& part : coll::meaning(problem, rank)) {
     std::vector<std::byte> value;
     for (int from = part.last; from >= part.first; --from) {
@@ -145,7 +148,7 @@ inline std::string run_schedules(const coll::CommonProblem& problem,
     if (!transport.open_groups(schedule.groups)) wrong[index] = "no groups";
     for (int call = 0; call < calls; ++call) {
       const std::vector<std::byte> in = input_of(problem, rank, operation);
-      std::vector<std::byte> out(coll::output_bytes(problem, rank), std::byte{0xEE});
+      std::vector<std::byte> out(coll::output_bytes(problem, rank), kUntouched);
       if (in_place || problem.collective == coll::Collective::broadcast)
         std::copy(in.begin(), in.end(), out.begin());
       const exec::Buffers buffers{

@@ -38,6 +38,16 @@ std::vector<Part> meaning(const CommonProblem& problem, int rank) {
       return {{0, bytes, 0, rank, 0}};
     case Collective::exscan:
       return {{0, bytes, 0, rank - 1, 0}};
+    case Collective::neighbor_allgather:
+    case Collective::neighbor_alltoall:
+      for (std::size_t i = 0; i * problem.bytes < bytes; ++i) {
+        const auto [from, slot] = problem.neighbors->sources_of(rank)[i];
+        if (from == Neighborhood::kNobody) continue;
+        const bool all_alike = problem.collective == Collective::neighbor_allgather;
+        const std::size_t input_offset = all_alike ? 0 : static_cast<std::size_t>(slot) * problem.bytes;
+        parts.push_back({i * problem.bytes, problem.bytes, from, from, input_offset});
+      }
+      return parts;
   }
   return parts;
 }

@@ -22,7 +22,7 @@ struct Part {
 };
 
 // Pure. The parts of output_bytes(problem, rank), ascending; a broadcast's input is the root's message. Empty parts are
-// left out.
+// left out; so are places of nobody, which stay as they were.
 std::vector<Part> meaning(const CommonProblem& problem, int rank);
 
 }  // namespace eco::coll

@@ -6,7 +6,16 @@
 namespace eco::coll {
 namespace {
 
-enum class Part : std::uint8_t { none, block, whole, whole_at_root, whole_but_rank_0 };
+enum class Part : std::uint8_t {
+  none,
+  block,
+  whole,
+  whole_at_root,
+  whole_but_rank_0,
+  if_it_tells,
+  to_targets,
+  of_sources
+};
 
 struct Traits {
   std::string_view name;
@@ -30,6 +39,8 @@ constexpr std::array<Traits, kCollectives> kTraits = {{
     {"alltoall", false, false, Part::whole, Part::whole},
     {"scan", false, true, Part::whole, Part::whole},
     {"exscan", false, true, Part::whole, Part::whole_but_rank_0},
+    {"neighbor_allgather", false, false, Part::if_it_tells, Part::of_sources},
+    {"neighbor_alltoall", false, false, Part::to_targets, Part::of_sources},
 }};
 
 const Traits& traits(Collective collective) { return kTraits[static_cast<std::size_t>(collective)]; }
@@ -46,6 +57,12 @@ std::size_t part_bytes(Part part, const CommonProblem& problem, int rank) {
       return rank == problem.root ? problem.bytes : 0;
     case Part::whole_but_rank_0:
       return rank == 0 ? 0 : problem.bytes;
+    case Part::if_it_tells:
+      return problem.neighbors && problem.neighbors->tells_somebody(rank) ? problem.bytes : 0;
+    case Part::to_targets:
+      return problem.neighbors ? problem.bytes * problem.neighbors->targets_of(rank).size() : 0;
+    case Part::of_sources:
+      return problem.neighbors ? problem.bytes * problem.neighbors->sources_of(rank).size() : 0;
   }
   return 0;
 }
@@ -64,7 +81,9 @@ std::optional<Collective> collective_from_name(std::string_view name) {
 const std::vector<Collective>& all_collectives() {
   static const std::vector<Collective> all = [] {
     std::vector<Collective> list;
-    for (int i = 0; i < kCollectives; ++i) list.push_back(static_cast<Collective>(i));
+    for (int i = 0; i < kCollectives; ++i) {
+      if (!follows_graph(static_cast<Collective>(i))) list.push_back(static_cast<Collective>(i));
+    }
     return list;
   }();
   return all;

@@ -12,10 +12,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "eco/coll/neighborhood.h"
 
 namespace eco::coll {
 
@@ -32,12 +35,17 @@ enum class Collective : std::uint8_t {
   alltoall,
   scan,
   exscan,
+  neighbor_allgather,
+  neighbor_alltoall,
 };
-inline constexpr int kCollectives = 12;
+inline constexpr int kCollectives = 14;
 
 std::string_view name(Collective collective);
 std::optional<Collective> collective_from_name(std::string_view name);
+// Those that any group of ranks can do: all but the last two, which go along a graph that a group need not have.
 const std::vector<Collective>& all_collectives();
+// It goes along the edges of CommonProblem::neighbors.
+constexpr bool follows_graph(Collective collective) { return collective >= Collective::neighbor_allgather; }
 // Whose algorithms serve it: its own, but reduce_scatter's for reduce_scatter_block.
 constexpr Collective algorithms_of(Collective collective) {
   return collective == Collective::reduce_scatter_block ? Collective::reduce_scatter : collective;
@@ -55,10 +63,12 @@ struct CommonProblem {
   int n_ranks = 1;
   int root = 0;  // rooted collectives; else 0
   // The whole: a broadcast's message, a reduction's vector, the blocks of all ranks together (scatter, gather: the
-  // root's buffer; allgather: the result; alltoall, reduce_scatter: one rank's input); a barrier's is 0.
+  // root's buffer; allgather: the result; alltoall, reduce_scatter: one rank's input); a barrier's is 0. Along a graph:
+  // one block.
   std::size_t bytes = 0;
-  std::size_t element_bytes = 1;  // a reduction is never cut inside an element
-  bool commutative = true;        // reductions
+  std::size_t element_bytes = 1;                    // a reduction is never cut inside an element
+  bool commutative = true;                          // reductions
+  std::shared_ptr<const Neighborhood> neighbors{};  // of those that follow a graph, and of no others
 
   std::size_t block_bytes() const { return bytes / static_cast<std::size_t>(n_ranks); }
 };
@@ -71,7 +81,7 @@ std::size_t whole_bytes(const CommonProblem& problem, std::size_t bytes);
 inline constexpr std::size_t kBarrierTokenBytes = 1;
 
 // Bytes of the whole as schedules see it: the problem's, or a barrier's token.
-constexpr std::size_t payload_bytes(const CommonProblem& problem) {
+inline std::size_t payload_bytes(const CommonProblem& problem) {
   return problem.collective == Collective::barrier ? kBarrierTokenBytes : problem.bytes;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "eco/coll/neighborhood.h"
 #include "eco/net/network.h"
 
 namespace eco::net {
@@ -25,6 +26,8 @@ struct GroupView {
   std::vector<int> host_of_rank;
   std::vector<SubnetView> subnets;  // those with ranks only, in the network's order
   std::vector<int> subnet_of_rank;  // index into subnets
+  // Of a communicator with a topology, once it is known: the graph of problems that follow one.
+  std::shared_ptr<const coll::Neighborhood> neighbors{};
 
   int n_ranks() const { return static_cast<int>(host_of_rank.size()); }
   int n_subnets() const { return static_cast<int>(subnets.size()); }

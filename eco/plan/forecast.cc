@@ -98,8 +98,9 @@ CommonProblem to_prove(const algo::Recipe& recipe, const CommonProblem& problem)
   const std::size_t n_blocks =
       coll::is_blocked(problem.collective) ? static_cast<std::size_t>(problem.n_ranks) : 1;
   const std::size_t block = problem.bytes / n_blocks;  // what segments cut
+  const std::size_t n_at_once = problem.neighbors ? problem.neighbors->largest_degree() : n_blocks;
   if (segment == 0 || segment % even != 0 || block <= segment) return problem;
-  const std::size_t most = std::max<std::size_t>(kMostSegmentsProved / n_blocks, 2);
+  const std::size_t most = std::max<std::size_t>(kMostSegmentsProved / n_at_once, 2);
   const std::size_t whole = std::min(block / segment, most);
   const bool has_rest = block % segment != 0;
   CommonProblem proved = problem;

@@ -7,6 +7,7 @@
 
 namespace eco::plan {
 
+// Along a graph there is only flat: one message for each edge.
 std::optional<algo::Recipe> guess_native(const coll::CommonProblem& problem, const net::GroupView& view) {
   for (const algo::Shape shape : {algo::Shape::binomial, algo::Shape::flat, algo::Shape::chain}) {
     algo::Recipe recipe;

@@ -25,7 +25,7 @@ constexpr std::uint64_t kTagTurns = 64;
 
 bool same(const CommonProblem& a, const CommonProblem& b) {
   const auto all = [](const CommonProblem& p) {
-    return std::tuple(p.collective, p.n_ranks, p.root, p.bytes, p.element_bytes, p.commutative);
+    return std::tuple(p.collective, p.n_ranks, p.root, p.bytes, p.element_bytes, p.commutative, p.neighbors);
   };
   return all(a) == all(b);
 }
@@ -103,6 +103,7 @@ void Communicator::reserve(const std::vector<plan::Entry>& entries, Needs& needs
     CommonProblem problem;
     problem.collective = entry.collective;
     problem.n_ranks = view_.n_ranks();
+    if (coll::follows_graph(entry.collective)) problem.neighbors = view_.neighbors;
     if (coll::is_rooted(entry.collective)) {
       if (entry.root_subnet >= view_.n_subnets()) {
         throw InvalidArgument("plan: there is no subnet " + std::to_string(entry.root_subnet) +
@@ -126,9 +127,16 @@ void Communicator::reserve(const std::vector<plan::Entry>& entries, Needs& needs
 
 std::shared_ptr<const KnownGroup> Communicator::known_group() const {
   auto known = std::make_shared<KnownGroup>(KnownGroup{view_, table_, known_, provenance_});
-  std::string text = view_.network->measured_at + ";" + view_.network->fingerprint() + ";" + table_.to_json();
+  // Others of these ranks have other graphs, or none.
+  known->view.neighbors.reset();
+  std::erase_if(known->table.entries,
+                [](const plan::Entry& entry) { return coll::follows_graph(entry.collective); });
+  for (const Collective each : {Collective::neighbor_allgather, Collective::neighbor_alltoall})
+    known->planned[static_cast<std::size_t>(each)] = false;
+  std::string text =
+      view_.network->measured_at + ";" + view_.network->fingerprint() + ";" + known->table.to_json();
   for (const int host : view_.host_of_rank) text += " " + std::to_string(host);
-  for (const bool planned : known_) text += planned ? '1' : '0';
+  for (const bool planned : known->planned) text += planned ? '1' : '0';
   known->digest = std::max<std::uint64_t>(1, std::stoull(base::digest(text), nullptr, 16));
   return known;
 }

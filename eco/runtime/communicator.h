@@ -76,6 +76,8 @@ class Communicator {
   // throws.
   Learned learn(transport::Native& native, const Options& options, const Identity& identity,
                 coll::Collective collective);
+  // Local, the same on all ranks: collectives that follow a graph follow this one. Before they are learned.
+  void follow(std::shared_ptr<const coll::Neighborhood> neighbors) { view_.neighbors = std::move(neighbors); }
   // Local: nothing is served by now, since the library's own collectives are as good. More may be learned.
   bool serves_nothing() const { return table_.is_all_native(); }
 

@@ -1,5 +1,6 @@
 #include "eco/runtime/contents.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "eco/coll/meaning.h"
@@ -38,9 +39,10 @@ std::vector<std::byte> input_of(const coll::CommonProblem& problem, int rank) {
 }
 
 std::vector<std::byte> expected_of(const coll::CommonProblem& problem, int rank) {
-  std::vector<std::byte> bytes(coll::output_bytes(problem, rank));
+  std::vector<std::byte> bytes(coll::output_bytes(problem, rank), kUntouched);
   for (const coll::Part& part : coll::meaning(problem, rank)) {
     std::byte* const target = bytes.data() + part.offset;
+    std::fill(target, target + part.bytes, std::byte{0});
     if (!sums_doubles(problem)) {
       for (std::size_t i = 0; i < part.bytes; ++i) {
         for (int from = part.first; from <= part.last; ++from)

@@ -17,6 +17,8 @@ bool sums_doubles(const coll::CommonProblem& problem);
 
 // Pure. What this rank brings; a broadcast's root its message. Different at every place and for every rank.
 std::vector<std::byte> input_of(const coll::CommonProblem& problem, int rank);
+// Memory for results, before: what no part of a result comes to is this still in the end.
+inline constexpr std::byte kUntouched{0xff};
 // Pure. What this rank has in the end, by coll::meaning(). Of a barrier's tokens nothing is said.
 std::vector<std::byte> expected_of(const coll::CommonProblem& problem, int rank);
 

@@ -26,6 +26,8 @@ using testing::Directory;
 using testing::expect_served;
 using testing::Group;
 using testing::problem_of;
+using testing::Program;
+using testing::run_program;
 using testing::small_group;
 using testing::with_network;
 
@@ -34,29 +36,6 @@ Group broadcast_first() {
   Group group = small_group();
   group.request.collectives = {Collective::broadcast, Collective::barrier};
   return group;
-}
-
-// What a rank has in its hands when its program calls; the library is as slow as in the group.
-struct Program {
-  testing::PacedNative native;
-  Options options;
-  Identity identity;
-};
-
-// Arms a group and hands every rank its communicator and its program.
-void run_program(const Group& group, const Options& options,
-                 const std::function<void(Communicator&, int rank, Program&)>& body) {
-  const net::Network network = net::synthetic_network(group.network);
-  transport::Hub hub(network.n_hosts(), group.loopback);
-  transport::run_ranks(hub, [&](transport::LoopbackTransport& transport, transport::LoopbackNative& native) {
-    const auto rank = static_cast<std::size_t>(transport.rank());
-    Program program{{native, group.native_delay_s}, options, {network.hosts[rank], "1.0"}};
-    program.options.budget_s = 4;  // what arming left: enough for the smallest sizes, which come first
-    const ArmResult armed =
-        Communicator::arm(transport, program.native, options, program.identity, group.request);
-    ASSERT_TRUE(armed.communicator) << armed.reason;
-    body(*armed.communicator, transport.rank(), program);
-  });
 }
 
 std::string plan_path(const Directory& directory) {

@@ -69,6 +69,7 @@ void prove_plan(plan::PlanTable& table, const net::GroupView& view, const std::s
       coll::CommonProblem problem;
       problem.collective = entry.collective;
       problem.n_ranks = view.n_ranks();
+      if (coll::follows_graph(entry.collective)) problem.neighbors = view.neighbors;
       problem.bytes = coll::whole_bytes(problem, row.up_to_bytes);
       if (rooted) problem.root = view.subnets[static_cast<std::size_t>(entry.root_subnet)].ranks.front();
       if (const auto fault = plan::prove(*row.recipe, problem, view)) {

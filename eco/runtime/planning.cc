@@ -78,7 +78,7 @@ class Planning {
         clock_(measure::monotonic_clock()),
         store_(options.cache_dir),
         key_{view.network->fingerprint(), view.host_of_rank, native.library(),
-             version + " plans " + std::to_string(plan::kPlanEpoch)} {}
+             version + " plans " + std::to_string(plan::kPlanEpoch) + graph_key()} {}
 
   FoundPlan find(double& measuring_s) {
     FoundPlan plan;
@@ -91,10 +91,19 @@ class Planning {
   }
 
  private:
+  bool follows_graph() const {
+    return std::any_of(request_.collectives.begin(), request_.collectives.end(), coll::follows_graph);
+  }
+  // What follows a graph is remembered apart, for that graph.
+  std::string graph_key() const { return follows_graph() ? " graph " + view_.neighbors->digest() : ""; }
+
   // Rank 0.
   std::pair<Found, std::string> look(std::string& source) {
     if (!options_.plan_file.empty()) {
       PlanByHand plan = read_plan(options_.plan_file, view_);
+      std::erase_if(plan.table.entries, [&](const plan::Entry& entry) {
+        return coll::follows_graph(entry.collective) != follows_graph();
+      });
       prove_plan(plan.table, view_, "plan file " + plan.file);
       source = "plan from " + plan.file;
       return {Found::by_hand, plan.table.to_json()};

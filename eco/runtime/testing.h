@@ -138,6 +138,29 @@ inline std::vector<std::string> arm_group(
   return reasons;
 }
 
+// What a rank has in its hands when its program calls; the library is as slow as in the group.
+struct Program {
+  PacedNative native;
+  Options options;
+  Identity identity;
+};
+
+// Arms a group and hands every rank its communicator and its program.
+inline void run_program(const Group& group, const Options& options,
+                        const std::function<void(Communicator&, int rank, Program&)>& body) {
+  const net::Network network = net::synthetic_network(group.network);
+  transport::Hub hub(network.n_hosts(), group.loopback);
+  transport::run_ranks(hub, [&](transport::LoopbackTransport& transport, transport::LoopbackNative& native) {
+    const auto rank = static_cast<std::size_t>(transport.rank());
+    Program program{{native, group.native_delay_s}, options, {network.hosts[rank], "1.0"}};
+    program.options.budget_s = 4;  // what arming left: enough for the smallest sizes, which come first
+    const ArmResult armed =
+        Communicator::arm(transport, program.native, options, program.identity, group.request);
+    ASSERT_TRUE(armed.communicator) << armed.reason;
+    body(*armed.communicator, transport.rank(), program);
+  });
+}
+
 inline constexpr const char* kNetwork = "hosts=2+2 rate_mbit=200 uplink_mbit=40";
 
 // Options that find the network in a file and have time for a small plan.
@@ -183,7 +206,7 @@ inline void expect_served(Communicator& communicator, int rank, const coll::Comm
   const bool begins_as_input =
       in_place || (problem.collective == coll::Collective::broadcast && rank == problem.root);
   std::vector<std::byte> output =
-      begins_as_input ? input : std::vector<std::byte>(expected.size(), std::byte{0xee});
+      begins_as_input ? input : std::vector<std::byte>(expected.size(), kUntouched);
   const exec::Buffers buffers{.input = input,
                               .output = output,
                               .input_is_output = in_place,

@@ -142,7 +142,7 @@ Trials::Run Trials::run_once(const Trial& trial, Prepared& prepared, std::size_t
   if (problem.collective == Collective::broadcast && problem.root == transport_.rank()) {
     output = prepared.input;
   } else {
-    std::fill(output.begin(), output.end(), std::byte{0xff});
+    std::fill(output.begin(), output.end(), kUntouched);
   }
   const Begin begin = start_.wait();
   if (prepared.schedules[candidate]) {
@@ -314,7 +314,10 @@ void Trials::follow() {
     const std::string order = agreement_.share({});
     if (order == kEnd) return;
     Trial trial;
-    agree_that_order_is_read([&] { trial = Trial::parse(order); });
+    agree_that_order_is_read([&] {
+      trial = Trial::parse(order);
+      if (coll::follows_graph(trial.problem.collective)) trial.problem.neighbors = view_.neighbors;
+    });
     run(trial, {});
   }
 }

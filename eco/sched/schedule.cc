@@ -17,7 +17,9 @@ std::string_view name(OpKind kind) {
 
 bool is_group_collective(coll::Collective collective) {
   // MPI leaves the first member's result of an exscan undefined, and a barrier brings no token.
-  return collective != coll::Collective::barrier && collective != coll::Collective::exscan;
+  // A group of ranks has no graph.
+  return collective != coll::Collective::barrier && collective != coll::Collective::exscan &&
+         !coll::follows_graph(collective);
 }
 
 coll::CommonProblem problem_of_group(const Op& op, std::size_t n_members) {

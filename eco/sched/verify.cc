@@ -312,6 +312,21 @@ class Machine {
       for (const coll::Part& part : coll::meaning(problem_, rank)) {
         for (std::size_t u = 0; u < part.bytes / unit_ && !fault_; ++u) check_unit(rank, part, u);
       }
+      check_places_of_nobody(rank);
+    }
+  }
+
+  // What belongs to no part is the program's and stays as it was.
+  void check_places_of_nobody(int rank) {
+    if (!coll::follows_graph(problem_.collective)) return;
+    std::vector<bool> is_result(result(rank).size());
+    for (const coll::Part& part : coll::meaning(problem_, rank)) {
+      const auto first = is_result.begin() + static_cast<std::ptrdiff_t>(part.offset / unit_);
+      std::fill(first, first + static_cast<std::ptrdiff_t>(part.bytes / unit_), true);
+    }
+    for (std::size_t u = 0; u < is_result.size() && !fault_; ++u) {
+      if (!is_result[u] && result(rank)[u].tree != Expressions::kUnset)
+        fail(rank, "result byte " + std::to_string(u * unit_) + " was set, and is nobody's");
     }
   }
 

@@ -62,7 +62,8 @@ bool Binding::bind_output(exec::Buffers& buffers) {
   }
   // Without an output it is scrap: a scatter's root in place has its block already.
   buffers.output = room(memory_.output, bytes);
-  return !packs_output_ || !is_broadcast_root() || pack_into(buffers.output, *sides_.output);
+  const bool comes_back = is_broadcast_root() || sides_.has_places_of_nobody;
+  return !packs_output_ || !comes_back || pack_into(buffers.output, *sides_.output);
 }
 
 bool Binding::bind_input(exec::Buffers& buffers) {

@@ -84,7 +84,12 @@ std::optional<Fate> pose(const Group& group, const Call& call, const Sides& side
   problem.bytes = total_bytes(sides.whole.count, sides.whole.type);
   if (!group.may_serve()) return Fate::communicator;
   if (problem.bytes == 0) return Fate::empty;
-  if (problem.bytes > most_bytes(call.collective)) return Fate::too_large;
+  std::size_t n_at_once = 1;
+  if (coll::follows_graph(call.collective)) {
+    problem.neighbors = group.neighbors();
+    n_at_once = problem.neighbors->largest_degree();
+  }
+  if (problem.bytes > most_bytes(call.collective) / n_at_once) return Fate::too_large;
   if (!sides.pieces.empty() && !pads_little(sides.pieces)) return Fate::uneven;
   if (coll::is_reduction(call.collective)) {
     decision.reduction = find_reduction(sides.whole.type, call.op);
@@ -239,8 +244,10 @@ Attempt try_to_begin(Session& session, Group& group, const Call& call, const Sid
   });
 }
 
+Attempt refused(const Group& group) { return {.served = true, .code = refuse(group.comm())}; }
+
 Attempt try_to_serve_barrier(Session& session, Group& group) noexcept {
-  if (group.poisoned()) return {.served = true, .code = refuse(group.comm())};
+  if (group.poisoned()) return refused(group);
   const coll::CommonProblem problem{.collective = Collective::barrier, .n_ranks = group.n_ranks()};
   const algo::Recipe* recipe = group.recipe(problem);
   if (recipe == nullptr) return {.fate = group.fate()};

@@ -51,13 +51,16 @@ Attempt try_to_begin(Session& session, Group& group, const Call& call, const Sid
 // The barrier's: nothing to read or write, and it never arms (some bindings of MPICH reach barriers past the C entry).
 Attempt try_to_serve_barrier(Session& session, Group& group) noexcept;
 
+// Of any call on a communicator that is poisoned.
+Attempt refused(const Group& group);
+
 // Under ECO_CHECK=communication, before anything else: the code of a call whose ranks differ, which their error handlers
 // have been told; nothing where they agree. Collective like the call, and waits like it. Without `sides` its root is
 // none. No exception leaves it.
 std::optional<int> disagreement(Session& session, Group& group, const Call& call, const Sides* sides,
                                 CallCheck::Waits waits) noexcept;
-// The same for a call that the program waits in and that ECO never serves: compared are its name, which must live for
-// ever, and its root.
+// The same for a call that the program waits in and of which no more is common to all ranks: compared are its name, which
+// must live for ever, and its root.
 std::optional<int> disagreement(Session& session, Group& group, const char* name,
                                 int root = runtime::CallRecord::kNoRoot) noexcept;
 

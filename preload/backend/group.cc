@@ -72,6 +72,7 @@ void Group::prepare(const coll::CommonProblem& problem) {
 }
 
 bool Group::is_due(std::size_t bytes) {
+  if (std::exchange(is_due_, false)) return true;
   if (!arm_after_) return pace_.is_due(bytes);
   if (passed_ == *arm_after_) return true;
   ++passed_;
@@ -137,7 +138,9 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
   } else {
     runtime::ArmRequest request;
     // A barrier arms nothing and learns nothing: its plan is made here or never.
-    request.collectives = {first, coll::Collective::barrier};
+    request.collectives = {coll::Collective::barrier};
+    // What follows a graph is remembered with that, and learned beside.
+    if (!coll::follows_graph(first)) request.collectives.push_back(first);
     request.job = &session_.known();
     result = runtime::Communicator::arm(*transport_, agreement.native, options, session_.identity(), request);
   }
@@ -213,6 +216,7 @@ void Group::learn(coll::Collective collective) {
     const double began_s = PMPI_Wtime();
     runtime::Options options;
     if (agreement.steps.agreement().failed([&] { options = options_within(ready.budget_left_s); })) return;
+    if (coll::follows_graph(collective)) runtime_->follow(neighbors_);
     const bool served = !serves_nothing();
     runtime::Learned learned = runtime_->learn(agreement.native, options, session_.identity(), collective);
     session_.note_arming(PMPI_Wtime() - began_s, learned.seconds_measuring);

@@ -20,6 +20,7 @@
 #include "preload/backend/background.h"
 #include "preload/backend/binding.h"
 #include "preload/backend/call_check.h"
+#include "preload/backend/neighbors.h"
 #include "preload/backend/profile.h"
 
 namespace eco::preload {
@@ -47,6 +48,12 @@ class Group {
   // blocking calls that no binding of the library can bypass, with facts that all ranks share, so that all ranks do
   // the same in the same call.
   void prepare(const coll::CommonProblem& problem);
+  // Before it, in calls that follow a graph: collective in the first that could arm or learn, else local.
+  void prepare_neighbors(const BlockBytes& mine);
+  // Local, the same on all ranks: null as long as it is not known, or where the library has all that follows it.
+  const std::shared_ptr<const coll::Neighborhood>& neighbors() const { return neighbors_; }
+  // Local: what becomes of a call without it.
+  Fate fate_of_neighbors() const;
   // Local. A call of the program was the library's, or ECO's, and took so long.
   void note_passed(coll::Collective collective, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) {
     // What barriers take is the wait for the last rank: no reason to arm.
@@ -143,6 +150,8 @@ class Group {
   State state_ = State::waiting;
   bool is_inter_ = false;
   bool has_slot_ = false;
+  bool is_due_ = false;  // the call at hand may arm, and it has been counted
+  bool has_looked_for_neighbors_ = false;
   bool knows_no_network_ = false;  // after a look: another would find none either
   bool poisoned_ = false;
   std::string why_native_ = "too few or too short calls to be armed";
@@ -155,6 +164,7 @@ class Group {
   std::unique_ptr<Watch> watch_;  // of its recorder
   std::shared_ptr<CallCheck> check_;
   bool has_check_ = false;  // or it is known that there is none
+  std::shared_ptr<const coll::Neighborhood> neighbors_;
   PackedMemory packed_;
 };
 

@@ -33,8 +33,9 @@ enum class Fate : std::uint8_t {
   uneven,       // blocks that would be padded too much
   nonblocking,  // of a communicator, or by a recipe, that serves only calls which the program waits in
   varying,      // one of those below
+  graph,        // a topology whose graph ECO has nothing to do with
 };
-inline constexpr int kFates = 11;
+inline constexpr int kFates = 12;
 std::string_view name(Fate fate);
 
 // Operations that are the library's always, since no rank knows all counts: only noted here.

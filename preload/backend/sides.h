@@ -91,6 +91,8 @@ struct Sides {
   bool in_place = false;  // the input lies in the receive buffer
   // What must not be the same memory, and a program may give so by mistake: this rank's own block on both sides.
   std::optional<std::array<Data, 2>> twins{};
+  // Of the output only parts are written: the others may hold anything, and hold it still in the end.
+  bool has_places_of_nobody = false;
   // Blocks of unequal lengths, or with holes between them: of an allgather's output, of a reduce_scatter's input. The
   // problem's blocks are then all as long as the longest.
   Pieces pieces{};

@@ -45,6 +45,8 @@ int MPI_Gather(const void*, Count, Handle, void*, Count, Handle, int, Handle);
 int MPI_Allgather(const void*, Count, Handle, void*, Count, Handle, Handle);
 int MPI_Allgatherv(const void*, Count, Handle, void*, const Count*, const Count*, Handle, Handle);
 int MPI_Alltoall(const void*, Count, Handle, void*, Count, Handle, Handle);
+int MPI_Neighbor_allgather(const void*, Count, Handle, void*, Count, Handle, Handle);
+int MPI_Neighbor_alltoall(const void*, Count, Handle, void*, Count, Handle, Handle);
 int MPI_Reduce(const void*, void*, Count, Handle, Handle, int, Handle);
 int MPI_Allreduce(const void*, void*, Count, Handle, Handle, Handle);
 int MPI_Reduce_scatter(const void*, void*, const Count*, Handle, Handle, Handle);

@@ -34,6 +34,7 @@ FATES = {
     "uneven": "blocks too unequal",
     "nonblocking": "nonblocking",
     "varying": "counts of each rank's own",
+    "graph": "topology",
 }
 
 

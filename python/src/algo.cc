@@ -57,10 +57,24 @@ algo::Recipe uncut(algo::Recipe recipe, const Question& question) {
   return algo::why_not(whole, question.problem, question.view) ? recipe : whole;
 }
 
+// A dense graph to show: every rank and all others but the one farthest around the ring.
+std::shared_ptr<const coll::Neighborhood> all_but_opposite(const net::GroupView& view) {
+  const int n = view.n_ranks();
+  std::vector<std::vector<int>> lists(static_cast<std::size_t>(n));
+  for (int rank = 0; rank < n; ++rank) {
+    for (int step = 1; step < n; ++step) {
+      if (step != n / 2) lists[static_cast<std::size_t>(rank)].push_back((rank + step) % n);
+    }
+  }
+  return coll::paired(lists, lists, coll::Pairing::in_order);
+}
+
 std::string traffic(const std::string& network, const std::vector<int>& host_of_rank, std::size_t bytes) {
   ordered_json records = ordered_json::array();
   for (const algo::Algorithm& algorithm : algo::registry()) {
-    const Question question(network, host_of_rank, std::string(coll::name(algorithm.collective)), bytes, 0);
+    Question question(network, host_of_rank, std::string(coll::name(algorithm.collective)), bytes, 0);
+    if (coll::follows_graph(algorithm.collective))
+      question.problem.neighbors = all_but_opposite(question.view);
     ordered_json record;
     record["name"] = algorithm.name;
     record["collective"] = coll::name(algorithm.collective);

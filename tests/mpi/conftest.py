@@ -38,7 +38,10 @@ ROWS: Rows = {
         ("exscan", "doubling", "chain", "chain"),
     )
     for algorithms in (name.removesuffix("_block"),)
-} | {"barrier": [(0, "barrier/binomial")]}  # fmt: skip
+} | {"barrier": [(0, "barrier/binomial")]} | {
+    name: [(500, f"{name}/flat"), (1 << 24, f"{name}/flat segment=1000")]
+    for name in ("neighbor_allgather", "neighbor_alltoall")
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ constexpr std::size_t kWindowFrom = std::size_t{1} << 20;
 constexpr std::size_t kFewSegments = 4;
 
 std::vector<int> windows(const coll::CommonProblem& problem, const Cutting& cutting) {
-  if (coll::payload_bytes(problem) < kWindowFrom) return {0};
+  const std::size_t blocks = problem.neighbors ? problem.neighbors->largest_degree() : 1;
+  if (coll::payload_bytes(problem) * blocks < kWindowFrom) return {0};
   return {0, cutting.messages_per_peer};
 }
 

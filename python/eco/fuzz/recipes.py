@@ -22,6 +22,16 @@ from eco.plans import SCHEMA
 ROOTED = ("broadcast", "reduce", "scatter", "gather")
 #: Calls whose operation has another name.
 OPERATION_OF = {"bcast": "broadcast", "allgatherv": "allgather"}
+#: Recipes of calls that follow a graph, which is known when the program runs; what does not fit it is refused then.
+ALONG_EDGES = {
+    "neighbor_allgather": (
+        "flat",
+        "flat segment=999",
+        "subnets",
+        "subnets segment=1392 between=flat inside=flat",
+    ),
+    "neighbor_alltoall": ("flat", "flat segment=999 window=1", "leaders"),
+}
 EDGES = (8, 60, 500, 999, 1392, 4096, 5000, 16384, 40000, 65536)
 
 Edges = Mapping[str, Sequence[int]]
@@ -46,7 +56,7 @@ class Layout:
 def throw_edges(dice: random.Random, most_bytes: int) -> Edges:
     """Bytes up to which each row of an operation's plan holds."""
     edges: dict[str, list[int]] = {}
-    for operation in COLLECTIVES:
+    for operation in (*COLLECTIVES, *ALONG_EDGES):
         some = [edge for edge in dice.sample(EDGES, dice.randint(1, 3)) if edge < most_bytes]
         edges[operation] = sorted({*some, most_bytes if dice.random() < 0.8 else EDGES[-1]})
     return edges | {"barrier": [0]}
@@ -62,6 +72,10 @@ def plan_text(dice: random.Random, layout: Layout, group: Sequence[int], edges: 
     hosts = [layout.hosts[rank] for rank in group]
     entries: list[dict[str, Any]] = []
     for operation, sizes in edges.items():
+        if operation in ALONG_EDGES:
+            rows = [_row(size, f"{operation}/{dice.choice(ALONG_EDGES[operation])}") for size in sizes]
+            entries.append({"collective": operation, "root_subnet": 0, "rows": rows})
+            continue
         for subnet, root in enumerate(layout.roots(group) if operation in ROOTED else [0]):
             rows = []
             for size in sizes:

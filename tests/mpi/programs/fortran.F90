@@ -309,11 +309,35 @@ contains
 
 end module
 
-program main
+! Along the edges of a closed ring.
+module edges
   use exercises
   implicit none
+
+contains
+
+  subroutine neighbors(ring, n)
+    HANDLE(MPI_Comm), intent(in) :: ring
+    integer, intent(in) :: n
+    real(real_kind) :: mine(n), both(2 * n), got(2 * n)
+    call fill(mine)
+    call fill(both)
+    got = -1
+    call MPI_Neighbor_allgather(mine, n, MPI_DOUBLE_PRECISION, got, n, MPI_DOUBLE_PRECISION, ring, error)
+    call note('neighbor_allgather', got)
+    got = -1
+    call MPI_Neighbor_alltoall(both, n, MPI_DOUBLE_PRECISION, got, n, MPI_DOUBLE_PRECISION, ring, error)
+    call note('neighbor_alltoall', got)
+  end subroutine
+
+end module
+
+program main
+  use exercises
+  use edges
+  implicit none
   integer, parameter :: lengths(3) = [10, 200, 3000]
-  HANDLE(MPI_Comm) :: reversed, half
+  HANDLE(MPI_Comm) :: reversed, half, ring
   character(512) :: folder
   character(16) :: name
   real(real_kind) :: total(1)
@@ -339,7 +363,9 @@ program main
 
   call MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, reversed, error)
   call MPI_Comm_split(MPI_COMM_WORLD, mod(rank, 2), rank, half, error)
+  call MPI_Cart_create(reversed, 1, [n_ranks], [.true.], .false., ring, error)
   do i = 1, size(lengths)
+    call neighbors(ring, lengths(i))
     do root = 0, n_ranks - 1, n_ranks - 1  ! the first and the last
       call movements(MPI_COMM_WORLD, lengths(i), root)
       call reductions(MPI_COMM_WORLD, lengths(i), root)
@@ -355,6 +381,7 @@ program main
     call types(MPI_COMM_WORLD, lengths(i))
   end do
   call wrong_arguments(reversed)
+  call MPI_Comm_free(ring, error)
   call MPI_Comm_free(half, error)
   call MPI_Comm_free(reversed, error)
   close (output)
