@@ -32,6 +32,7 @@ COMMANDS = (
     "map",
     "trace",
     "validate",
+    "record",
     "verify",
     "fuzz",
     "doctor",
