@@ -70,6 +70,7 @@ struct Cell {
   bool asked = true;      // else it is left to a later plan
   double native_guess_s = 0;
   std::vector<Candidate> candidates;  // those worth measuring, proved
+  std::vector<Candidate> ranked;      // where they are to be raced: all that were predicted
   std::optional<Recipe> winner;
   Row row;  // its evidence
 };
@@ -193,6 +194,7 @@ class Planning {
     for (const Candidate* candidate : shortlist(ranked, options_.shortlist, cell.problem, view_)) {
       cell.candidates.push_back(*candidate);
     }
+    if (options_.race.oracle_of) cell.ranked = ranked;
     if (cell.candidates.empty()) {
       cell.row.reason = ranked.empty() ? "no algorithm serves it" : "no candidate: " + ranked.front().why_not;
     }
@@ -219,10 +221,21 @@ class Planning {
     if (cell.candidates.empty()) return;
     if (time_is_up()) return leave_open(cell, "no time left to measure it");
     if (measure_) {
+      if (options_.race.oracle_of) find_by_racing(cell);
       decide_by_measurement(cell);
     } else {
       decide_by_prediction(cell);
     }
+  }
+
+  // Instead of the candidates by prediction those that a search has measured to be the fastest, if it had time.
+  void find_by_racing(Cell& cell) {
+    std::vector<Candidate> raced;
+    for (const Candidate* candidate :
+         raced_shortlist(cell.ranked, options_.shortlist, cell.problem, view_, options_.race, guided_))
+      raced.push_back(*candidate);
+    if (!raced.empty()) cell.candidates = std::move(raced);
+    cell.ranked.clear();
   }
 
   void decide_by_prediction(Cell& cell) {
@@ -395,6 +408,7 @@ class Planning {
   std::vector<Cell> cells_;
   std::size_t n_first_ = 0;
   std::size_t n_decided_ = 0;
+  tune::Guided guided_;
 };
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "eco/net/group_view.h"
 #include "eco/plan/forecast.h"
 #include "eco/plan/plan_table.h"
+#include "eco/plan/raced_shortlist.h"
 
 namespace eco::plan {
 
@@ -58,6 +59,9 @@ struct PlannerOptions {
   // candidates where they are predicted to be worth it; 0: none. Without a clock a number of steps alone ends it.
   double search_s = 0;
   std::function<double()> clock;
+  // Where it has an oracle, candidates are found by a search that measures (raced_shortlist.h) before they are held against the
+  // native collective; else by prediction alone.
+  Race race{};
   // A table for the same group made earlier: what it has measured is not measured again.
   const PlanTable* known = nullptr;
   std::function<bool()> time_is_up;  // asked between steps; what is not planned by then is left open

@@ -321,11 +321,12 @@ class Arming {
 
   FoundPlan find_plan_in(const net::GroupView& view) {
     const bool all = request_.collectives.empty();
-    PlanRequest request{.collectives = all ? coll::all_collectives() : request_.collectives,
-                        .anew = request_.plan_anew,
-                        .sizes = request_.sizes,
-                        .most_s = most_s_of(options_, measuring_s_, all),
-                        .progress = request_.progress};
+    PlanRequest request{
+        .collectives = all ? coll::all_collectives() : request_.collectives,
+        .anew = request_.plan_anew,
+        .sizes = request_.sizes,
+        .most_s = options_.budget_s > 0 ? most_s_of(options_, measuring_s_, all) : request_.offline_s,
+        .progress = request_.progress};
     leave_out_disabled(request.collectives, options_, [](Collective collective) { return collective; });
     return find_plan(steps_, transport_, native_, view, options_, identity_.version, request, measuring_s_);
   }

@@ -43,6 +43,8 @@ struct ArmRequest {
   // What is planned now; empty: all. A job names what it is about to call, and learns the others when it calls them.
   std::vector<coll::Collective> collectives;
   std::vector<std::size_t> sizes;  // at which a plan is made; empty: plan::default_sizes()
+  double offline_s =
+      0;  // without a job's budget: seconds for making the plan; what they do not suffice for stays open. 0: no limit
   // Called on rank 0: what is being measured, and the fraction done of this step.
   std::function<void(const std::string& what, double fraction)> progress;
 };

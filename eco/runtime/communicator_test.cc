@@ -159,6 +159,31 @@ TEST(Communicator, FinishesAPlanThatLackedTime) {
   });
 }
 
+TEST(Communicator, TunesForALimitedTimeAndGoesOnTheNextTime) {
+  const Directory directory;
+  Options offline = with_network(directory);
+  offline.budget_s = 0;
+  Group group = small_group();
+  group.request.collectives = {Collective::broadcast};
+  group.request.sizes = {64};
+  const auto row = [](const ArmResult& armed) {
+    return armed.communicator->table().find_row(Collective::broadcast, 0, 64);
+  };
+  group.request.offline_s = 1e-3;  // not enough for anything
+  arm_group(group, offline, [&](transport::Transport&, ArmResult& armed) {
+    ASSERT_TRUE(armed.communicator) << armed.reason;
+    EXPECT_TRUE(armed.communicator->serves_nothing());
+    ASSERT_NE(row(armed), nullptr);
+    EXPECT_TRUE(row(armed)->open);
+  });
+  group.request.offline_s = 600;
+  arm_group(group, offline, [&](transport::Transport&, ArmResult& armed) {
+    ASSERT_TRUE(armed.communicator) << armed.reason;
+    EXPECT_FALSE(row(armed)->open);
+    EXPECT_GT(row(armed)->native_s, 0);
+  });
+}
+
 TEST(Communicator, StaysNativeWhereTheLibraryIsAsGood) {
   const Directory directory;
   Group group = small_group();

@@ -11,6 +11,7 @@
 #include "eco/measure/characterize.h"
 #include "eco/net/store.h"
 #include "eco/plan/planner.h"
+#include "eco/runtime/live_oracle.h"
 #include "eco/runtime/plan_by_hand.h"
 #include "eco/runtime/trials.h"
 
@@ -28,7 +29,9 @@ constexpr TrialLimits kOffline{.until_s = 0, .cell_s = 2.0, .fewest = 2, .most =
 // Candidates measured beside the library's own. The predictor knows nothing of how a socket coalesces small messages,
 // so its first few are closer together than it can tell.
 constexpr std::size_t kShortlistInJob = 2;
-constexpr std::size_t kShortlistOffline = 5;
+constexpr std::size_t kShortlistOffline = 3;
+// Offline they are those that a search has found to be the fastest; it asks no more after so long in one cell.
+constexpr double kRaceOffline_s = 4.0;
 // Offline, for each problem, of searching beyond the repertoire: less than one of its trials.
 constexpr double kSearchOffline_s = 1.0;
 // Predicting 1,000 operations takes some 0.1 ms; tens of candidates, tens of cells.
@@ -223,7 +226,8 @@ class Planning {
   // Rank 0.
   std::string conducted(Trials& trials, double start_s) {
     TrialLimits limits = offline_ ? kOffline : kInJob;
-    limits.until_s = offline_ ? std::numeric_limits<double>::infinity() : start_s + request_.most_s;
+    const bool limited = !offline_ || request_.most_s > 0;
+    limits.until_s = limited ? start_s + request_.most_s : std::numeric_limits<double>::infinity();
     plan::PlannerOptions how;
     how.known = &known_;
     how.progress = request_.progress;
@@ -237,12 +241,17 @@ class Planning {
     if (offline_) {
       how.search_s = kSearchOffline_s;
       how.clock = clock_;
+      how.race.oracle_of = [&](const coll::CommonProblem& problem,
+                               const std::vector<std::vector<algo::Recipe>>& recipes) {
+        const double until_s = std::min(clock_() + kRaceOffline_s, limits.until_s);
+        return live_oracle(trials, problem, recipes, [this, until_s] { return clock_() < until_s; });
+      };
     } else {
       how.most_native_s = kMostNativeInJob_s;
       how.search_in_order = false;
       how.forecast.most_operations = kOperationsPredictedInJob;
-      how.time_is_up = [this, limits] { return clock_() >= limits.until_s; };
     }
+    if (limited) how.time_is_up = [this, limits] { return clock_() >= limits.until_s; };
     plan::PlanTable table = plan::make_plan(view_, missing_, how, measure_by_trials(trials, clock_, limits));
     table.library = native_.library();
     return table.to_json();

@@ -51,7 +51,7 @@ void drop_hopeless(const Trial& trial, const std::vector<double>& first_s, std::
 std::string Trial::text() const {
   std::ostringstream out;
   out << coll::name(problem.collective) << ' ' << problem.n_ranks << ' ' << problem.root << ' '
-      << problem.bytes << ' ' << problem.element_bytes << ' ' << keeps_all << '\n';
+      << problem.bytes << ' ' << problem.element_bytes << ' ' << keeps_all << ' ' << is_checked << '\n';
   for (const auto& candidate : candidates)
     out << (candidate ? candidate->text() : std::string(kNative)) << '\n';
   return out.str();
@@ -65,7 +65,7 @@ Trial Trial::parse(std::string_view text) {
   Trial trial;
   std::string collective;
   first >> collective >> trial.problem.n_ranks >> trial.problem.root >> trial.problem.bytes >>
-      trial.problem.element_bytes >> trial.keeps_all;
+      trial.problem.element_bytes >> trial.keeps_all >> trial.is_checked;
   const auto known = coll::collective_from_name(collective);
   if (!first || !known) throw InvalidArgument("trial: '" + line + "' is not an order");
   trial.problem.collective = *known;
@@ -192,7 +192,7 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
   native_.allreduce_min(able);
   open_groups(prepared, able);
   const std::int64_t began_ns = now_ns();
-  for (std::size_t c = 0; c < n; ++c) {
+  for (std::size_t c = 0; c < n && !trial.is_checked; ++c) {
     if (able[c] == 0) continue;
     const Run run = run_once(trial, prepared, c);
     first_s[c] = run.seconds;
@@ -209,12 +209,13 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
   native_.allreduce_max(first_s);
   // On a network of long latency the first instant was named too late to be heard of; so would those of all runs be.
   while (!agreement_.all(!late) && start_.widen()) late = start_.wait().late;
-  if (!trial.keeps_all) drop_hopeless(trial, first_s, able);
+  if (!trial.keeps_all && !trial.is_checked) drop_hopeless(trial, first_s, able);
   for (std::size_t c = 0; c < n; ++c) run_all_s -= able[c] != 0 ? 0 : first_s[c];
   const bool conducts = transport_.rank() == 0;
   const Repetitions wanted = conducts ? repeat(std::max(run_all_s, 0.0)) : Repetitions{};
   const auto n_rounds = static_cast<std::size_t>(agreement_.share_number(wanted.rounds));
   const auto n_in_turn = static_cast<std::size_t>(agreement_.share_number(wanted.in_turn));
+  const bool wakes = agreement_.share_number(wanted.wakes ? 1 : 0) != 0;
   const std::size_t n_timed = n_rounds * n_in_turn;
   std::vector<double> times;
   if (agreement_.failed([&] { times.assign(n * n_timed, 0.0); })) return result;
@@ -222,7 +223,7 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t c = (i + round) % n;
       if (able[c] == 0) continue;
-      run_once(trial, prepared, c);
+      if (wakes) run_once(trial, prepared, c);
       for (std::size_t k = 0; k < n_in_turn; ++k) {
         const Run run = run_once(trial, prepared, c);
         times[c * n_timed + round * n_in_turn + k] = run.late ? kNoSample : run.seconds;

@@ -37,6 +37,7 @@ struct Trial {
   coll::CommonProblem problem;
   std::vector<std::optional<algo::Recipe>> candidates;  // nothing: the native collective
   bool keeps_all = false;                               // also candidates that have lost already are timed
+  bool is_checked = false;  // by an earlier trial of these candidates: they are timed at once, and all kept
 
   std::string text() const;
   static Trial parse(std::string_view text);
@@ -52,7 +53,8 @@ struct TrialResult {
 // that repeats a call finds them awake.
 struct Repetitions {
   int rounds = 0;
-  int in_turn = 0;  // timed
+  int in_turn = 0;    // timed
+  bool wakes = true;  // whether turns have the run that is not timed
 };
 
 // What one rank did in the run in the middle of several of one recipe (Trials::trace).

@@ -51,7 +51,7 @@ int characterize(int argc, char** argv) {
 }
 
 int tune(int argc, char** argv) {
-  const Arguments arguments(argc, argv, {"--out", "--network", "--ops", "--sizes"},
+  const Arguments arguments(argc, argv, {"--out", "--network", "--ops", "--sizes", "--budget"},
                             {"--progress", "--network-only"});
   const bool network_only = arguments.has("--network-only");
   const std::string out = network_only ? std::string() : arguments.text("--out");
@@ -62,10 +62,13 @@ int tune(int argc, char** argv) {
   options.plan_file.clear();
   if (arguments.has("--network")) options.network_file = arguments.text("--network");
   options.disable.clear();  // what it finds is also for jobs that disable nothing
-  runtime::ArmRequest request{.plan_anew = true,
+  // In a limited time what is remembered already is taken over, so that the next time goes on.
+  const double budget_s = arguments.number("--budget", 0, 0, 86400);
+  runtime::ArmRequest request{.plan_anew = budget_s == 0,
                               .network_only = network_only,
                               .collectives = collectives_of(arguments.list("--ops")),
                               .sizes = arguments.sizes("--sizes"),
+                              .offline_s = budget_s,
                               .progress = {}};
   if (arguments.has("--progress")) request.progress = Progress();
 

@@ -11,11 +11,18 @@ from eco import jobs
 from eco.report.progress import rank_progress
 from eco.report.records import seconds_text
 
+#: A plan gets at least so much, whatever measuring the network took: less measures nothing.
+LEAST_S = 1.0
+
 
 def tune_place(
-    place: jobs.Place, grid_words: Sequence[str], timeout_s: float | None, console: Console
-) -> float:
+    place: jobs.Place, grid_words: Sequence[str], timeout_s: float | None, console: Console,
+    budget_s: float | None = None,
+) -> float:  # fmt: skip
     """Network and plan of this placement into the cache, so that no job measures; seconds that it took.
+
+    With a budget the plan gets what the network leaves of it: what is remembered is kept, what it does not suffice for
+    is left to the next time.
 
     Two jobs: measuring a network fills its queues, and TCP connections that lost packets then time candidates
     as no program will find them.
@@ -26,6 +33,8 @@ def tune_place(
         watch = progress(what)
         for task in (["--network-only"], [*grid_words, "--out", str(folder / "plan.json")]):
             words = [place.rank_program(), "tune", *task, "--progress"]
+            if budget_s is not None and task[0] != "--network-only":
+                words += ["--budget", f"{max(LEAST_S, budget_s - (time.monotonic() - started)):g}"]
             ended = place.start(place.stock(words), timeout_s, watch)
             jobs.check(ended, what, "programs go on without a plan, or with the one they have")
     seconds = time.monotonic() - started

@@ -239,23 +239,24 @@ def choose_trials(
 
 
 def time_trials(
-    place: jobs.Place, network: Path, trials: Sequence[dict[str, Any]], options: ValidateOptions,
+    place: jobs.Place, network: Path, trials: Sequence[dict[str, Any]], words: Sequence[str], timeout_s: float,
     watch: Callable[[str], None] | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
-    """One launch of eco-rank time: seconds of every recipe and of native, trial by trial."""
+    """One launch of eco-rank time: seconds of every recipe and of native, trial by trial. With --stop-after among the
+    words, of the first trials."""
     with jobs.scratch("validate") as folder:
         wanted, out = folder / "trials.json", folder / "times.json"
         listed = [{**trial, "recipes": list(trial["recipes"])} for trial in trials]
         write_json(wanted, {"schema": "eco.rank.trials", "version": 1, "trials": listed})
-        words = [
+        program = [
             place.rank_program(), "time", "--network", str(network), "--trials", str(wanted), "--out", str(out),
-            "--rounds", str(options.rounds), "--max-seconds", f"{options.max_seconds:g}", "--progress",
+            "--progress", *words,
         ]  # fmt: skip
-        ended = place.start(place.stock(words), options.timeout_s, watch)
+        ended = place.start(place.stock(program), timeout_s, watch)
         what = f"a launch of eco-rank time ({place.library}, {place.placement})"
         jobs.check(ended, what, "give fewer --ops or --sizes, or a longer --timeout")
         times = read_json(out, "eco.rank.times", 1)["trials"]
-    if len(times) != len(trials):
+    if len(times) != len(trials) and "--stop-after" not in words:
         raise CorruptFile(f"{what}: {len(times)} of {len(trials)} trials came back")
     return list(times)
 
@@ -311,7 +312,8 @@ def validate_place(
         with launch_progress(console, options.launches) as step:
             for number in range(options.launches):
                 step(f"{place.library}, {place.placement}: launch {number + 1}")
-                launches.append(time_trials(place, file, trials, options))
+                words = ["--rounds", str(options.rounds), "--max-seconds", f"{options.max_seconds:g}"]
+                launches.append(time_trials(place, file, trials, words, options.timeout_s))
     records = records_of(place, trials, launches)
     timed = {(record.collective, record.bytes) for record in records}
     for trial in trials:

@@ -11,4 +11,5 @@ NB_MODULE(_core, m) {
   eco::python::bind_options(m);
   eco::python::bind_plan(m);
   eco::python::bind_sched(m);
+  eco::python::bind_tune(m);
 }

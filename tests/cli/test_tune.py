@@ -33,6 +33,15 @@ def test_it_plans_for_the_operations_that_are_named(fakes: Any, eco: Any) -> Non
     assert "bcast" in ended.stderr
 
 
+def test_a_budget_is_shared_by_network_and_plan(fakes: Any, eco: Any) -> None:
+    assert eco("tune", "--budget", "60", "--", "mpirun").returncode == 0
+    network, plan = (one["words"] for one in fakes.told())
+    assert "--budget" not in network
+    assert 0 < float(plan[plan.index("--budget") + 1]) < 60
+    assert eco("tune", "--", "mpirun").returncode == 0
+    assert "--budget" not in fakes.told()[-1]["words"]
+
+
 @pytest.mark.parametrize(
     ("mode", "code", "said"),
     [

@@ -33,6 +33,7 @@ COMMANDS = (
     "map",
     "trace",
     "validate",
+    "record",
     "verify",
     "fuzz",
     "doctor",
