@@ -28,8 +28,8 @@ static MPI_Comm dense_graph(int n) {
     if (other != left_out(rank, n)) targets[n_out++] = other;
     if (rank != left_out(other, n)) sources[n_in++] = other;
   }
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, n_in, sources, MPI_UNWEIGHTED, n_out, targets, MPI_UNWEIGHTED,
-                                 MPI_INFO_NULL, 1, &made);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, n_in, sources, MPI_UNWEIGHTED, n_out, targets,
+                                 MPI_UNWEIGHTED, MPI_INFO_NULL, 1, &made);
   return made;
 }
 

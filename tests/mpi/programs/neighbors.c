@@ -2,9 +2,9 @@
  * (PMPI_), with what lies around and between the blocks. Says of each topology how many calls were ECO's.
  *
  *   neighbors SEED         the same seed: the same graphs and calls on all ranks */
-#include "check.h"
-
 #include <dlfcn.h>
+
+#include "check.h"
 
 enum { MOST = 64, ROOM = 1 << 19, PAD = 64 };
 static unsigned char in[ROOM], mine[ROOM], theirs[ROOM];
@@ -16,19 +16,19 @@ static int draw(int below) {
   return (int)((state >> 33) % (unsigned long long)below);
 }
 
-static int is_served(void) {
-  return last_algorithm != NULL && strcmp(last_algorithm(), "native") != 0;
-}
+static int is_served(void) { return last_algorithm != NULL && strcmp(last_algorithm(), "native") != 0; }
 
 static MPI_Datatype types[3]; /* an int; an int and a hole; two ints, the second first */
 
 /* One call both ways. in_type and out_type may differ, of the same number of ints. */
-static int same(MPI_Comm comm, int alltoall, int count, MPI_Datatype in_type, MPI_Datatype out_type, int large) {
+static int same(MPI_Comm comm, int alltoall, int count, MPI_Datatype in_type, MPI_Datatype out_type,
+                int large) {
   int in_count = count, out_count = count, in_size, out_size, was;
   MPI_Type_size(in_type, &in_size);
   MPI_Type_size(out_type, &out_size);
   in_count = count * 8 / in_size, out_count = count * 8 / out_size;
-  for (int i = 0; i < ROOM; ++i) in[i] = (unsigned char)((unsigned)i * 37u + (unsigned)rank * 101u + (unsigned)count);
+  for (int i = 0; i < ROOM; ++i)
+    in[i] = (unsigned char)((unsigned)i * 37u + (unsigned)rank * 101u + (unsigned)count);
   memset(mine, 0xA5, ROOM);
   memset(theirs, 0xA5, ROOM);
 #if MPI_VERSION >= 4 && !defined(OPEN_MPI)
@@ -52,8 +52,8 @@ static int same(MPI_Comm comm, int alltoall, int count, MPI_Datatype in_type, MP
   if (memcmp(mine, theirs, ROOM) != 0) {
     int at = 0;
     while (mine[at] == theirs[at]) ++at;
-    fprintf(stderr, "rank %d: %s of %d: byte %d is %d, not %d\n", rank, alltoall ? "alltoall" : "allgather", count,
-            at - PAD, mine[at], theirs[at]);
+    fprintf(stderr, "rank %d: %s of %d: byte %d is %d, not %d\n", rank, alltoall ? "alltoall" : "allgather",
+            count, at - PAD, mine[at], theirs[at]);
     MPI_Abort(MPI_COMM_WORLD, 9);
   }
   return was;
@@ -69,7 +69,8 @@ static void all_calls(MPI_Comm comm, const char* name) {
       for (int alltoall = 0; alltoall < 2; ++alltoall) {
         n[alltoall] += same(comm, alltoall, counts[i], types[draw(3)], types[draw(3)], round);
         /* Ranks may differ in their types. */
-        n[alltoall] += same(comm, alltoall, counts[i], types[(rank + i) % 3], types[(rank + round) % 3], !round);
+        n[alltoall] +=
+            same(comm, alltoall, counts[i], types[(rank + i) % 3], types[(rank + round) % 3], !round);
       }
     }
   }
@@ -130,8 +131,8 @@ static void random_graph(const char* name, int n_edges, int alone) {
     if (to[i] == rank) sources[n_in++] = from[i];
     if (from[i] == rank) targets[n_out++] = to[i];
   }
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, n_in, sources, MPI_UNWEIGHTED, n_out, targets, MPI_UNWEIGHTED,
-                                 MPI_INFO_NULL, 0, &made);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, n_in, sources, MPI_UNWEIGHTED, n_out, targets,
+                                 MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &made);
   all_calls(made, name);
   MPI_Comm_free(&made);
 }
@@ -140,8 +141,8 @@ static void random_graph(const char* name, int n_edges, int alone) {
 static void star(void) {
   int root = 0, degree = 1;
   MPI_Comm made;
-  MPI_Dist_graph_create(MPI_COMM_WORLD, rank == 0 ? 0 : 1, &rank, &degree, &root, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
-                        &made);
+  MPI_Dist_graph_create(MPI_COMM_WORLD, rank == 0 ? 0 : 1, &rank, &degree, &root, MPI_UNWEIGHTED,
+                        MPI_INFO_NULL, 0, &made);
   all_calls(made, "star");
   MPI_Comm_free(&made);
 }
@@ -150,8 +151,8 @@ static void star(void) {
 static void uneven(void) {
   const int partner = rank ^ 1, has_one = partner < n_ranks, count = 1 + rank / 2;
   MPI_Comm made;
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, has_one, &partner, MPI_UNWEIGHTED, has_one, &partner, MPI_UNWEIGHTED,
-                                 MPI_INFO_NULL, 0, &made);
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, has_one, &partner, MPI_UNWEIGHTED, has_one, &partner,
+                                 MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &made);
   for (int i = 0; i < 3; ++i) CHECK(!same(made, i % 2, count, MPI_INT, MPI_INT, 0));
   MPI_Comm_free(&made);
 }
