@@ -1,6 +1,6 @@
 """A program's collective calls: which, how large, how long, and who served them.
 
-    profile = read(Path("raw.json"))           # as ECO_PROFILE had rank 0 write it
+    profile = read(Path("raw.json"))           # as ECO_PROFILE had rank 0 write it; read_written() of `--json`
     profile.rows[0].operation                  # what takes most of the time
     profile.collective_s / profile.wall_s      # its share of the run
 
@@ -132,6 +132,22 @@ def read(path: Path) -> Profile:
     document = read_json(path, *RANKS_SCHEMA)
     try:
         return merge(document)
+    except (KeyError, TypeError, ValueError) as error:
+        raise CorruptFile(f"{path}: {error!r} in a profile of another version") from error
+
+
+def read_written(path: Path) -> Profile:
+    """Reads what Profile.write() wrote; throws CorruptFile."""
+    document = read_json(path, *SCHEMA)
+    try:
+        return Profile(
+            str(document["library"]),
+            str(document["mode"]),
+            int(document["ranks"]),
+            tuple(RankTime(**time) for time in document["times"]),
+            tuple(Communicators(**one) for one in document["communicators"]),
+            tuple(Row(**row) for row in document["rows"]),
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise CorruptFile(f"{path}: {error!r} in a profile of another version") from error
 

@@ -8,11 +8,29 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from eco import jobs
+from eco.needs import Need
 from eco.report.progress import rank_progress
 from eco.report.records import seconds_text
 
 #: A plan gets at least so much, whatever measuring the network took: less measures nothing.
 LEAST_S = 1.0
+
+
+def tune_needs(
+    place: jobs.Place,
+    needs: Sequence[Need],
+    timeout_s: float | None,
+    console: Console,
+    budget_s: float | None = None,
+) -> float:
+    """tune_place() for each operation that a program needs, the heaviest first, each with its share of a budget."""
+    began, left = time.monotonic(), sum(need.seconds for need in needs)
+    for need in needs:
+        rest_s = None if budget_s is None else budget_s - (time.monotonic() - began)
+        share_s = None if rest_s is None else max(LEAST_S, rest_s * need.seconds / left)
+        left -= need.seconds
+        tune_place(place, need.grid.words(), timeout_s, console, share_s)
+    return time.monotonic() - began
 
 
 def tune_place(

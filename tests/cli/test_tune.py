@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,29 @@ def test_a_budget_is_shared_by_network_and_plan(fakes: Any, eco: Any) -> None:
     assert 0 < float(plan[plan.index("--budget") + 1]) < 60
     assert eco("tune", "--", "mpirun").returncode == 0
     assert "--budget" not in fakes.told()[-1]["words"]
+
+
+def test_a_profile_says_what_is_tuned(fakes: Any, eco: Any) -> None:
+    row = {"communicator_ranks": 8, "up_to_bytes": 4096, "calls": 8, "ranks": 8, "least_s": 0.1, "most_s": 0.2,
+           "most_rank": 0, "fates": {}}  # fmt: skip
+    rows = [
+        {"operation": "scan", "bytes": 800, "seconds": 1.0, **row},
+        {"operation": "alltoall", "bytes": 32768, "seconds": 3.0, **row},
+    ]
+    document = {"schema": "eco.profile", "version": 1, "library": "Open MPI 5", "mode": "observe", "ranks": 8,
+                "times": [], "communicators": [], "rows": rows}  # fmt: skip
+    Path("profile.json").write_text(json.dumps(document))
+    ended = eco("tune", "--profile", "profile.json", "--budget", "60", "--", "mpirun", "-n", "8")
+    assert ended.returncode == 0, ended.stderr
+    plans = [told["words"] for told in fakes.told() if "--network-only" not in told["words"]]
+    asked = [[words[words.index(name) + 1] for name in ("--ops", "--sizes", "--budget")] for words in plans]
+    assert [words[:2] for words in asked] == [["alltoall", "4096"], ["scan", "100"]]
+    assert 40 < float(asked[0][2]) <= 45, "three quarters of the time, so of the budget"
+    Path("profile.json").write_text(json.dumps({**document, "rows": []}))
+    ended = eco("tune", "--profile", "profile.json", "--", "mpirun", "-n", "8")
+    assert (ended.returncode, "no collective of all 8 ranks" in ended.stderr) == (2, True)
+    ended = eco("tune", "--profile", "profile.json", "--ops", "scan", "--", "mpirun", "-n", "8")
+    assert (ended.returncode, "give no --ops" in ended.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,45 @@
+"""What a profile says is worth tuning."""
+
+from typing import Any
+
+import pytest
+
+from eco.collectives import Grid
+from eco.needs import needs_of
+from eco.profile import Row
+
+
+def row(operation: str, size: int, seconds: float, ranks: int = 8, calls: int = 10) -> Row:
+    facts: dict[str, Any] = {
+        "up_to_bytes": 1 << 20,
+        "ranks": ranks,
+        "least_s": 0.0,
+        "most_s": 0.0,
+        "most_rank": 0,
+    }
+    return Row(operation, ranks, calls=calls, bytes=size * calls, seconds=seconds, fates={}, **facts)
+
+
+def test_the_heaviest_come_first_and_the_lightest_not_at_all() -> None:
+    rows = [row("broadcast", 100, 1.0), row("alltoall", 65536, 60.0), row("broadcast", 4096, 9.0), row("scan", 8, 0.5),
+            row("alltoall", 1024, 30.0)]  # fmt: skip
+    needs = needs_of(rows, 8)
+    assert [need.grid for need in needs] == [
+        Grid(("alltoall",), (1024, 65536)),
+        Grid(("broadcast",), (4096,)),
+    ]
+    assert [need.seconds for need in needs] == [90.0, 9.0]
+
+
+def test_only_what_a_plan_for_these_ranks_can_change() -> None:
+    beside = [row("alltoallv", 100, 5.0), row("allreduce", 8, 5.0, ranks=4), row("allreduce", 0, 5.0)]
+    rows = [*beside, row("barrier", 0, 1.0)]
+    assert [need.grid.cells() for need in needs_of(rows, 8)] == [[("barrier", 0)]]
+    assert needs_of(rows, 2) == []
+
+
+@pytest.mark.parametrize("sizes", [(1000, 1000), (1000, 2000)])
+def test_sizes_of_one_operation_are_tuned_together(sizes: tuple[int, int]) -> None:
+    (need,) = needs_of([row("gather", size, 1.0) for size in sizes], 8)
+    assert need.grid.sizes == tuple(sorted(set(sizes)))
+    assert need.seconds == 2.0
