@@ -64,9 +64,9 @@ def test_pruning_keeps_the_best(group: explain.Group) -> None:
 
 
 def test_search_finds_what_is_no_candidate(group: explain.Group) -> None:
-    fixed = explain.candidates(group, "allgather", 1 << 20, 0, prune=True)
-    found = command.found_by_search(group, "allgather", 1 << 20, 0, 100)
-    assert found == command.found_by_search(group, "allgather", 1 << 20, 0, 100)
+    fixed = explain.candidates(group, "allreduce", 16384, 0, prune=True)
+    found = command.found_by_search(group, "allreduce", 16384, 0, 100)
+    assert found == command.found_by_search(group, "allreduce", 16384, 0, 100)
     assert found[0].predicted_s is not None and fixed[0].predicted_s is not None
     assert found[0].predicted_s < 0.9 * fixed[0].predicted_s
     assert found[0].recipe not in [candidate.recipe for candidate in fixed]
