@@ -1,5 +1,6 @@
 """What is rare and legal: MPI_BOTTOM, Sessions, more than 2 GiB; and that nothing is left behind."""
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -70,12 +71,18 @@ def is_of_eco(block: str) -> bool:
     return bool(own) and "/libeco-" in own[0]
 
 
+#: Under valgrind in every run; the other programs, which take twenty minutes, with ECO_TEST_VALGRIND=all.
+UNDER_VALGRIND = ("corners growth 20", "corners bottom", "nonblocking beside", "nonblocking freed")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("line", ["corners growth 20", *PROGRAMS])
+@pytest.mark.parametrize("line", dict.fromkeys((*UNDER_VALGRIND, *PROGRAMS)))
 def test_valgrind_has_nothing_to_say_of_eco(library: Library, tmp_path: Path, line: str) -> None:
     """Of the libraries it says much."""
     if shutil.which("valgrind") is None:
         pytest.skip("valgrind is not installed: apt install valgrind")
+    if line not in UNDER_VALGRIND and os.environ.get("ECO_TEST_VALGRIND") != "all":
+        pytest.skip("twenty minutes for all programs: ECO_TEST_VALGRIND=all")
     words = ["valgrind", "--leak-check=full", "--show-leak-kinds=definite", f"--log-file={tmp_path}/%p.log"]
     ended = library.run_served(ranks_of(line), [*words, *words_of(line, library)], timeout_s=500)
     assert ended.returncode == 0, ended.stderr
