@@ -168,6 +168,28 @@ def test_a_step_that_fails_by_itself_is_all_that_is_left(monkeypatch: pytest.Mon
     assert "layout" not in call.words and call.words["form"] == "blocking"
 
 
+def test_a_launch_that_fails_by_itself_is_not_taken_for_the_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where a launcher can't start, once in hundreds of times: only what fails in the same way counts."""
+    fails_with(monkeypatch, lambda case, step: step.verb == "bcast" and step.number("count") > 50)
+    run, launches = shrink.run, 0
+
+    def unlucky(case: Case, place: runs.Place, served: bool, timeout_s: float) -> Seen:
+        nonlocal launches
+        launches += served
+        if served and launches % 7 == 0:
+            return Seen(
+                tuple(RankSeen(-1, True, False, {}) for _ in range(case.ranks)), "no launch", code=213
+            )
+        return run(case, place, served, timeout_s)
+
+    monkeypatch.setattr(shrink, "run", unlucky)
+    case = case_of(program_of("0 bcast on=0 count=5590 type=int"))
+    shrinker = shrink.Shrinker(Ranks(), 1.0, time.monotonic() + 60)  # type: ignore[arg-type]
+    small, found = shrinker.shrink(case, runs.Fault("differs", 0, 0, ""))
+    assert (found.kind, small.program[-1].number("count")) == ("differs", 51)
+    assert shrinker.launches < 120
+
+
 def test_a_step_that_needs_an_earlier_one_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
     def is_wrong(case: Case, step: Step) -> bool:
         earlier = [other for other in case.program if other.id < step.id]

@@ -40,7 +40,7 @@ class Shrinker:
 
     def shrink(self, case: Case, fault: Fault) -> tuple[Case, Fault]:
         """Smaller, and failing; the case itself where its fault does not come again."""
-        again = self._fault_of(case)
+        again = self._fault_of(case, fault.kind)
         if again is None:
             self.say("it did not fail again: kept as it is")
             return case, fault
@@ -63,7 +63,7 @@ class Shrinker:
         for candidate in candidates:
             if self._is_late():
                 break
-            found = self._fault_of(candidate)
+            found = self._fault_of(candidate, fault.kind)
             if found is not None:
                 return candidate, found, True
         return best, fault, False
@@ -102,14 +102,15 @@ class Shrinker:
     def _fewer_plans(self, best: Case, fault: Fault) -> tuple[Case, Fault]:
         return self._until_none_fails(lambda case, _: _less_planned(case), best, fault)
 
-    def _fault_of(self, case: Case) -> Fault | None:
+    def _fault_of(self, case: Case, kind: str) -> Fault | None:
+        """Of this kind alone: among hundreds of launches one may end for reasons of its own."""
         stock = self._stock_of(case)
         if stock is None:
             return None
         for _ in range(TRIES):
             self.launches += 1
             found = compare(case, stock, run(case, self.place, True, self.timeout_s))
-            if found is not None:
+            if found is not None and found.kind == kind:
                 return found
         return None
 
@@ -198,7 +199,9 @@ def _plainer(case: Case) -> Iterator[Case]:
 def _smaller(case: Case) -> Iterator[Case]:
     for step in case.program:
         count = step.number("count")
-        for fewer in sorted({0, 1, count // 16, count // 2, count - 1}):
+        # Halfway to the count, and halfway again: the least that fails is found in as many steps as it has digits.
+        halfway = {count - (count >> k) for k in range(1, count.bit_length() + 1)}
+        for fewer in sorted({0, 1, count // 16, *halfway}):
             if step.is_call and 0 <= fewer < count:
                 yield _changed(case, step, count=fewer)
 
