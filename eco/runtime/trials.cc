@@ -10,6 +10,7 @@
 
 #include "eco/algo/algorithm.h"
 #include "eco/base/errors.h"
+#include "eco/base/quantile.h"
 #include "eco/runtime/abandoned.h"
 #include "eco/runtime/combine.h"
 #include "eco/runtime/contents.h"
@@ -26,13 +27,6 @@ constexpr std::string_view kNative = "native";
 constexpr double kLong_s = 0.02;                                       // from here on one run tells most
 constexpr double kHopeless = 1.3;                                      // times the fastest
 constexpr double kNoSample = std::numeric_limits<double>::infinity();  // survives the maximum over the ranks
-
-double quantile(const std::vector<double>& sorted, double q) {
-  const double place = q * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
 
 // What took long, and much longer than another candidate, cannot win and is not run again; the native collective is,
 // since its time is what the others are held against.
@@ -325,6 +319,7 @@ void Trials::follow() {
 
 plan::Measurement summarize(std::vector<double> seconds) {
   std::sort(seconds.begin(), seconds.end());
+  using base::quantile;
   return {quantile(seconds, 0.5), (quantile(seconds, 0.75) - quantile(seconds, 0.25)) / 2};
 }
 

@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "eco/base/assert.h"
+#include "eco/base/quantile.h"
 
 namespace eco::tune {
 
 double median_of(Runs runs) {
   std::sort(runs.begin(), runs.end());
-  const std::size_t middle = runs.size() / 2;
-  return runs.size() % 2 == 1 ? runs[middle] : (runs[middle - 1] + runs[middle]) / 2;
+  return base::quantile(runs, 0.5);
 }
 
 Notes::Notes(const Space& space, const Oracle& oracle) : oracle_(oracle) {
