@@ -207,8 +207,9 @@ std::optional<int> disagreement(Session& session, Group& group, const Call& call
   return compare(session, group, call.name, waits, [&] { return record_of(group, call, sides); });
 }
 
-std::optional<int> disagreement(Session& session, Group& group, const char* name, int root) noexcept {
-  return compare(session, group, name, CallCheck::Waits::yes, [&] {
+std::optional<int> disagreement(Session& session, Group* group, const char* name, int root) noexcept {
+  if (group == nullptr || !session.checks().is_open()) return std::nullopt;
+  return compare(session, *group, name, CallCheck::Waits::yes, [&] {
     runtime::CallRecord record(name);
     record.root = root;
     return record;

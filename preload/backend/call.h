@@ -60,8 +60,8 @@ Attempt refused(const Group& group);
 std::optional<int> disagreement(Session& session, Group& group, const Call& call, const Sides* sides,
                                 CallCheck::Waits waits) noexcept;
 // The same for a call that the program waits in and of which no more is common to all ranks: compared are its name, which
-// must live for ever, and its root.
-std::optional<int> disagreement(Session& session, Group& group, const char* name,
+// must live for ever, and its root. Nothing without the option, or without a group.
+std::optional<int> disagreement(Session& session, Group* group, const char* name,
                                 int root = runtime::CallRecord::kNoRoot) noexcept;
 
 // "scan/chain", what served this thread's last call, or "native"; asking resets it.

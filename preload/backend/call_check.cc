@@ -47,10 +47,9 @@ std::string name_of(MPI_Comm comm, const std::vector<int>& world_ranks) {
 
 CallCheck::Pending::Pending(const char* called, const CallRecord& record, std::size_t n_ranks,
                             bool is_first_rank)
-    : name(called), mine(record) {
-  if (is_first_rank) all.assign(n_ranks, record);
-  requests.assign(is_first_rank ? n_ranks - 1 : 2, MPI_REQUEST_NULL);
-}
+    : name(called),
+      records(is_first_rank ? n_ranks : 1, record),
+      requests(is_first_rank ? n_ranks - 1 : 2, MPI_REQUEST_NULL) {}
 
 CallCheck::CallCheck(MPI_Comm comm, MPI_Comm over, int rank, std::vector<int> world_ranks)
     : comm_(comm), over_(over), rank_(rank), world_ranks_(std::move(world_ranks)) {
@@ -114,13 +113,15 @@ void CallCheck::post(Pending& pending) {
   constexpr int kBytes = static_cast<int>(sizeof(CallRecord));
   pending.posted = true;
   if (!is_first_rank()) {
-    PMPI_Isend(&pending.mine, kBytes, MPI_BYTE, world_ranks_[0], told, over_, &pending.requests[kTold]);
+    PMPI_Isend(pending.records.data(), kBytes, MPI_BYTE, world_ranks_[0], told, over_,
+               &pending.requests[kTold]);
     PMPI_Irecv(&pending.answer, 1, MPI_INT32_T, world_ranks_[0], answered, over_, &pending.requests[kAnswer]);
     recorder_.message_posted(0, false);
     return;
   }
   for (std::size_t i = 0; i < pending.requests.size(); ++i) {
-    PMPI_Irecv(&pending.all[i + 1], kBytes, MPI_BYTE, world_ranks_[i + 1], told, over_, &pending.requests[i]);
+    PMPI_Irecv(&pending.records[i + 1], kBytes, MPI_BYTE, world_ranks_[i + 1], told, over_,
+               &pending.requests[i]);
     recorder_.message_posted(static_cast<int>(i) + 1, false);
   }
 }
@@ -182,7 +183,7 @@ void CallCheck::conclude(Pending& pending) {
   }
   std::optional<std::string> text;
   try {
-    text = runtime::difference(pending.all, name_, n_agreed_ + 1);
+    text = runtime::difference(pending.records, name_, n_agreed_ + 1);
   } catch (const std::bad_alloc&) {
     text = "which, there is no memory to say";
   }

@@ -69,9 +69,8 @@ class CallCheck {
     Pending(const char* name, const runtime::CallRecord& mine, std::size_t n_ranks, bool is_first_rank);
 
     const char* name;
-    runtime::CallRecord mine;
-    std::vector<runtime::CallRecord> all{};  // rank 0: of all ranks
-    std::vector<MPI_Request> requests{};     // rank 0: those; else what was told, and the answer
+    std::vector<runtime::CallRecord> records;  // rank 0: of all ranks; else its own
+    std::vector<MPI_Request> requests;         // rank 0: those; else what was told, and the answer
     std::int32_t answer = 0;
     bool posted = false;
   };

@@ -48,9 +48,7 @@ int along_edges(const Call& call, const Native& native, const Data& told, const 
   if (!session.running()) return native();
   const Session::Found found = session.group(call.comm);
   if (found.refused) return found.code;
-  if (found.group != nullptr && session.checks().is_open()) {
-    if (const std::optional<int> code = disagreement(session, *found.group, call.name)) return *code;
-  }
+  if (const std::optional<int> code = disagreement(session, found.group, call.name)) return *code;
   const Attempt made = is_for(found.group, call) ? try_along_edges(session, *found.group, call, told, heard)
                                                  : Attempt{.fate = fate_unlooked_at(found.group)};
   return made.served ? made.code : pass(session, found.group, call.collective, made, native);

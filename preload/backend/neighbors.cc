@@ -154,13 +154,12 @@ std::shared_ptr<const Neighborhood> gather_neighbors(LibraryAgreement& library, 
               targets[rank].assign(first + longest, first + longest + records[rank].n_targets);
             }
             graph = coll::paired(sources, std::move(targets), lists.pairing);
+            for (int rank = 0; rank < me.n_ranks && graph != nullptr; ++rank) {
+              if (graph->is_alone(rank)) graph = nullptr;
+            }
           })
           .has_value();
-  if (no_memory || graph == nullptr) return nullptr;
-  for (int rank = 0; rank < me.n_ranks; ++rank) {
-    if (graph->is_alone(rank)) return nullptr;
-  }
-  return graph;
+  return no_memory ? nullptr : graph;
 }
 
 }  // namespace eco::preload

@@ -67,10 +67,8 @@ int create(const Name& name, MPI_Comm comm, int reorder, MPI_Comm* made, const N
   const Session::Found found = session.group(comm);
   if (found.refused) return found.code;
   if (found.group == nullptr || found.group->is_inter()) return native(comm, reorder);
-  if (session.checks().is_open()) {
-    const char* const called = reorder != 0 ? name.reordering : name.plain;
-    if (const std::optional<int> code = disagreement(session, *found.group, called)) return *code;
-  }
+  const char* const called = reorder != 0 ? name.reordering : name.plain;
+  if (const std::optional<int> code = disagreement(session, found.group, called)) return *code;
   if (!may_reorder) return native(comm, reorder);
   Reordering reordering(*found.group);
   describe(reordering, Member{.rank = found.group->rank(), .n_ranks = found.group->n_ranks()});

@@ -28,9 +28,7 @@ int look_on(Varying operation, const char* name, int root, MPI_Comm comm, const 
   if (!session.running() || !(session.profiles() || session.checks().is_open())) return native();
   const Session::Found found = session.group(comm);
   if (found.refused) return found.code;
-  if (found.group != nullptr && session.checks().is_open()) {
-    if (const std::optional<int> code = disagreement(session, *found.group, name, root)) return *code;
-  }
+  if (const std::optional<int> code = disagreement(session, found.group, name, root)) return *code;
   const std::uint64_t began = now_ns();
   const int code = native();
   const std::uint64_t took_ns = now_ns() - began;
