@@ -266,14 +266,15 @@ TEST(Algorithms, AreProvedWithListsOfAllKinds) {
   EXPECT_GT(n_proved, 1000U);
 }
 
-std::vector<sched::Op> operations(const char* recipe, const CommonProblem& problem,
-                                  const net::GroupView& view, int rank, sched::OpKind kind) {
+// Whom a rank sends to, or receives from, in the order of its operations.
+std::vector<int> peers(const char* recipe, const CommonProblem& problem, const net::GroupView& view, int rank,
+                       sched::OpKind kind) {
   const Recipe parsed = parse_recipe(recipe);
   const sched::Schedule schedule = find(parsed.algorithm)->build(problem, view, parsed.params, rank);
-  std::vector<sched::Op> found;
+  std::vector<int> found;
   sched::Cursor cursor(schedule);
   while (const sched::Op* op = cursor.next()) {
-    if (op->kind == kind) found.push_back(*op);
+    if (op->kind == kind) found.push_back(op->peer);
   }
   return found;
 }
@@ -282,11 +283,8 @@ TEST(Broadcast, SubnetsPassOnSegmentsInTurnAndTheLastGoesStraight) {
   const auto view = testing::scattered_view("3+3+2", 8);
   const CommonProblem problem{.collective = Collective::broadcast, .n_ranks = 8, .bytes = 5 * 1392};
   const auto parents = [&](int rank) {
-    std::vector<int> peers;
-    const char* recipe = "broadcast/subnets segment=1392 tail=1 inside=flat owners=1,2";
-    for (const sched::Op& op : operations(recipe, problem, view, rank, sched::OpKind::recv))
-      peers.push_back(op.peer);
-    return peers;
+    return peers("broadcast/subnets segment=1392 tail=1 inside=flat owners=1,2", problem, view, rank,
+                 sched::OpKind::recv);
   };
   EXPECT_EQ(parents(3), (std::vector{0, 6, 0, 6, 0}));
   EXPECT_EQ(parents(6), (std::vector{3, 0, 3, 0, 0}));
@@ -299,8 +297,8 @@ TEST(Broadcast, WhatGoesStraightBeginsWithTheSubnetWhoseTurnItIs) {
   const CommonProblem problem{.collective = Collective::broadcast, .n_ranks = 8, .bytes = 5 * 1392};
   std::vector<int> far;
   const char* recipe = "broadcast/subnets segment=1392 tail=1 inside=flat order=0,3,1,2 owners=3,1,2";
-  for (const sched::Op& op : operations(recipe, problem, view, 0, sched::OpKind::send)) {
-    if (view.subnet_of_rank[static_cast<std::size_t>(op.peer)] != 0) far.push_back(op.peer);
+  for (const int peer : peers(recipe, problem, view, 0, sched::OpKind::send)) {
+    if (view.subnet_of_rank[static_cast<std::size_t>(peer)] != 0) far.push_back(peer);
   }
   EXPECT_EQ(far, (std::vector{6, 2, 4, 6, 2, 4, 6}));
 }
@@ -309,17 +307,13 @@ TEST(Allreduce, SubnetsSendToDifferentOwnersAtAnyTime) {
   const auto view = testing::scattered_view("1+1+1", 3);
   const CommonProblem problem{
       .collective = Collective::allreduce, .n_ranks = 3, .bytes = 5 * 1392, .element_bytes = 8};
-  const auto peers = [&](int rank) {
-    std::vector<int> sent;
-    const char* recipe = "allreduce/subnets segment=1392 between=flat";
-    for (const sched::Op& op : operations(recipe, problem, view, rank, sched::OpKind::send))
-      sent.push_back(op.peer);
-    return sent;
+  const auto told = [&](int rank) {
+    return peers("allreduce/subnets segment=1392 between=flat", problem, view, rank, sched::OpKind::send);
   };
   // A contribution to each of the others' segments, then the own segment to both; the last turn is of two segments.
-  EXPECT_EQ(peers(0), (std::vector{1, 2, 1, 2, 1, 1, 2}));
-  EXPECT_EQ(peers(1), (std::vector{2, 0, 2, 0, 0, 2, 0}));
-  EXPECT_EQ(peers(2), (std::vector{0, 1, 0, 1, 1, 0}));
+  EXPECT_EQ(told(0), (std::vector{1, 2, 1, 2, 1, 1, 2}));
+  EXPECT_EQ(told(1), (std::vector{2, 0, 2, 0, 0, 2, 0}));
+  EXPECT_EQ(told(2), (std::vector{0, 1, 0, 1, 1, 0}));
 }
 
 TEST(Recipe, TextRoundTrip) {
