@@ -59,6 +59,7 @@ def test_a_profile_says_what_is_tuned(fakes: Any, eco: Any) -> None:
     asked = [[words[words.index(name) + 1] for name in ("--ops", "--sizes", "--budget")] for words in plans]
     assert [words[:2] for words in asked] == [["alltoall", "4096"], ["scan", "100"]]
     assert 40 < float(asked[0][2]) <= 45, "three quarters of the time, so of the budget"
+    assert len(fakes.told()) == len(plans) + 1, "the network is looked for once"
     Path("profile.json").write_text(json.dumps({**document, "rows": []}))
     ended = eco("tune", "--profile", "profile.json", "--", "mpirun", "-n", "8")
     assert (ended.returncode, "no collective of all 8 ranks" in ended.stderr) == (2, True)

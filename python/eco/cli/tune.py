@@ -25,7 +25,7 @@ from eco.errors import InvalidArgument
 from eco.needs import needs_of
 from eco.report.progress import make_console
 from eco.report.records import parse_ops, parse_sizes, seconds_text, size_text
-from eco.tune import tune_needs, tune_place
+from eco.tune import Part, tune_place
 
 
 def tune_words(
@@ -42,7 +42,7 @@ def tune_words(
     grid_words = ["--ops", ",".join(parse_ops(ops))]
     if sizes:
         grid_words += ["--sizes", ",".join(map(str, parse_sizes(sizes)))]
-    return tune_place(place, grid_words, timeout_s, console, budget_s)
+    return tune_place(place, [Part(grid_words)], timeout_s, console, budget_s)
 
 
 def tune_profile(
@@ -66,7 +66,8 @@ def tune_profile(
         sizes = ", ".join(size_text(size) for _, size in need.grid.cells() if size)
         console.print(f"{need.grid.ops[0]} {sizes}: {seconds_text(need.seconds / found.ranks)} of the mean rank",
                       highlight=False)  # fmt: skip
-    return tune_needs(place, needs, timeout_s, console, budget_s)
+    parts = [Part(need.grid.words(), need.seconds) for need in needs]
+    return tune_place(place, parts, timeout_s, console, budget_s)
 
 
 def tune(
