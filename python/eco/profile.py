@@ -10,7 +10,7 @@ Every rank counts its own calls; here they are put together. Read `merge` first.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -129,27 +129,31 @@ class Profile:
 
 def read(path: Path) -> Profile:
     """Reads a file of ECO_PROFILE; throws CorruptFile."""
-    document = read_json(path, *RANKS_SCHEMA)
-    try:
-        return merge(document)
-    except (KeyError, TypeError, ValueError) as error:
-        raise CorruptFile(f"{path}: {error!r} in a profile of another version") from error
+    return _read(path, RANKS_SCHEMA, merge)
 
 
 def read_written(path: Path) -> Profile:
     """Reads what Profile.write() wrote; throws CorruptFile."""
-    document = read_json(path, *SCHEMA)
+    return _read(path, SCHEMA, _from_dict)
+
+
+def _read(path: Path, schema: tuple[str, int], made: Callable[[Mapping[str, Any]], Profile]) -> Profile:
+    document = read_json(path, *schema)
     try:
-        return Profile(
-            str(document["library"]),
-            str(document["mode"]),
-            int(document["ranks"]),
-            tuple(RankTime(**time) for time in document["times"]),
-            tuple(Communicators(**one) for one in document["communicators"]),
-            tuple(Row(**row) for row in document["rows"]),
-        )
+        return made(document)
     except (KeyError, TypeError, ValueError) as error:
         raise CorruptFile(f"{path}: {error!r} in a profile of another version") from error
+
+
+def _from_dict(document: Mapping[str, Any]) -> Profile:
+    return Profile(
+        str(document["library"]),
+        str(document["mode"]),
+        int(document["ranks"]),
+        tuple(RankTime(**time) for time in document["times"]),
+        tuple(Communicators(**one) for one in document["communicators"]),
+        tuple(Row(**row) for row in document["rows"]),
+    )
 
 
 def merge(document: Mapping[str, Any]) -> Profile:

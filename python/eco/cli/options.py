@@ -42,6 +42,8 @@ LabPlacements = Annotated[
 ]
 LaunchTimeout = Annotated[float, typer.Option(help="seconds that one launch may take")]
 
+MostTimes = Annotated[float, typer.Option(help="leave out what is predicted to take so many times the best")]
+
 # What is predicted.
 NetworkFile = Annotated[
     Path | None, typer.Option(help="a network file; else the one remembered last", metavar="FILE")

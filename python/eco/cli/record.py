@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from eco.cli.options import LaunchTimeout, Ops, Sizes
+from eco.cli.options import LaunchTimeout, MostTimes, Ops, Sizes
 from eco.lab import load
 from eco.record import RecordOptions, describe, record_lab
 from eco.report.progress import make_console
@@ -27,9 +27,7 @@ def record(
     ops: Ops = "broadcast,scatter,reduce,allreduce,allgather,alltoall",
     sizes: Sizes = "8,1KiB,16KiB,128KiB,1MiB",
     launches: Annotated[int, typer.Option(help="starts of the ranks; searches are scored on others")] = 3,
-    most_times: Annotated[
-        float, typer.Option(help="leave out what is predicted to take so many times the best")
-    ] = 20.0,
+    most_times: MostTimes = 20.0,
     most_seconds: Annotated[float, typer.Option(help="and what is predicted to take longer")] = 4.0,
     least_segment: Annotated[str, typer.Option(help="the smallest segment")] = "8",
     budget: Annotated[float, typer.Option(help="begin nothing after so many seconds")] = 600.0,

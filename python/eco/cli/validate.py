@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from eco.cli.options import LabPlacements, LaunchTimeout, Ops, Sizes, output_file, words_of
+from eco.cli.options import LabPlacements, LaunchTimeout, MostTimes, Ops, Sizes, output_file, words_of
 from eco.errors import EcoError
 from eco.lab import load
 from eco.report import curves
@@ -76,9 +76,7 @@ def validate(
     search: Annotated[
         int, typer.Option(help="also search for patterns, with so many predictions a cell", min=0)
     ] = 0,
-    most_times: Annotated[
-        float, typer.Option(help="leave out what is predicted to take so many times the best")
-    ] = 4.0,
+    most_times: MostTimes = 4.0,
     network: Annotated[
         Path | None, typer.Option(help="a network file of these hosts, instead of measuring", metavar="FILE")
     ] = None,
