@@ -78,6 +78,21 @@ def test_scan_needs_nothing_from_later_ranks() -> None:
     assert one_way.seconds == pytest.approx(15_140 * 8 / 10e6 + 67 * 8 / 10e6)
 
 
+def test_a_scan_needs_the_others_anew_for_every_run_of_ranks() -> None:
+    d = load("two-sites")
+    near, far = d.hosts[:4], d.hosts[4:]
+    hosts = {
+        1: (*near, *far),
+        2: (near[0], near[1], far[0], far[1], near[2], near[3], far[2], far[3]),
+        4: tuple(h for pair in zip(near, far, strict=True) for h in pair),
+    }
+    n = 1 << 22
+    seconds = {runs: bound_s(d, placed, "scan", n).seconds for runs, placed in hosts.items()}
+    # Of a long buffer the bytes over the link between the sites are the bound, once for every run behind it.
+    assert seconds[2] == pytest.approx(2 * seconds[1], rel=0.05)
+    assert seconds[4] == pytest.approx(4 * seconds[1], rel=0.05)
+
+
 def test_rooted_collectives_depend_on_the_root() -> None:
     d = load("three-subnets")
     # Five of eight blocks leave a three-host subnet, six of eight the two-host one.
