@@ -120,8 +120,8 @@ class _Problem:
         broadcast           n, if the root is in s: t has nothing of it otherwise.
         reduce              n, if the root is in t: its result depends on every element of s's combination.
         allreduce           n, for the same reason, in both directions of every cut.
-        scan, exscan        n for every run of ranks in t that comes after a run in s: what s has made together up to there
-                            is a new combination of its elements each time, and t knows none of them.
+        scan, exscan        n for every run of ranks in t that comes after a run in s: what s has made together up
+                            to there is a new combination of its elements each time, and t knows none of them.
         allgather           n |s|/P: the blocks that start in s.
         reduce_scatter      n |t|/P: the elements that end in t each depend on s's contribution.
         alltoall            (n/P) |s| |t|: one block from each to each.
