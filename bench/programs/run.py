@@ -38,7 +38,7 @@ from eco.cli.run import RunOptions
 from eco.lab import Lab, load
 from eco.provenance import provenance
 from eco.report.records import read_json, write_json
-from eco.tune import Part, tune_place
+from eco.tune import Part, TuneOptions, tune_place
 
 sys.path.insert(0, str(Path(__file__).parent))
 from programs import INPUTS, PROGRAMS, Program, Results
@@ -138,7 +138,8 @@ def memory(lab: Lab, stage: str, options: argparse.Namespace, console: Console) 
         if not note.exists():
             ops, sizes = TUNED[lab.description.name]
             grid = ["--ops", ops, "--sizes", sizes]
-            took_s = tune_place(jobs.LabPlace(lab), [Part(grid)], options.timeout, console)
+            how = TuneOptions(timeout_s=options.timeout)
+            took_s = tune_place(jobs.LabPlace(lab), [Part(grid)], console, how)
             note.write_text(json.dumps(took_s))
         yield json.loads(note.read_text())
 

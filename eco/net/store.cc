@@ -20,6 +20,11 @@ namespace fs = std::filesystem;
 // Each file is read and parsed, on rank 0, while all ranks wait: what is older than so many others is not looked for.
 constexpr std::size_t kMostFilesRead = 64;
 
+// Of plans, which say at their beginning whether they are of any use.
+constexpr std::size_t kMostPlansRead = 16;
+
+constexpr const char* kPlans = "/plans";
+
 constexpr const char* kOff = "no cache directory is set, so nothing is remembered";
 
 bool precedes(const HostId& x, const HostId& y) {
@@ -75,11 +80,11 @@ std::string network_path(const std::string& directory, const Network& network) {
          std::to_string(network.largest_size()) + "-" + std::to_string(network.sizes.size()) + ".json";
 }
 
-std::vector<std::string> files_below(const std::string& directory) {
+std::vector<std::string> files_below(const std::string& directory, const char* folder = "/networks") {
   std::vector<std::string> files;
   if (directory.empty()) return files;
   std::error_code error;
-  for (fs::directory_iterator entry(directory + "/networks", error), end; !error && entry != end;
+  for (fs::directory_iterator entry(directory + folder, error), end; !error && entry != end;
        entry.increment(error)) {
     std::error_code gone;
     // Others write into the site directory: opening what is no file could wait for ever.
@@ -227,10 +232,10 @@ Remembered Store::remember_network(const Network& network, bool instead) const {
   return kept;
 }
 
-std::string Store::plan_path(const PlanKey& key) const {
+std::string Store::plan_name(const PlanKey& key) {
   std::string text = key.fingerprint + ";" + key.library + ";" + key.eco_version + ";";
   for (const int host : key.host_of_rank) text += std::to_string(host) + " ";
-  return cache_dir_ + "/plans/" + base::digest(text) + ".json";
+  return base::digest(text) + ".json";
 }
 
 FoundText Store::find_plan(const PlanKey& key) const {
@@ -239,7 +244,7 @@ FoundText Store::find_plan(const PlanKey& key) const {
     found.reason = kOff;
     return found;
   }
-  found.path = plan_path(key);
+  found.path = cache_dir_ + kPlans + "/" + plan_name(key);
   if (!is_file(found.path)) {
     found.reason = "no plan is remembered for this network, placement and library";
     return found;
@@ -254,7 +259,24 @@ FoundText Store::find_plan(const PlanKey& key) const {
 
 std::optional<std::string> Store::remember_plan(const PlanKey& key, std::string_view text) const {
   if (cache_dir_.empty()) return kOff;
-  return base::write_text_atomically(plan_path(key), text);
+  return base::write_text_atomically(cache_dir_ + kPlans + "/" + plan_name(key), text);
+}
+
+std::vector<FoundText> Store::newest_plans() const {
+  std::vector<std::string> files = newest_first(files_below(cache_dir_, kPlans));
+  files.resize(std::min(files.size(), kMostPlansRead));
+  std::vector<FoundText> plans;
+  for (std::string& file : files) {
+    FoundText found;
+    try {
+      found.text = base::read_text(file);
+    } catch (const Error& error) {
+      found.reason = error.what();
+    }
+    found.path = std::move(file);
+    plans.push_back(std::move(found));
+  }
+  return plans;
 }
 
 std::vector<std::string> Store::newest_network_files() const {

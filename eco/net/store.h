@@ -74,13 +74,16 @@ class Store {
   // they are found, so only the user's own are.
   FoundText find_plan(const PlanKey& key) const;
   [[nodiscard]] std::optional<std::string> remember_plan(const PlanKey& key, std::string_view text) const;
+  // Of all groups, the newest first, as many as can be read in little time.
+  std::vector<FoundText> newest_plans() const;
+  // The file's name in the folder of plans.
+  static std::string plan_name(const PlanKey& key);
 
   // Every remembered network file of both directories, sorted by path; those that can't be read have none.
   std::vector<std::string> network_files() const;
 
  private:
   std::vector<std::string> newest_network_files() const;
-  std::string plan_path(const PlanKey& key) const;
 
   std::string cache_dir_;
   std::string site_dir_;

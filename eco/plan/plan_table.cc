@@ -82,6 +82,12 @@ Row row_from(const json& object, const std::string& where) {
     if (!open->is_boolean()) refuse(where, "field 'open' is neither true nor false");
     row.open = open->get<bool>();
   }
+  if (object.contains("effort")) {
+    const std::string text = text_of(object, "effort", where);
+    const auto effort = effort_from_name(text);
+    if (!effort) refuse(where, "unknown effort '" + text + "'");
+    row.effort = *effort;
+  }
   return row;
 }
 
@@ -129,6 +135,7 @@ ordered_json to_json_object(const Row& row) {
   object["native_s"] = row.native_s;
   object["reason"] = row.reason;
   if (row.open) object["open"] = true;
+  if (row.effort != Row{}.effort) object["effort"] = name(row.effort);
   return object;
 }
 
@@ -194,6 +201,7 @@ std::string PlanTable::to_json() const {
   file["network"] = network;
   file["library"] = library;
   file["host_of_rank"] = host_of_rank;
+  if (!made_by.empty()) file["made_by"] = made_by;
   if (!proof.empty()) file["proof"] = proof;
   file["entries"] = ordered_json::array();
   for (const Entry& entry : entries) {
@@ -215,6 +223,7 @@ PlanTable PlanTable::from_json(std::string_view text) {
   for (const json& host : array_of(file, "host_of_rank", "file")) {
     table.host_of_rank.push_back(static_cast<int>(whole(host, "file.host_of_rank", kMostRanks)));
   }
+  if (file.contains("made_by")) table.made_by = text_of(file, "made_by", "file");
   if (file.contains("proof")) table.proof = text_of(file, "proof", "file");
   for (const json& object : array_of(file, "entries", "file")) {
     const std::string where = "entries[" + std::to_string(table.entries.size()) + "]";

@@ -13,6 +13,7 @@
 #include "eco/algo/recipe.h"
 #include "eco/coll/problem.h"
 #include "eco/net/group_view.h"
+#include "eco/plan/effort.h"
 
 namespace eco::plan {
 
@@ -33,6 +34,11 @@ struct Row {
   bool open = false;
   // Serves operations that do not commute where `recipe` serves the others: itself, if it combines in rank order.
   std::optional<algo::Recipe> in_order{};
+  // Of what was measured; files that say nothing of it are older, and their rows may be a job's.
+  Effort effort = Effort::job;
+
+  // At its size, with at least so much effort.
+  bool is_measured(Effort least = Effort::job) const { return native_s > 0 && effort >= least; }
 };
 
 struct Entry {
@@ -50,7 +56,9 @@ struct PlanTable {
   std::string library;            // Native::library(), whose costs were measured
   std::vector<int> host_of_rank;  // of the network
   std::vector<Entry> entries;
-  std::string proof;  // of a table that is remembered: runtime::proof_of(), else empty
+  // Of a table that is remembered, else empty: version and epoch of ECO, and runtime::proof_of().
+  std::string made_by;
+  std::string proof;
 
   const Entry* find_entry(coll::Collective collective, int root_subnet) const;
   const Row* find_row(coll::Collective collective, int root_subnet, std::size_t bytes) const;

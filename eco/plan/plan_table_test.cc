@@ -77,6 +77,20 @@ TEST(PlanTable, TakesWhatAnotherKnows) {
   EXPECT_EQ(table.find_entry(coll::Collective::broadcast, 0)->rows[0].reason, "new");
 }
 
+TEST(PlanTable, SaysWithHowMuchEffortRowsWereMeasured) {
+  PlanTable table = example();
+  table.entries[0].rows[1].effort = Effort::exhaustive;
+  const std::vector<Row> rows = PlanTable::from_json(table.to_json()).entries[0].rows;
+  EXPECT_EQ(rows[1].effort, Effort::exhaustive);
+  EXPECT_TRUE(rows[1].is_measured(Effort::measure));
+  EXPECT_EQ(rows[0].effort, Effort::job) << "absent in the file";
+  EXPECT_FALSE(rows[0].is_measured(Effort::measure));
+  EXPECT_FALSE(rows[2].is_measured()) << "open";
+  std::string text = table.to_json();
+  text.replace(text.find("exhaustive"), 4, "heroic");
+  EXPECT_THROW(PlanTable::from_json(text), CorruptFile);
+}
+
 TEST(PlanTable, KeepsTheRecipeThatCombinesInOrder) {
   PlanTable table = example();
   Row row{64, algo::parse_recipe("allreduce/ring"), 0, 0, 1e-4, "measured"};

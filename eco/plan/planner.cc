@@ -1,19 +1,21 @@
-// Map: Planning walks the problems (cells), has rank_candidates and shortlist choose what is worth measuring, and turns the
-// winners into rows.
+// Map: Planning walks the problems (cells), has rank_candidates and shortlist choose what is worth measuring, and decides what
+// serves them; rows.h makes rows of that.
 #include "eco/plan/planner.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <utility>
 
-#include "eco/plan/large_group.h"
+#include "eco/plan/choice.h"
+#include "eco/plan/guidelines.h"
 #include "eco/plan/native_guess.h"
 #include "eco/plan/ranking.h"
+#include "eco/plan/rows.h"
 #include "eco/plan/search.h"
 #include "eco/plan/shortlist.h"
+#include "eco/tune/points.h"
 
 namespace eco::plan {
 namespace {
@@ -27,31 +29,17 @@ using net::GroupView;
 // and simpler.
 constexpr double kWorthFinding = 0.97;
 
-// How the reason of a row begins that stands for sizes between two measured ones.
-constexpr std::string_view kBetween = "between: ";
+// What a problem is expected to take when it is measured, for the progress alone: begins and predictions, and some runs as
+// long as the native guess.
+constexpr double kBase_s = 0.5;
+constexpr double kRuns = 15;
 
-// Whose elements are doubles when it is measured, or bytes where there would be less than one double for a rank.
-bool sums(Collective collective) {
-  return coll::is_reduction(collective) && collective != Collective::barrier;
-}
+// Candidates measured where a run takes too long for a race: predictions are good there, and the second is mostly the first one's
+// sibling under another send window.
+constexpr std::size_t kLongShortlist = 2;
 
-CommonProblem problem_of(Collective collective, int root, std::size_t bytes, const GroupView& view) {
-  CommonProblem problem;
-  problem.collective = collective;
-  problem.n_ranks = view.n_ranks();
-  problem.root = root;
-  if (coll::follows_graph(collective)) problem.neighbors = view.neighbors;
-  const std::size_t n_blocks = coll::is_blocked(collective) ? static_cast<std::size_t>(problem.n_ranks) : 1;
-  problem.element_bytes = sums(collective) && bytes >= n_blocks * sizeof(double) ? sizeof(double) : 1;
-  problem.bytes = coll::whole_bytes(problem, bytes);
-  return problem;
-}
-
-std::string times(double ratio) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2fx", ratio);
-  return text;
-}
+// Compositions measured for a guideline that is broken.
+constexpr std::size_t kRepairsTried = 2;
 
 }  // namespace
 
@@ -68,65 +56,109 @@ struct Cell {
   CommonProblem problem;
   std::size_t entry = 0;  // index into PlanTable::entries
   bool asked = true;      // else it is left to a later plan
+  bool settled = false;   // known well enough, or decided
+  bool held_out = false;  // between two that are decided first
   double native_guess_s = 0;
-  std::vector<Candidate> candidates;  // those worth measuring, proved
-  std::vector<Candidate> ranked;      // where they are to be raced: all that were predicted
-  std::optional<Recipe> winner;
-  Row row;  // its evidence
+  std::vector<Candidate> ranked;
+  Row row;  // what is known by now, with the recipe that serves
 };
 
-// A candidate that was measured beside the native collective.
-struct Contender {
-  const Candidate* candidate = nullptr;
-  Measurement measured;
-};
+// What serves similar problems, each a recipe or native.
+using Hints = std::vector<std::optional<Recipe>>;
+
+// Whether what serves a problem is of the kind that serves the similar ones.
+bool agrees(const std::optional<Recipe>& serves, const Hints& hints) {
+  return std::any_of(hints.begin(), hints.end(), [&](const std::optional<Recipe>& hint) {
+    if (!hint || !serves) return hint.has_value() == serves.has_value();
+    return tune::form_name(*hint) == tune::form_name(*serves);
+  });
+}
 
 class Planning {
  public:
   Planning(const GroupView& view, const std::vector<Collective>& collectives, const PlannerOptions& options,
            const Measure& measure)
-      : view_(view), options_(options), measure_(measure) {
-    const int first_class = view.subnet_of_rank.empty() ? 0 : view.subnet_of_rank[0];
-    for (const Collective collective : collectives) add_entry(collective, first_class);
+      : view_(view),
+        options_(options),
+        measure_(measure),
+        first_class_(view.subnet_of_rank.empty() ? 0 : view.subnet_of_rank[0]),
+        rows_(view, {options.forecast, options.search_in_order, options.time_is_up}) {
+    for (const Collective collective : collectives) add_entry(collective, first_class_);
     n_first_ = cells_.size();
     for (int s = 0; s < view.n_subnets(); ++s) {
-      if (s == first_class) continue;
+      if (s == first_class_) continue;
       for (const Collective collective : collectives) {
         if (coll::is_rooted(collective)) add_entry(collective, s);
       }
     }
     // Small sizes first in all entries: they cost little and every program has them.
-    const auto by_size = [](const Cell& a, const Cell& b) { return a.problem.bytes < b.problem.bytes; };
-    const auto boundary = cells_.begin() + static_cast<std::ptrdiff_t>(n_first_);
-    std::stable_sort(cells_.begin(), boundary, by_size);
-    std::stable_sort(boundary, cells_.end(), by_size);
+    const auto before = [](const Cell& a, const Cell& b) {
+      return std::pair(a.held_out, a.problem.bytes) < std::pair(b.held_out, b.problem.bytes);
+    };
+    std::stable_sort(cells_.begin(), others(), before);
+    std::stable_sort(others(), cells_.end(), before);
+    for (Cell& cell : cells_) {
+      cell.native_guess_s = cell.settled ? 0 : guess_native_s(cell.problem, view_);
+      if (!cell.settled) all_s_ += expected_s(cell);
+    }
   }
 
   PlanTable run() {
-    for (std::size_t i = 0; i < n_first_; ++i) plan(cells_[i]);
+    std::for_each(cells_.begin(), others(), [&](Cell& cell) {
+      predict(cell);
+      decide(cell);
+    });
     // Other root classes: the greatest expected gain first, as long as the time lasts.
-    for (std::size_t i = n_first_; i < cells_.size(); ++i) predict(cells_[i]);
-    std::stable_sort(cells_.begin() + static_cast<std::ptrdiff_t>(n_first_), cells_.end(),
+    std::for_each(others(), cells_.end(), [&](Cell& cell) { predict(cell); });
+    std::stable_sort(others(), cells_.end(),
                      [](const Cell& a, const Cell& b) { return expected_gain(a) > expected_gain(b); });
-    for (std::size_t i = n_first_; i < cells_.size(); ++i) decide(cells_[i]);
-    make_rows();
+    std::for_each(others(), cells_.end(), [&](Cell& cell) { decide(cell); });
+    if (measure_ && options_.mends) mend();
+    PlanTable table = made();
     report("planned", 1.0);
-    return std::move(table_);
+    return table;
   }
 
  private:
+  std::vector<Cell>::iterator others() { return cells_.begin() + static_cast<std::ptrdiff_t>(n_first_); }
+
   void add_entry(Collective collective, int root_subnet) {
     const std::size_t entry = table_.entries.size();
     const bool rooted = coll::is_rooted(collective);
     table_.entries.push_back({collective, rooted ? root_subnet : 0, {}});
     const int root = rooted ? root_in(root_subnet) : 0;
-    for (const auto& [bytes, asked] : sizes_of(collective)) {
+    const Entry* known = options_.known != nullptr
+                             ? options_.known->find_entry(collective, rooted ? root_subnet : 0)
+                             : nullptr;
+    const std::map<std::size_t, bool> sizes = sizes_of(collective, known);
+    std::size_t n_asked = 0;
+    const auto all_asked = static_cast<std::size_t>(
+        std::count_if(sizes.begin(), sizes.end(), [](const auto& size) { return size.second; }));
+    for (const auto& [bytes, asked] : sizes) {
       Cell cell;
-      cell.problem = problem_of(collective, root, bytes, view_);
+      cell.problem = planned_problem(collective, root, bytes, view_);
       cell.entry = entry;
       cell.asked = asked;
+      if (asked) {
+        ++n_asked;
+        cell.held_out = options_.holds_out && n_asked % 2 == 0 && n_asked < all_asked;
+      }
+      begin_with(cell, known);
       cells_.push_back(std::move(cell));
     }
+  }
+
+  // What is known of it already.
+  void begin_with(Cell& cell, const Entry* known) const {
+    cell.row.up_to_bytes = cell.problem.bytes;
+    if (known != nullptr) {
+      for (const Row& row : known->rows) {
+        if (row.up_to_bytes == cell.problem.bytes && row.is_measured()) cell.row = row;
+      }
+    }
+    cell.row.open = false;
+    cell.settled = !cell.asked || (!options_.anew && cell.row.is_measured(options_.effort));
+    leave_open(cell, cell.asked ? "not planned yet" : "not asked for");
   }
 
   int root_in(int subnet) const {
@@ -134,22 +166,29 @@ class Planning {
     return *std::min_element(ranks.begin(), ranks.end());
   }
 
-  // Sizes of a collective's cells, and whether they are asked for now. Barriers have one, of no bytes.
-  std::map<std::size_t, bool> sizes_of(Collective collective) const {
+  // Sizes of a collective's cells, and whether they are asked for now; with those that are known already: planning for a few
+  // sizes takes nothing away. Barriers have one, of no bytes.
+  std::map<std::size_t, bool> sizes_of(Collective collective, const Entry* known) const {
     if (collective == Collective::barrier) return {{0, true}};
     std::map<std::size_t, bool> sizes;
     const auto add = [&](std::size_t bytes, bool asked) {
-      bytes = problem_of(collective, 0, bytes, view_).bytes;
+      bytes = planned_problem(collective, 0, bytes, view_).bytes;
       if (bytes > 0) sizes.emplace(bytes, asked);
     };
     for (const std::size_t bytes : options_.sizes) add(bytes, true);
     for (const std::size_t bytes : options_.left_open) add(bytes, false);
+    if (known == nullptr) return sizes;
+    for (const Row& row : known->rows) {
+      if (row.is_measured()) add(row.up_to_bytes, false);
+    }
     return sizes;
   }
 
+  double expected_s(const Cell& cell) const { return kBase_s + kRuns * cell.native_guess_s; }
+
   static double expected_gain(const Cell& cell) {
-    if (cell.candidates.empty()) return 0;
-    return cell.native_guess_s / cell.candidates.front().forecast.seconds;
+    if (cell.ranked.empty() || !cell.ranked.front().why_not.empty()) return 0;
+    return cell.native_guess_s / cell.ranked.front().forecast.seconds;
   }
 
   bool time_is_up() const { return options_.time_is_up && options_.time_is_up(); }
@@ -158,46 +197,25 @@ class Planning {
     if (options_.progress) options_.progress(what, fraction);
   }
 
-  // True if an earlier table has measured this cell.
-  bool take_known(Cell& cell) const {
-    if (options_.known == nullptr) return false;
-    const Entry& entry = table_.entries[cell.entry];
-    const Row* row = options_.known->find_row(entry.collective, entry.root_subnet, cell.problem.bytes);
-    if (row == nullptr || row->up_to_bytes != cell.problem.bytes || row->native_s <= 0) return false;
-    cell.row = *row;
-    cell.winner = row->recipe;
-    return true;
-  }
-
+  // Keeps what an earlier plan measured.
   static void leave_open(Cell& cell, std::string reason) {
+    if (cell.row.is_measured()) return;
     cell.row.reason = std::move(reason);
     cell.row.open = true;
   }
 
-  void plan(Cell& cell) {
-    predict(cell);
-    decide(cell);
-  }
-
-  // Fills the candidates, or the reason why there are none.
+  // Fills what is ranked, unless the cell is settled.
   void predict(Cell& cell) {
-    if (take_known(cell)) return;
-    cell.row.up_to_bytes = cell.problem.bytes;
-    if (!cell.asked) return leave_open(cell, "not asked for");
-    if (time_is_up()) return leave_open(cell, "no time left to plan it");
-    cell.native_guess_s = guess_native_s(cell.problem, view_);
+    if (cell.settled) return;
+    const auto settle = [&cell](std::string reason) {
+      leave_open(cell, std::move(reason));
+      cell.settled = true;
+    };
+    if (time_is_up()) return settle("no time left to plan it");
     if (measure_ && cell.native_guess_s > options_.most_native_s) {
-      return leave_open(cell, "native not sampled: one call may take longer than a job should wait");
+      return settle("native not sampled: one call may take longer than a job should wait");
     }
-    std::vector<Candidate> ranked = rank_candidates(cell.problem, view_, options_.forecast, true);
-    add_found(cell.problem, ranked);
-    for (const Candidate* candidate : shortlist(ranked, options_.shortlist, cell.problem, view_)) {
-      cell.candidates.push_back(*candidate);
-    }
-    if (options_.race.oracle_of) cell.ranked = ranked;
-    if (cell.candidates.empty()) {
-      cell.row.reason = ranked.empty() ? "no algorithm serves it" : "no candidate: " + ranked.front().why_not;
-    }
+    cell.ranked = rank_candidates(cell.problem, view_, options_.forecast, !options_.ranks_all);
   }
 
   // In front of the ranked candidates: what a search finds, where it is worth it.
@@ -215,199 +233,219 @@ class Planning {
   }
 
   void decide(Cell& cell) {
+    if (cell.settled) return;
     const std::string what = std::string(coll::name(cell.problem.collective)) + " of " +
                              std::to_string(cell.problem.bytes) + " bytes";
-    report(what, static_cast<double>(n_decided_++) / static_cast<double>(cells_.size()));
-    if (cell.candidates.empty()) return;
-    if (time_is_up()) return leave_open(cell, "no time left to measure it");
-    if (measure_) {
-      if (options_.race.oracle_of) find_by_racing(cell);
-      decide_by_measurement(cell);
+    report(what, all_s_ > 0 ? done_s_ / all_s_ : 1.0);
+    done_s_ += expected_s(cell);
+    if (time_is_up()) {
+      leave_open(cell, "no time left to measure it");
+    } else if (measure_) {
+      if (!decide_by_hints(cell)) decide_by_measurement(cell);
     } else {
       decide_by_prediction(cell);
     }
+    cell.settled = true;
+    cell.ranked = {};
+    if (measure_ && options_.keep && cell.row.is_measured()) options_.keep(made());
   }
 
-  // Instead of the candidates by prediction those that a search has measured to be the fastest, if it had time.
-  void find_by_racing(Cell& cell) {
-    std::vector<Candidate> raced;
-    for (const Candidate* candidate :
-         raced_shortlist(cell.ranked, options_.shortlist, cell.problem, view_, options_.race, guided_))
-      raced.push_back(*candidate);
-    if (!raced.empty()) cell.candidates = std::move(raced);
-    cell.ranked.clear();
+  std::vector<Candidate> shortlisted(const Cell& cell, std::size_t how_many) const {
+    std::vector<Candidate> candidates;
+    for (const Candidate* candidate : shortlist(cell.ranked, how_many, cell.problem, view_)) {
+      candidates.push_back(*candidate);
+    }
+    return candidates;
+  }
+
+  // What serves there by native alone, and why.
+  static Row native_row(const Cell& cell, std::string reason) {
+    Row row;
+    row.up_to_bytes = cell.problem.bytes;
+    row.reason = std::move(reason);
+    return row;
+  }
+  static std::string why_none(const Cell& cell) {
+    return cell.ranked.empty() ? "no algorithm serves it" : "no candidate: " + cell.ranked.front().why_not;
   }
 
   void decide_by_prediction(Cell& cell) {
-    const Candidate& best = cell.candidates.front();
+    add_found(cell.problem, cell.ranked);
+    const std::vector<Candidate> candidates = shortlisted(cell, 1);
+    if (candidates.empty()) {
+      cell.row = native_row(cell, why_none(cell));
+      return;
+    }
+    const Candidate& best = candidates.front();
+    const double ratio = cell.native_guess_s / best.forecast.seconds;
+    cell.row = native_row(cell, "predicted " + times_text(ratio) + " of a guess at native" +
+                                    by_estimate_text(cell.problem, view_));
+    cell.row.effort = Effort::estimate;
     cell.row.predicted_s = best.forecast.seconds;
     cell.row.native_s = cell.native_guess_s;
-    const double ratio = cell.native_guess_s / best.forecast.seconds;
-    cell.row.reason = "predicted " + times(ratio) + " of a guess at native" + how_chosen(cell);
-    if (ratio > 1 + options_.gain_needed) cell.winner = best.recipe;
+    if (ratio > 1 + options_.gain_needed) cell.row.recipe = best.recipe;
+  }
+
+  // Held-out sizes: what serves next to them. Other root classes: what serves there for rank 0's.
+  Hints hints(const Cell& cell) const {
+    if (!options_.holds_out) return {};
+    const Cell* below = nullptr;
+    const Cell* above = nullptr;
+    const Cell* twin = nullptr;
+    const std::size_t bytes = cell.problem.bytes;
+    for (const Cell& other : cells_) {
+      if (other.problem.collective != cell.problem.collective || !other.settled ||
+          !other.row.is_measured(options_.effort))
+        continue;
+      if (other.entry != cell.entry) {
+        const bool is_first = table_.entries[other.entry].root_subnet == first_class_;
+        if (is_first && other.problem.bytes == bytes) twin = &other;
+        continue;
+      }
+      if (other.problem.bytes < bytes && (below == nullptr || other.problem.bytes > below->problem.bytes))
+        below = &other;
+      if (other.problem.bytes > bytes && (above == nullptr || other.problem.bytes < above->problem.bytes))
+        above = &other;
+    }
+    if (twin != nullptr) return {twin->row.recipe};
+    if (!cell.held_out || below == nullptr || above == nullptr) return {};
+    return {below->row.recipe, above->row.recipe};
+  }
+
+  // Whether what serves similar problems serves this one too: it is held against native and what is predicted best.
+  bool decide_by_hints(Cell& cell) {
+    const Hints given = hints(cell);
+    if (given.empty()) return false;
+    std::vector<Candidate> candidates = shortlisted(cell, 1);
+    for (const std::optional<Recipe>& hint : given) {
+      if (hint) add_candidate(cell.problem, *hint, candidates);
+    }
+    measure(cell, candidates);
+    return agrees(cell.row.recipe, given);
   }
 
   void decide_by_measurement(Cell& cell) {
+    add_found(cell.problem, cell.ranked);
+    std::vector<Candidate> candidates;
+    // Those that a search has measured to be the fastest, if it had time; else those by prediction.
+    if (options_.race.oracle_of) {
+      for (const Candidate* candidate :
+           raced_shortlist(cell.ranked, options_.shortlist, cell.problem, view_, options_.race, guided_))
+        candidates.push_back(*candidate);
+    }
+    const bool is_long =
+        !cell.ranked.empty() && cell.ranked.front().forecast.seconds > options_.race.longest_s;
+    if (candidates.empty()) {
+      candidates = shortlisted(cell, std::min(options_.shortlist, is_long ? kLongShortlist : SIZE_MAX));
+    }
+    const std::optional<Recipe> borrowed = borrow(cell);
+    if (borrowed && !candidates.empty()) add_candidate(cell.problem, *borrowed, candidates);
+    measure(cell, candidates);
+    if (borrowed && cell.row.recipe == borrowed) cell.row.reason += "; borrowed";
+  }
+
+  std::optional<Recipe> borrow(const Cell& cell) const {
+    if (options_.borrowed == nullptr) return std::nullopt;
+    const Entry& entry = table_.entries[cell.entry];
+    const Recipe* recipe = options_.borrowed->lookup(entry.collective, entry.root_subnet, cell.problem.bytes);
+    return recipe != nullptr ? std::optional(*recipe) : std::nullopt;
+  }
+
+  // If it is new there, and can be run.
+  void add_candidate(const CommonProblem& problem, const Recipe& recipe,
+                     std::vector<Candidate>& candidates) const {
+    const bool is_there = std::any_of(candidates.begin(), candidates.end(),
+                                      [&](const Candidate& other) { return other.recipe == recipe; });
+    if (is_there || prove(recipe, problem, view_)) return;
+    candidates.push_back(candidate_of(recipe, problem, view_, options_.forecast));
+  }
+
+  void measure(Cell& cell, const std::vector<Candidate>& candidates) {
+    if (candidates.empty()) {
+      cell.row = native_row(cell, why_none(cell));
+      return;
+    }
+    std::string why_open;
+    if (std::optional<Row> row = measured(cell, candidates, why_open)) {
+      cell.row = std::move(*row);
+    } else {
+      leave_open(cell, std::move(why_open));
+    }
+  }
+
+  std::optional<Row> measured(const Cell& cell, const std::vector<Candidate>& candidates,
+                              std::string& why_open) const {
     std::vector<const Recipe*> recipes{nullptr};
     double expected_s = cell.native_guess_s;
-    for (const Candidate& candidate : cell.candidates) {
+    for (const Candidate& candidate : candidates) {
       recipes.push_back(&candidate.recipe);
       expected_s += candidate.forecast.seconds;
     }
     const auto measured = measure_(cell.problem, recipes, expected_s);
-    if (measured.empty()) return leave_open(cell, "no time left to measure it");
-    if (!measured[0]) return leave_open(cell, "native not sampled: too slow for the time there was");
-    const Measurement native = *measured[0];
-    cell.row.native_s = native.median_s;
+    why_open = measured.empty() ? "no time left to measure it"
+                                : "native not sampled: too slow for the time there was";
+    if (measured.empty() || !measured[0]) return std::nullopt;
     std::vector<Contender> contenders;
     for (std::size_t i = 1; i < measured.size(); ++i) {
-      if (measured[i]) contenders.push_back({&cell.candidates[i - 1], *measured[i]});
+      if (measured[i]) contenders.push_back({&candidates[i - 1], *measured[i]});
     }
-    if (contenders.empty()) {
-      cell.row.reason = "no candidate was measured";
-      return;
-    }
-    std::vector<Contender> winners;
-    std::copy_if(contenders.begin(), contenders.end(), std::back_inserter(winners),
-                 [&](const Contender& one) { return why_native(one.measured, native).empty(); });
-    const Contender best =
-        best_of(winners.empty() ? contenders : winners, is_one_packet(cell.problem, view_));
-    cell.row.predicted_s = best.candidate->forecast.seconds;
-    cell.row.measured_s = best.measured.median_s;
-    cell.row.reason = "measured " + times(native.median_s / best.measured.median_s);
-    if (winners.empty()) {
-      cell.row.reason += why_native(best.measured, native);
-    } else {
-      cell.winner = best.candidate->recipe;
-    }
-    cell.row.reason += how_chosen(cell);
+    Row row = choose(cell.problem, view_, *measured[0], contenders, options_.gain_needed);
+    row.effort = options_.effort;
+    return row;
   }
 
-  // What a row of a large group says besides.
-  std::string how_chosen(const Cell& cell) const {
-    return is_by_estimate(cell.problem, view_) ? std::string("; candidates ") + kByEstimate : "";
-  }
-
-  // What stands against serving instead of the native collective; empty if nothing does.
-  std::string why_native(const Measurement& eco, const Measurement& native) const {
-    if (native.median_s / eco.median_s <= 1 + options_.gain_needed) return ": native";
-    const bool beyond_spread = eco.median_s + eco.spread_s < native.median_s - native.spread_s;
-    return beyond_spread ? "" : ", within the spread: native";
-  }
-
-  // The fastest; of short problems, where equally fast ones differ in whose traffic they meet, the lightest of these.
-  static Contender best_of(const std::vector<Contender>& contenders, bool one_packet) {
-    if (one_packet) {
-      std::vector<Timed> timed;
-      for (const Contender& one : contenders)
-        timed.push_back({one.measured.median_s, &one.candidate->forecast});
-      return contenders[lightest_of_equals(timed, one_packet)];
+  // What takes longer than others that do its work too, done like these, if that is faster.
+  void mend() {
+    std::vector<Served> served;
+    for (const Cell& cell : cells_) {
+      const Row& row = cell.row;
+      const double seconds = row.recipe ? row.measured_s : row.native_s;
+      served.push_back({cell.problem, row.is_measured() ? seconds : 0, row.recipe});
     }
-    return *std::min_element(
-        contenders.begin(), contenders.end(),
-        [](const Contender& a, const Contender& b) { return a.measured.median_s < b.measured.median_s; });
+    for (const Violation& violation : violations(served)) {
+      Cell& cell = cells_[violation.broken];
+      if (time_is_up() || !cell.asked) continue;
+      std::vector<Candidate> candidates = repairs(violation, served, view_, options_.forecast, kRepairsTried);
+      if (candidates.empty()) continue;
+      if (cell.row.recipe)
+        candidates.push_back(candidate_of(*cell.row.recipe, cell.problem, view_, options_.forecast));
+      std::string ignored;
+      std::optional<Row> row = measured(cell, candidates, ignored);
+      if (!row || !row->recipe || row->recipe == cell.row.recipe) continue;
+      row->reason += "; mended: " + violation.text();
+      cell.row = std::move(*row);
+      if (options_.keep) options_.keep(made());
+    }
   }
 
-  void make_rows() {
-    for (std::size_t e = 0; e < table_.entries.size(); ++e) {
-      std::vector<const Cell*> cells;
-      std::vector<const Cell*> left;
+  // As it is now.
+  PlanTable made() {
+    PlanTable table = table_;
+    table.network = view_.network->fingerprint();
+    table.host_of_rank = view_.host_of_rank;
+    for (std::size_t e = 0; e < table.entries.size(); ++e) {
+      std::vector<PlannedSize> sizes;
       for (const Cell& cell : cells_) {
-        if (cell.entry == e) (cell.asked || cell.row.native_s > 0 ? cells : left).push_back(&cell);
+        if (cell.entry == e) sizes.push_back({&cell.problem, &cell.row, cell.asked || cell.row.native_s > 0});
       }
-      std::sort(cells.begin(), cells.end(),
-                [](const Cell* a, const Cell* b) { return a->problem.bytes < b->problem.bytes; });
-      const Cell* previous = nullptr;
-      for (const Cell* cell : cells) {
-        if (previous != nullptr) add_row_between(table_.entries[e], *previous, *cell);
-        Row row = cell->row;
-        row.recipe = cell->winner;
-        add_row(table_.entries[e], std::move(row));
-        previous = cell;
-      }
-      for (const Cell* cell : left) add_open_row(table_.entries[e], *cell);
-      if (sums(table_.entries[e].collective)) {
-        for (Row& row : table_.entries[e].rows) find_in_order(table_.entries[e], row);
-      }
+      std::sort(sizes.begin(), sizes.end(), [](const PlannedSize& a, const PlannedSize& b) {
+        return a.problem->bytes < b.problem->bytes;
+      });
+      table.entries[e].rows = rows_.rows_of(sizes);
     }
-  }
-
-  // Sizes between two measured ones: ECO's only if it won at both, by the recipe that is predicted better in the
-  // (geometric) middle.
-  void add_row_between(Entry& entry, const Cell& below, const Cell& above) {
-    if (below.problem.bytes + 1 >= above.problem.bytes) return;
-    Row row;
-    row.up_to_bytes = above.problem.bytes - 1;
-    row.reason = std::string(kBetween) + "ECO did not win at both measured ends";
-    if (below.winner && above.winner) {
-      CommonProblem middle = above.problem;
-      middle.bytes = static_cast<std::size_t>(
-          std::sqrt(static_cast<double>(below.problem.bytes) * static_cast<double>(above.problem.bytes)));
-      middle.bytes = coll::whole_bytes(middle, middle.bytes);
-      double best_s = std::numeric_limits<double>::infinity();
-      for (const Recipe* recipe : {&*below.winner, &*above.winner}) {
-        if (prove(*recipe, middle, view_) || prove(*recipe, above.problem, view_)) continue;
-        const double seconds = forecast(*recipe, middle, view_, options_.forecast).seconds;
-        if (seconds >= best_s) continue;
-        best_s = seconds;
-        row.recipe = *recipe;
-      }
-      row.reason = std::string(kBetween) +
-                   (row.recipe ? "ECO won at both measured ends" : "neither end's recipe fits");
-    }
-    add_row(entry, std::move(row));
-  }
-
-  // A size that nobody asked for is served as if it were not named, and is known to be open.
-  void add_open_row(Entry& entry, const Cell& cell) {
-    const auto serves = std::lower_bound(entry.rows.begin(), entry.rows.end(), cell.problem.bytes,
-                                         [](const Row& a, std::size_t b) { return a.up_to_bytes < b; });
-    if (serves != entry.rows.end() && serves->up_to_bytes == cell.problem.bytes) {
-      serves->open = true;
-      return;
-    }
-    Row row = cell.row;
-    if (serves != entry.rows.end() && serves->recipe && !prove(*serves->recipe, cell.problem, view_)) {
-      row.recipe = serves->recipe;
-    }
-    entry.rows.insert(serves, std::move(row));
-  }
-
-  // For operations that do not commute the winner, if it combines in rank order; else whatever does and is predicted
-  // to be well below what the library was measured at.
-  void find_in_order(const Entry& entry, Row& row) const {
-    if (!row.recipe || row.in_order) return;
-    CommonProblem problem = problem_of(entry.collective, root_in(entry.root_subnet), row.up_to_bytes, view_);
-    problem.commutative = false;
-    if (!prove(*row.recipe, problem, view_)) {
-      row.in_order = row.recipe;
-      return;
-    }
-    if (!options_.search_in_order || row.native_s <= 0 || time_is_up()) return;
-    ForecastOptions limited = options_.forecast;
-    limited.stop_after_s = row.native_s / kHopeless;
-    const std::vector<Candidate> ranked = rank_candidates(problem, view_, limited, true);
-    for (const Candidate* candidate : shortlist(ranked, 1, problem, view_)) {
-      row.in_order = candidate->recipe;
-    }
-  }
-
-  // A row that would do the same as a between-row before it is joined with it, and keeps the measured evidence.
-  static void add_row(Entry& entry, Row row) {
-    if (!entry.rows.empty()) {
-      const Row& last = entry.rows.back();
-      if (last.reason.starts_with(kBetween) && last.recipe == row.recipe) entry.rows.pop_back();
-    }
-    entry.rows.push_back(std::move(row));
+    return table;
   }
 
   const GroupView& view_;
   const PlannerOptions& options_;
   const Measure& measure_;
-  PlanTable table_;
+  const int first_class_;
+  PlanTable table_;  // its entries, without rows
+  RowMaker rows_;
   std::vector<Cell> cells_;
   std::size_t n_first_ = 0;
-  std::size_t n_decided_ = 0;
+  double all_s_ = 0;
+  double done_s_ = 0;
   tune::Guided guided_;
 };
 
@@ -415,10 +453,7 @@ class Planning {
 
 PlanTable make_plan(const GroupView& view, const std::vector<Collective>& collectives,
                     const PlannerOptions& options, const Measure& measure) {
-  PlanTable table = Planning(view, collectives, options, measure).run();
-  table.network = view.network->fingerprint();
-  table.host_of_rank = view.host_of_rank;
-  return table;
+  return Planning(view, collectives, options, measure).run();
 }
 
 }  // namespace eco::plan

@@ -16,17 +16,13 @@
 
 #include "eco/algo/recipe.h"
 #include "eco/net/group_view.h"
+#include "eco/plan/choice.h"
 #include "eco/plan/forecast.h"
 #include "eco/plan/plan_table.h"
 #include "eco/plan/raced_shortlist.h"
 
 namespace eco::plan {
 
-// Seconds of one candidate, or of the native collective, on the actual placement.
-struct Measurement {
-  double median_s = 0;
-  double spread_s = 0;  // half the interquartile range
-};
 // Times the candidates (nullptr: the native collective), interleaved, and returns one Measurement each, or nothing
 // where there is none (it was tried and takes too long to be repeated, or the candidate gave a wrong result). An empty
 // list: there was no time to try. `expected_s` is what all of them together are predicted to take once. Collective in
@@ -59,12 +55,29 @@ struct PlannerOptions {
   // candidates where they are predicted to be worth it; 0: none. Without a clock a number of steps alone ends it.
   double search_s = 0;
   std::function<double()> clock;
+  // Whether all candidates are predicted, not only those that may be the best (rank_candidates).
+  bool ranks_all = false;
   // Where it has an oracle, candidates are found by a search that measures (raced_shortlist.h) before they are held against the
   // native collective; else by prediction alone.
   Race race{};
-  // A table for the same group made earlier: what it has measured is not measured again.
+  // A table of another group, library or version, whose recipes are candidates too where they can be proved here; rows that
+  // they serve say so.
+  const PlanTable* borrowed = nullptr;
+  // How much is done for what is measured now.
+  Effort effort = Effort::job;
+  // Whether every other size is held out: measured after its neighbours, and searched for like these only where their
+  // recipes, or native, do not hold there too. The same for other root classes, whose hints are those of rank 0's.
+  bool holds_out = false;
+  // Whether recipes are composed for what breaks a performance guideline (guidelines.h), and serve where they are faster.
+  bool mends = false;
+  // A table for the same group made earlier: what it has measured with as much effort is not measured again (unless all
+  // is, `anew`), and what there is no time for stays as it was.
   const PlanTable* known = nullptr;
+  bool anew = false;
+  // The table as it would be if it ended now, after each problem that was measured: what an interrupt must not lose.
+  std::function<void(const PlanTable&)> keep;
   std::function<bool()> time_is_up;  // asked between steps; what is not planned by then is left open
+  // By the time that problems are expected to take.
   std::function<void(const std::string& what, double fraction)> progress;
 };
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "eco/base/errors.h"
 #include "eco/plan/testing.h"
 
 namespace eco::plan {
@@ -241,6 +242,129 @@ TEST(Planner, OperationsThatDoNotCommuteAreServedInRankOrder) {
   }
   EXPECT_GT(n_in_order, 0u);
   EXPECT_EQ(PlanTable::from_json(table.to_json()).to_json(), table.to_json());
+}
+
+// Whatever ends it: the last table that was kept has all that was measured, and a later plan goes on from there.
+TEST(Planner, KeepsWhatWasMeasuredAfterEveryProblem) {
+  const net::GroupView view = view_of("hosts=2+2 uplink_mbit=40");
+  PlannerOptions options;
+  options.sizes = {64, 1024, 16384};
+  options.effort = Effort::measure;
+  std::optional<PlanTable> kept;
+  options.keep = [&](const PlanTable& table) { kept = PlanTable::from_json(table.to_json()); };
+  Bench bench;
+  const Measure until_killed = [&, measure = bench.measure()](const auto& problem, const auto& candidates,
+                                                              double expected_s) {
+    if (bench.calls == 2) throw Error("killed");
+    return measure(problem, candidates, expected_s);
+  };
+  EXPECT_THROW(make_plan(view, {Collective::allreduce}, options, until_killed), Error);
+  ASSERT_TRUE(kept);
+  EXPECT_TRUE(kept->find_row(Collective::allreduce, 0, 1024)->is_measured(Effort::measure));
+  EXPECT_NE(kept->lookup(Collective::allreduce, 0, 1024), nullptr);
+  EXPECT_TRUE(kept->find_row(Collective::allreduce, 0, 16384)->open);
+  EXPECT_EQ(kept->lookup(Collective::allreduce, 0, 16384), nullptr);
+
+  const PlanTable known = *kept;
+  options.known = &known;
+  Bench rest;
+  const PlanTable whole = make_plan(view, {Collective::allreduce}, options, rest.measure());
+  EXPECT_EQ(rest.calls, 1);
+  EXPECT_EQ(kept->to_json(), whole.to_json()) << "the last one is the whole plan";
+}
+
+TEST(Planner, MeasuresAgainWhatWasMeasuredWithLessEffort) {
+  const net::GroupView view = view_of("hosts=2+2 uplink_mbit=40");
+  PlannerOptions options;
+  options.sizes = {64, 1024};
+  Bench job;
+  const PlanTable of_job = make_plan(view, {Collective::allreduce}, options, job.measure());
+  options.known = &of_job;
+  options.effort = Effort::measure;
+  Bench none;
+  options.time_is_up = [&] { return none.calls >= 1; };
+  none.native_s = 2;
+  const PlanTable part = make_plan(view, {Collective::allreduce}, options, none.measure());
+  EXPECT_EQ(part.find_row(Collective::allreduce, 0, 64)->native_s, 2);
+  const Row* kept = part.find_row(Collective::allreduce, 0, 1024);
+  EXPECT_EQ(kept->native_s, 1) << "what there is no time for stays as it was";
+  EXPECT_EQ(kept->effort, Effort::job);
+  EXPECT_FALSE(kept->open);
+
+  options.time_is_up = nullptr;
+  options.known = &part;
+  Bench rest;
+  const PlanTable whole = make_plan(view, {Collective::allreduce}, options, rest.measure());
+  EXPECT_EQ(rest.calls, 1);
+  options.known = &whole;
+  options.anew = true;
+  Bench anew;
+  make_plan(view, {Collective::allreduce}, options, anew.measure());
+  EXPECT_EQ(anew.calls, 2);
+}
+
+// Every other size is only held against what serves next to it, as long as that holds.
+TEST(Planner, HoldsSizesOutAndSearchesWhereTheirNeighboursDoNotHold) {
+  const net::GroupView view = view_of(kOneSwitch);
+  PlannerOptions options;
+  options.sizes = {8, 64, 256, 512, 1024};
+  options.shortlist = 4;
+  options.holds_out = true;
+  std::vector<std::pair<std::size_t, std::size_t>> asked;  // bytes, candidates
+  std::size_t odd = 0;                                     // where native is the fastest
+  const Measure measure = [&](const CommonProblem& problem, const auto& candidates, double) {
+    asked.emplace_back(problem.bytes, candidates.size() - 1);
+    std::vector<std::optional<Measurement>> measured(candidates.size(), Measurement{0.1, 0});
+    measured[0] = {problem.bytes == odd ? 0.01 : 1.0, 0};
+    return measured;
+  };
+  const PlanTable table = make_plan(view, {Collective::broadcast}, options, measure);
+  ASSERT_EQ(asked.size(), 5u);
+  EXPECT_EQ(asked[2].first, 1024u) << "the last is never held out";
+  EXPECT_EQ(asked[0].second, 4u);
+  EXPECT_EQ(asked[3].first, 64u);
+  EXPECT_LE(asked[3].second, 3u) << "predicted best, and its neighbours' two";
+  for (const std::size_t bytes : options.sizes) {
+    ASSERT_TRUE(table.find_row(Collective::broadcast, 0, bytes)->is_measured());
+  }
+  asked.clear();
+  odd = 512;
+  make_plan(view, {Collective::broadcast}, options, measure);
+  ASSERT_EQ(asked.size(), 6u);
+  EXPECT_EQ(asked[4].first, 512u);
+  EXPECT_EQ(asked[5], std::pair(std::size_t{512}, std::size_t{4})) << "searched for in full";
+}
+
+// Another group's recipe is a candidate, no more: it is proved and measured, and says where it came from.
+TEST(Planner, StartsFromABorrowedTable) {
+  const net::GroupView view = view_of(kOneSwitch);
+  PlannerOptions options;
+  options.sizes = {1024};
+  options.shortlist = 1;
+  PlanTable other;
+  other.entries.push_back({Collective::broadcast, 0, {{4096, std::nullopt, 0, 0, 0, "elsewhere"}}});
+  options.borrowed = &other;
+  bool second_wins = true;  // the borrowed one
+  std::size_t n_candidates = 0;
+  const Measure measure = [&](const CommonProblem&, const auto& candidates, double) {
+    n_candidates = candidates.size() - 1;
+    std::vector<std::optional<Measurement>> measured{Measurement{1, 0}};
+    for (std::size_t i = 1; i < candidates.size(); ++i)
+      measured.push_back(Measurement{(i == 1) != second_wins ? 0.1 : 0.2, 0});
+    return measured;
+  };
+  const auto row = [&](const char* borrowed) {
+    other.entries[0].rows[0].recipe = algo::parse_recipe(borrowed);
+    const PlanTable table = make_plan(view, {Collective::broadcast}, options, measure);
+    return *table.find_row(Collective::broadcast, 0, 1024);
+  };
+  EXPECT_EQ(row("broadcast/chain").recipe->text(), algo::parse_recipe("broadcast/chain").text());
+  EXPECT_NE(row("broadcast/chain").reason.find("borrowed"), std::string::npos);
+  EXPECT_EQ(n_candidates, 2u);
+  second_wins = false;
+  EXPECT_EQ(row("broadcast/chain").reason.find("borrowed"), std::string::npos) << "the predicted best";
+  row("broadcast/subnets segment=512 between=chain inside=chain order=2,1,0");
+  EXPECT_EQ(n_candidates, 1u) << "there are no three subnets here";
 }
 
 TEST(Planner, BarriersHaveOneRow) {

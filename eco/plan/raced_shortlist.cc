@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "eco/tune/points.h"
+#include "eco/tune/searches.h"
 
 namespace eco::plan {
 namespace {
@@ -83,10 +84,13 @@ class Proving {
 std::vector<const Candidate*> raced_shortlist(const std::vector<Candidate>& ranked, std::size_t how_many,
                                               const coll::CommonProblem& problem, const net::GroupView& view,
                                               const Race& race, tune::Guided& guided) {
+  if (ranked.empty() || ranked.front().forecast.seconds > race.longest_s) return {};
   const Field field = field_of(ranked, problem);
   const Proving oracle(race.oracle_of(problem, field.recipes), field, problem, view);
   const tune::Tuned tuned =
-      guided.tune(field.space, oracle, {.repeats = race.repeats, .least_gain = race.least_gain});
+      race.measures_all
+          ? tune::linear(field.space, oracle, {.repeats = race.repeats})
+          : guided.tune(field.space, oracle, {.repeats = race.repeats, .least_gain = race.least_gain});
   std::vector<const Candidate*> shortlist;
   for (const tune::Measured& one : tuned.measured) {
     if (shortlist.size() == how_many) break;

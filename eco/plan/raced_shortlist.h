@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "eco/algo/recipe.h"
@@ -24,6 +25,9 @@ struct Race {
       oracle_of{};
   int repeats = 3;  // runs of a candidate that may still win
   double least_gain = tune::GuidedOptions().least_gain;
+  // Where the best candidate is predicted to take longer there is no race: its first heat would take the time of all.
+  double longest_s = std::numeric_limits<double>::infinity();
+  bool measures_all = false;  // every candidate instead of those that the search proposes
 };
 
 // Those of ranked candidates (ranking.h) that were measured to be the fastest, each proved before it ran. `guided` learns of

@@ -51,6 +51,32 @@ struct Scatter {
   std::vector<Candidate> ranked = rank_candidates(problem, view, {}, true);
 };
 
+TEST(RacedShortlist, MeasuresEverythingWhereThatIsAskedFor) {
+  const Scatter scatter;
+  const std::vector<Candidate> all = rank_candidates(scatter.problem, scatter.view);
+  std::set<std::string> able;
+  for (const Candidate& one : all) {
+    if (one.why_not.empty() && !prove(one.recipe, scatter.problem, scatter.view))
+      able.insert(one.recipe.text());
+  }
+  Ranks ranks{all, ""};
+  Race race = ranks.race();
+  race.measures_all = true;
+  tune::Guided guided;
+  ASSERT_FALSE(raced_shortlist(all, 3, scatter.problem, scatter.view, race, guided).empty());
+  EXPECT_EQ(ranks.ran, able);
+}
+
+TEST(RacedShortlist, LeavesAloneWhatTakesTooLong) {
+  const Scatter scatter;
+  Ranks ranks{scatter.ranked, ""};
+  Race race = ranks.race();
+  race.longest_s = scatter.ranked.front().forecast.seconds / 2;
+  tune::Guided guided;
+  EXPECT_TRUE(raced_shortlist(scatter.ranked, 3, scatter.problem, scatter.view, race, guided).empty());
+  EXPECT_TRUE(ranks.ran.empty());
+}
+
 TEST(RacedShortlist, HasWhatWasMeasuredToBeFastestFirst) {
   const Scatter scatter;
   const std::string favourite = scatter.ranked.front().recipe.algorithm;

@@ -140,7 +140,7 @@ class Arming {
     if (steps_.n_ranks() < 2) throw StaysNative{"one rank has nobody to talk to"};
     const std::string version = identity_.version + " plans " + std::to_string(plan::kPlanEpoch);
     const std::string asked = std::to_string(options_.agreed_digest()) + (request_.plan_anew ? "anew" : "") +
-                              names(request_.collectives);
+                              std::string(plan::name(request_.effort)) + names(request_.collectives);
     const auto [same_version, same_options] = steps_.agreement().equal(
         std::stoull(base::digest(version), nullptr, 16), std::stoull(base::digest(asked), nullptr, 16));
     if (!same_version) {
@@ -324,6 +324,7 @@ class Arming {
     PlanRequest request{
         .collectives = all ? coll::all_collectives() : request_.collectives,
         .anew = request_.plan_anew,
+        .effort = request_.effort,
         .sizes = request_.sizes,
         .most_s = options_.budget_s > 0 ? most_s_of(options_, measuring_s_, all) : request_.offline_s,
         .progress = request_.progress};
@@ -421,6 +422,7 @@ Learned Communicator::learn(transport::Native& native, const Options& options, c
     try {
       const PlanRequest request{.collectives = {collective},
                                 .anew = false,
+                                .effort = plan::Effort::job,
                                 .sizes = {},
                                 .most_s = most_s_of(options, 0, false),
                                 .progress = {}};

@@ -35,7 +35,9 @@ struct Identity {
 
 // The same on all ranks. All but `collectives` and `job` is for the tools.
 struct ArmRequest {
-  bool plan_anew = false;     // make a plan even if one is remembered
+  bool plan_anew = false;  // make a plan even if one is remembered with as much effort
+  // Without a job's budget. Of an estimate only the table is of use: what it says has not been measured.
+  plan::Effort effort = plan::Effort::measure;
   bool network_only = false;  // come to a network, remember it, and stay native
   // What this process knows of its job: a remembered network is used without a look where rank 0 has looked after all
   // of its hosts already. Null: nothing. Differs between ranks.

@@ -11,6 +11,7 @@
 #include "eco/measure/characterize.h"
 #include "eco/net/store.h"
 #include "eco/plan/planner.h"
+#include "eco/runtime/borrowing.h"
 #include "eco/runtime/live_oracle.h"
 #include "eco/runtime/plan_by_hand.h"
 #include "eco/runtime/trials.h"
@@ -25,45 +26,40 @@ constexpr double kMostNativeInJob_s = 0.3;
 // One trial's aim in a job, where about twenty of them share the budget, and offline, where the median shall hold
 // against interference of some 100 ms.
 constexpr TrialLimits kInJob{.until_s = 0, .cell_s = 0.2, .fewest = 2, .most = 4, .in_turn = 2};
-constexpr TrialLimits kOffline{.until_s = 0, .cell_s = 2.0, .fewest = 2, .most = 5, .in_turn = 5};
+constexpr TrialLimits kOffline{.until_s = 0, .cell_s = 1.0, .fewest = 2, .most = 4, .in_turn = 4};
+constexpr TrialLimits kExhaustive{.until_s = 0, .cell_s = 4.0, .fewest = 3, .most = 10, .in_turn = 5};
 // Candidates measured beside the library's own. The predictor knows nothing of how a socket coalesces small messages,
 // so its first few are closer together than it can tell.
 constexpr std::size_t kShortlistInJob = 2;
 constexpr std::size_t kShortlistOffline = 3;
-// Offline they are those that a search has found to be the fastest; it asks no more after so long in one cell.
-constexpr double kRaceOffline_s = 4.0;
+// Offline they are those that a search has found to be the fastest; it asks no more after so long in one cell, and not at all
+// where its first heat, four candidates that run twice each, would take longer.
+constexpr double kRaceOffline_s = 1.5;
+constexpr double kLongestRaced_s = kRaceOffline_s / 8;
+// What a search expects to gain when it ends: as much as a recipe must gain to serve.
+constexpr double kRaceGain = 0.05;
 // Offline, for each problem, of searching beyond the repertoire: less than one of its trials.
-constexpr double kSearchOffline_s = 1.0;
+constexpr double kSearchOffline_s = 0.25;
 // Predicting 1,000 operations takes some 0.1 ms; tens of candidates, tens of cells.
 constexpr std::size_t kOperationsPredictedInJob = 3'000;
 
-// Whether a remembered plan of a collective is worth completing now. Offline, whenever rows are open. A job uses what
-// there is, so that measuring is paid for once and not by every short job; unless nothing at all was measured, because
-// others had used up the budget.
-bool wants_completion(const plan::PlanTable& table, Collective collective, bool offline) {
+// Whether a remembered plan of a collective is worth completing now. Offline, whenever rows are open or were made with less
+// effort. A job uses what there is, so that measuring is paid for once and not by every short job; unless nothing at all was
+// measured, because others had used up the budget.
+bool wants_completion(const plan::PlanTable& table, Collective collective, bool offline,
+                      plan::Effort effort) {
   bool open = false;
   bool measured = false;
+  bool slight = false;
   for (const plan::Entry& entry : table.entries) {
     if (entry.collective != collective) continue;
     for (const plan::Row& row : entry.rows) {
       open = open || row.open;
-      measured = measured || row.native_s > 0;
+      measured = measured || row.is_measured();
+      slight = slight || (row.is_measured() && !row.is_measured(effort));
     }
   }
-  return open && (offline || !measured);
-}
-
-// To the sizes asked for those that an earlier plan measured: planning for a few sizes takes nothing away.
-void add_known_sizes(const plan::PlanTable& known, const std::vector<Collective>& collectives,
-                     std::vector<std::size_t>& sizes) {
-  for (const plan::Entry& entry : known.entries) {
-    if (std::find(collectives.begin(), collectives.end(), entry.collective) == collectives.end()) continue;
-    for (const plan::Row& row : entry.rows) {
-      if (row.native_s > 0 && row.up_to_bytes > 0) sizes.push_back(row.up_to_bytes);
-    }
-  }
-  std::sort(sizes.begin(), sizes.end());
-  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return offline ? open || slight : open && !measured;
 }
 
 class Planning {
@@ -78,6 +74,7 @@ class Planning {
         options_(options),
         request_(request),
         offline_(options.budget_s == 0),
+        effort_(offline_ ? request.effort : plan::Effort::job),
         clock_(measure::monotonic_clock()),
         store_(options.cache_dir),
         key_{view.network->fingerprint(), view.host_of_rank, native.library(),
@@ -114,8 +111,13 @@ class Planning {
     const bool may_measure = options_.measure != MeasurePolicy::never;
     std::string reason;
     const bool remembered = recall(known_, reason);
+    if (effort_ == plan::Effort::estimate) {
+      source = "plan estimated";
+      return {Found::text, estimated().to_json()};
+    }
     for (const Collective collective : request_.collectives) {
-      const bool enough = known_.knows(collective) && !wants_completion(known_, collective, offline_);
+      const bool enough =
+          known_.knows(collective) && !wants_completion(known_, collective, offline_, effort_);
       if (request_.anew || !enough) missing_.push_back(collective);
     }
     if (!may_measure && !remembered) {
@@ -123,7 +125,7 @@ class Planning {
     }
     source = remembered ? "plan remembered" : "no plan yet";
     if (!may_measure || missing_.empty()) return {Found::text, known_.to_json()};
-    if (request_.anew) forget_asked();
+    if (!remembered) borrowed_ = borrow_plan(store_.newest_plans(), key_);
     return {Found::measure, {}};
   }
 
@@ -150,23 +152,15 @@ class Planning {
         table.host_of_rank != key_.host_of_rank) {
       throw CorruptFile("remembered plan " + path + " is of another network, library or placement");
     }
+    if (!table.made_by.empty() && table.made_by != key_.eco_version) {
+      throw CorruptFile("remembered plan " + path + " was made by ECO " + table.made_by + ", this is ECO " +
+                        key_.eco_version);
+    }
     // Proving takes up to a second while all ranks wait: once for each content of the file.
     if (table.proof == proof_of(table)) return;
     prove_plan(table, view_, "remembered plan " + path);
     table.proof = proof_of(table);
     const auto ignored = store_.remember_plan(key_, table.to_json());
-  }
-
-  // What is measured anew is not taken from the earlier plan; asked for no sizes in particular, all is.
-  void forget_asked() {
-    for (plan::Entry& entry : known_.entries) {
-      if (std::find(missing_.begin(), missing_.end(), entry.collective) == missing_.end()) continue;
-      std::erase_if(entry.rows, [&](const plan::Row& row) {
-        return request_.sizes.empty() || row.native_s <= 0 ||
-               std::find(request_.sizes.begin(), request_.sizes.end(), row.up_to_bytes) !=
-                   request_.sizes.end();
-      });
-    }
   }
 
   // Collective. The table's text, on every rank.
@@ -203,8 +197,9 @@ class Planning {
       throw;
     }
     source = "plan made in this job in " + seconds_text(took_s);
+    if (borrowed_) source += ", starting from " + borrowed_->from;
     steps_.together("remembering the plan: ", [&] {
-      if (steps_.rank() == 0) text = remembered(text, source);
+      if (steps_.rank() == 0) text = remembered(plan::PlanTable::from_json(text), source);
     });
     return steps_.agreement().share(std::move(text));
   }
@@ -223,29 +218,42 @@ class Planning {
     }
   }
 
-  // Rank 0.
-  std::string conducted(Trials& trials, double start_s) {
-    TrialLimits limits = offline_ ? kOffline : kInJob;
-    const bool limited = !offline_ || request_.most_s > 0;
-    limits.until_s = limited ? start_s + request_.most_s : std::numeric_limits<double>::infinity();
+  // Sizes, and what is known of them.
+  plan::PlannerOptions asked() const {
     plan::PlannerOptions how;
     how.known = &known_;
+    if (borrowed_) how.borrowed = &borrowed_->table;
+    how.anew = request_.anew;
+    how.effort = effort_;
     how.progress = request_.progress;
-    how.shortlist = offline_ ? kShortlistOffline : kShortlistInJob;
     if (!request_.sizes.empty()) {
       how.sizes = request_.sizes;
       std::sort(how.sizes.begin(), how.sizes.end());
       how.left_open = plan::default_sizes();
     }
-    add_known_sizes(known_, missing_, how.sizes);
+    return how;
+  }
+
+  // Rank 0. What is measured already, and the rest by prediction.
+  plan::PlanTable estimated() const {
+    plan::PlanTable table = plan::make_plan(view_, request_.collectives, asked(), nullptr);
+    table.library = native_.library();
+    return table;
+  }
+
+  // Rank 0.
+  std::string conducted(Trials& trials, double start_s) {
+    TrialLimits limits = effort_ == plan::Effort::exhaustive ? kExhaustive : offline_ ? kOffline : kInJob;
+    const bool limited = !offline_ || request_.most_s > 0;
+    limits.until_s = limited ? start_s + request_.most_s : std::numeric_limits<double>::infinity();
+    plan::PlannerOptions how = asked();
+    how.shortlist = offline_ ? kShortlistOffline : kShortlistInJob;
     if (offline_) {
-      how.search_s = kSearchOffline_s;
-      how.clock = clock_;
-      how.race.oracle_of = [&](const coll::CommonProblem& problem,
-                               const std::vector<std::vector<algo::Recipe>>& recipes) {
-        const double until_s = std::min(clock_() + kRaceOffline_s, limits.until_s);
-        return live_oracle(trials, problem, recipes, [this, until_s] { return clock_() < until_s; });
+      how.keep = [this](const plan::PlanTable& table) {
+        std::string ignored;
+        remembered(table, ignored);
       };
+      search_long(how, trials, limits.until_s);
     } else {
       how.most_native_s = kMostNativeInJob_s;
       how.search_in_order = false;
@@ -257,15 +265,34 @@ class Planning {
     return table.to_json();
   }
 
+  // What there is time for offline.
+  void search_long(plan::PlannerOptions& how, Trials& trials, double until_s) {
+    const bool exhaustive = effort_ == plan::Effort::exhaustive;
+    how.clock = clock_;
+    how.search_s = kSearchOffline_s;
+    how.holds_out = !exhaustive;
+    how.mends = true;
+    how.ranks_all = exhaustive;
+    how.race.measures_all = exhaustive;
+    how.race.least_gain = kRaceGain;
+    if (!exhaustive) how.race.longest_s = kLongestRaced_s;
+    how.race.oracle_of = [this, &trials, until_s, exhaustive](
+                             const coll::CommonProblem& problem,
+                             const std::vector<std::vector<algo::Recipe>>& recipes) {
+      const double end_s = exhaustive ? until_s : std::min(clock_() + kRaceOffline_s, until_s);
+      return live_oracle(trials, problem, recipes, [this, end_s] { return clock_() < end_s; });
+    };
+  }
+
   // Rank 0. What was made is added to what is remembered by now: another job may have written since this one looked.
   // Two that write at the same instant lose one's measurements, which are then made again.
-  std::string remembered(const std::string& text, std::string& source) const {
-    const plan::PlanTable mine = plan::PlanTable::from_json(text);
+  std::string remembered(const plan::PlanTable& mine, std::string& source) const {
     plan::PlanTable all;
     std::string reason;
     if (!recall(all, reason)) all = known_;
     all.network = mine.network;
-    all.library = mine.library;
+    all.library = key_.library;
+    all.made_by = key_.eco_version;
     all.host_of_rank = mine.host_of_rank;
     all.take(mine);
     all.proof = proof_of(all);  // the planner proves what it writes down
@@ -281,11 +308,13 @@ class Planning {
   const Options& options_;
   const PlanRequest& request_;
   const bool offline_;
+  const plan::Effort effort_;
   Clock clock_;
   net::Store store_;
   net::PlanKey key_;
   // Rank 0: what earlier jobs had time for, and what is to be planned now.
   plan::PlanTable known_;
+  std::optional<Borrowed> borrowed_;
   std::vector<Collective> missing_;
 };
 

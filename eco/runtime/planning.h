@@ -23,9 +23,11 @@ namespace eco::runtime {
 
 struct PlanRequest {
   std::vector<coll::Collective> collectives;  // wanted; what else is remembered comes with them
-  bool anew = false;                          // make theirs even if they are remembered
-  std::vector<std::size_t> sizes;             // at which it is made; empty: plan::default_sizes()
-  double most_s = 0;                          // that making it may take; offline, 0: as long as it needs
+  bool anew = false;                          // make theirs even if they are remembered with as much effort
+  // Offline; a job's is plan::Effort::job. Estimates are neither measured nor remembered, and must not serve.
+  plan::Effort effort = plan::Effort::measure;
+  std::vector<std::size_t> sizes;  // at which it is made; empty: plan::default_sizes()
+  double most_s = 0;               // that making it may take; offline, 0: as long as it needs
   std::function<void(const std::string& what, double fraction)> progress;
 };
 

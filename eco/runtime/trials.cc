@@ -24,9 +24,27 @@ using transport::Status;
 
 constexpr std::string_view kEnd = "end";
 constexpr std::string_view kNative = "native";
+// Of a round of all candidates: connections need not be wakened before a turn that is so much longer than what they remember.
+constexpr double kLongRound_s = 1.0;
 constexpr double kLong_s = 0.02;                                       // from here on one run tells most
 constexpr double kHopeless = 1.3;                                      // times the fastest
 constexpr double kNoSample = std::numeric_limits<double>::infinity();  // survives the maximum over the ranks
+
+// Whether the runs that checked the results have decided all: the library's own and the fastest candidate took so long, and are
+// so far apart, that no further run could turn it round; a packet that was lost and sent again takes some 200 ms.
+constexpr double kDecides_s = 0.25;
+bool is_decided(const Trial& trial, const std::vector<double>& first_s,
+                const std::vector<std::int64_t>& able) {
+  double native_s = 0;
+  double best_s = kNoSample;
+  for (std::size_t c = 0; c < first_s.size(); ++c) {
+    if (able[c] == 0) continue;
+    if (!trial.candidates[c]) native_s = first_s[c];
+    if (trial.candidates[c]) best_s = std::min(best_s, first_s[c]);
+  }
+  const auto [less_s, more_s] = std::minmax(native_s, best_s);
+  return less_s > kDecides_s && best_s != kNoSample && more_s > kHopeless * less_s + kDecides_s;
+}
 
 // What took long, and much longer than another candidate, cannot win and is not run again; the native collective is,
 // since its time is what the others are held against.
@@ -201,9 +219,21 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
   native_.allreduce_min(able);
 
   native_.allreduce_max(first_s);
+  const bool first_counts = agreement_.all(!late);
   // On a network of long latency the first instant was named too late to be heard of; so would those of all runs be.
-  while (!agreement_.all(!late) && start_.widen()) late = start_.wait().late;
-  if (!trial.keeps_all && !trial.is_checked) drop_hopeless(trial, first_s, able);
+  if (!first_counts) {
+    while (!agreement_.all(!late) && start_.widen()) late = start_.wait().late;
+  }
+  if (!trial.keeps_all && !trial.is_checked) {
+    // The same numbers on all ranks, so the same answer.
+    if (first_counts && is_decided(trial, first_s, able)) {
+      for (std::size_t c = 0; c < n; ++c) {
+        if (able[c] != 0) result.seconds[c] = {first_s[c]};
+      }
+      return result;
+    }
+    drop_hopeless(trial, first_s, able);
+  }
   for (std::size_t c = 0; c < n; ++c) run_all_s -= able[c] != 0 ? 0 : first_s[c];
   const bool conducts = transport_.rank() == 0;
   const Repetitions wanted = conducts ? repeat(std::max(run_all_s, 0.0)) : Repetitions{};
@@ -327,8 +357,9 @@ plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialL
   return [&trials, clock, limits](const coll::CommonProblem& problem,
                                   const std::vector<const algo::Recipe*>& candidates,
                                   double expected_s) -> std::vector<std::optional<plan::Measurement>> {
-    const auto rounds_in = [](double seconds, double run_all_s, int in_turn) {
-      return seconds / (std::max(run_all_s, 1e-9) * (1 + in_turn));
+    const auto wakes = [](double run_all_s) { return run_all_s < kLongRound_s; };
+    const auto rounds_in = [wakes](double seconds, double run_all_s, int in_turn) {
+      return seconds / (std::max(run_all_s, 1e-9) * (in_turn + (wakes(run_all_s) ? 1 : 0)));
     };
     // Each candidate runs once before it is known what that takes.
     if (rounds_in(limits.until_s - clock(), expected_s, limits.in_turn) < limits.fewest + 1) return {};
@@ -345,7 +376,7 @@ plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialL
       if (left < limits.fewest) return {};
       const double wanted = std::clamp(rounds_in(limits.cell_s, run_all_s, in_turn),
                                        static_cast<double>(limits.fewest), static_cast<double>(limits.most));
-      return {static_cast<int>(std::min(wanted, left)), in_turn};
+      return {static_cast<int>(std::min(wanted, left)), in_turn, wakes(run_all_s)};
     });
     for (std::size_t c = 0; c < candidates.size(); ++c) {
       if (!result.seconds[c].empty()) measured[c] = summarize(result.seconds[c]);

@@ -23,7 +23,11 @@ Group::Group(Session& session, MPI_Comm comm) : session_(session), comm_(comm) {
   is_inter_ = is_inter != 0;
   PMPI_Comm_size(comm, &n_ranks_);
   PMPI_Comm_rank(comm, &rank_);
-  if (session.profiles()) profile_ = session.profile().of_size(n_ranks_);
+  if (session.profiles()) {
+    profile_ = session.profile().of_size(n_ranks_);
+    const auto ranks = is_inter_ || n_ranks_ < 2 ? std::nullopt : ranks_in_world();
+    if (ranks) arrivals_ = session.profile().arrivals().of_ranks(*ranks);
+  }
   if (is_inter_) {
     stay_native("an inter-communicator");
   } else if (n_ranks_ < 2) {

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "eco/runtime/common_start.h"
 #include "eco/runtime/communicator.h"
 #include "eco/runtime/readiness.h"
 #include "eco/transport/mpi/mpi_transport.h"
@@ -58,13 +59,14 @@ class Group {
   void note_passed(coll::Collective collective, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) {
     // What barriers take is the wait for the last rank: no reason to arm.
     if (collective != coll::Collective::barrier) passed_ns_ += nanoseconds;
-    if (profile_ != nullptr) profile_->note(collective, bytes, fate, nanoseconds);
+    note(collective, bytes, fate, nanoseconds);
   }
   void note_varying(Varying operation, std::size_t bytes, std::uint64_t nanoseconds) {
     if (profile_ != nullptr) profile_->note(operation, bytes, nanoseconds);
+    note_arrival(Profile::number_of(operation), bytes, nanoseconds);
   }
   void note_served(coll::Collective collective, std::size_t bytes, std::uint64_t nanoseconds) {
-    if (profile_ != nullptr) profile_->note(collective, bytes, Fate::served, nanoseconds);
+    note(collective, bytes, Fate::served, nanoseconds);
   }
 
   // Local: planned, whatever came out. The same on all ranks.
@@ -114,6 +116,16 @@ class Group {
  private:
   enum class State { waiting, armed, native };
 
+  void note(coll::Collective collective, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) {
+    if (profile_ != nullptr) profile_->note(collective, bytes, fate, nanoseconds);
+    note_arrival(Profile::number_of(collective), bytes, nanoseconds);
+  }
+  // Of a call that has ended now.
+  void note_arrival(int operation, std::size_t bytes, std::uint64_t took_ns) {
+    if (arrivals_ == nullptr) return;
+    arrivals_->note(operation, bytes, static_cast<std::uint64_t>(runtime::now_ns()) - took_ns, took_ns);
+  }
+
   // Local, and the same on all ranks: may this call arm?
   bool is_due(std::size_t bytes);
   // Collective, like what they are called by; see the comment at arm().
@@ -138,6 +150,7 @@ class Group {
 
   Session& session_;
   Profile::Calls* profile_ = nullptr;  // where calls are noted, if they are
+  Arrivals::Of* arrivals_ = nullptr;   // of calls that all of its ranks make
   MPI_Comm comm_;
   int n_ranks_ = 1;
   int rank_ = 0;

@@ -19,7 +19,7 @@ std::string_view name(Varying operation) {
   return kNames[static_cast<std::size_t>(operation)];
 }
 
-std::string_view Profile::Calls::name_of(int operation) {
+std::string_view Profile::name_of(int operation) {
   if (operation < coll::kCollectives) return coll::name(static_cast<coll::Collective>(operation));
   return name(static_cast<Varying>(operation - coll::kCollectives));
 }
@@ -58,14 +58,14 @@ nlohmann::json Profile::to_json() const {
   nlohmann::json list = nlohmann::json::array();
   const std::lock_guard lock(mutex_);
   for (const auto& [n_ranks, calls] : sizes_) {
-    for (int i = 0; i < Calls::kOperations; ++i) {
+    for (int i = 0; i < kOperations; ++i) {
       const Calls::Cells* cells = calls->cells_[static_cast<std::size_t>(i)].load(std::memory_order_acquire);
       if (cells == nullptr) continue;
       for (int size = 0; size < kBrackets; ++size) {
         for (int fate = 0; fate < kFates; ++fate) {
           const Calls::Cell& cell = (*cells)[static_cast<std::size_t>(size)][static_cast<std::size_t>(fate)];
           if (cell.calls.load() == 0) continue;
-          list.push_back({{"operation", std::string(Calls::name_of(i))},
+          list.push_back({{"operation", std::string(name_of(i))},
                           {"communicator_ranks", n_ranks},
                           {"up_to_bytes", most_bytes(size)},
                           {"fate", std::string(name(static_cast<Fate>(fate)))},

@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "eco/coll/problem.h"
+#include "preload/backend/arrivals.h"
 
 namespace eco::preload {
 
@@ -43,6 +44,9 @@ enum class Varying : std::uint8_t { gatherv, scatterv, alltoallv, alltoallw };
 inline constexpr int kVarying = 4;
 std::string_view name(Varying operation);
 
+// CLOCK_MONOTONIC, ns, at a few instants that are nearly the same on all ranks.
+using ClockReadings = std::array<std::int64_t, 5>;
+
 class Profile {
  public:
   // Sizes are told apart by powers of two: bracket 0 is no bytes, bracket k what has up to 2^(k-1), the last all that
@@ -56,6 +60,12 @@ class Profile {
     return bracket == 0 ? 0 : std::size_t{1} << (bracket - 1);
   }
 
+  // Collectives, then varying operations.
+  static constexpr int kOperations = coll::kCollectives + kVarying;
+  static int number_of(coll::Collective collective) { return static_cast<int>(collective); }
+  static int number_of(Varying operation) { return coll::kCollectives + static_cast<int>(operation); }
+  static std::string_view name_of(int operation);
+
   // The calls of all communicators of one size.
   class Calls {
    public:
@@ -66,10 +76,10 @@ class Profile {
 
     // Any thread. What finds no memory is not counted.
     void note(coll::Collective collective, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) noexcept {
-      note(static_cast<int>(collective), bytes, fate, nanoseconds);
+      note(number_of(collective), bytes, fate, nanoseconds);
     }
     void note(Varying operation, std::size_t bytes, std::uint64_t nanoseconds) noexcept {
-      note(coll::kCollectives + static_cast<int>(operation), bytes, Fate::varying, nanoseconds);
+      note(number_of(operation), bytes, Fate::varying, nanoseconds);
     }
 
    private:
@@ -78,8 +88,6 @@ class Profile {
       std::atomic<std::uint64_t> calls{0}, bytes{0}, nanoseconds{0};
     };
     using Cells = std::array<std::array<Cell, kFates>, kBrackets>;
-    static constexpr int kOperations = coll::kCollectives + kVarying;
-    static std::string_view name_of(int operation);
     void note(int operation, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) noexcept;
     Cells* cells_of(int operation) noexcept;
 
@@ -92,9 +100,13 @@ class Profile {
   // What was noted so far, a list.
   nlohmann::json to_json() const;
 
+  Arrivals& arrivals() { return arrivals_; }
+  const Arrivals& arrivals() const { return arrivals_; }
+
  private:
   mutable std::mutex mutex_;
   std::map<int, std::unique_ptr<Calls>> sizes_;  // by ranks of the communicator
+  Arrivals arrivals_;
 };
 
 }  // namespace eco::preload

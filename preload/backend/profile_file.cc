@@ -14,6 +14,7 @@
 #include "eco/base/errors.h"
 #include "eco/base/json_file.h"
 #include "eco/runtime/agreement.h"
+#include "eco/runtime/common_start.h"
 #include "eco/transport/mpi/mpi_native.h"
 #include "preload/backend/session.h"
 
@@ -31,7 +32,7 @@ struct Texts {
   }
 };
 
-std::string text_of(Session& session, int rank) {
+std::string text_of(Session& session, int rank, const ClockReadings& clock_at_end) {
   const Session::Summary summary = session.summary();
   nlohmann::json communicators = nlohmann::json::array();
   for (const auto& [n_ranks, of_size] : summary.communicators.by_size) {
@@ -40,7 +41,10 @@ std::string text_of(Session& session, int rank) {
   return base::to_text(nlohmann::json{{"rank", rank},
                                       {"wall_s", summary.wall_s},
                                       {"arming_s", summary.arming_s},
+                                      {"clock_at_start_ns", session.clock_at_start()},
+                                      {"clock_at_end_ns", clock_at_end},
                                       {"communicators", std::move(communicators)},
+                                      {"arrivals", session.profile().arrivals().to_json()},
                                       {"calls", session.profile().to_json()}},
                        -1);
 }
@@ -72,7 +76,7 @@ Texts gather(const std::string& mine, int rank, int n_ranks) {
   return texts;
 }
 
-nlohmann::json document(Session& session, int n_ranks, const Texts& texts) {
+nlohmann::json document(Session& session, int n_ranks, const Texts& texts, bool one_clock) {
   nlohmann::json profiles = nlohmann::json::array();
   const std::vector<int> starts = texts.starts();
   for (std::size_t i = 0; i < starts.size(); ++i) {
@@ -86,10 +90,20 @@ nlohmann::json document(Session& session, int n_ranks, const Texts& texts) {
           {"library", transport::mpi::library_name()},
           {"mode", session.options().mode == runtime::Mode::observe ? "observe" : "on"},
           {"ranks", n_ranks},
+          {"one_clock", one_clock},
           {"profiles", std::move(profiles)}};
 }
 
 }  // namespace
+
+ClockReadings read_clock_together() {
+  ClockReadings readings{};
+  for (std::int64_t& reading : readings) {
+    PMPI_Barrier(MPI_COMM_WORLD);
+    reading = runtime::now_ns();
+  }
+  return readings;
+}
 
 void write_profile(Session& session, bool collective) {
   int rank = 0;
@@ -98,8 +112,15 @@ void write_profile(Session& session, bool collective) {
   PMPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
   // Called from MPI_Finalize: a program that came to its end is not ended by what ECO says of it.
   std::string mine;
+  ClockReadings clock_at_end{};
+  bool one_clock = n_ranks == 1;
   try {
-    mine = text_of(session, rank);
+    if (collective) {
+      transport::mpi::MpiNative native(MPI_COMM_WORLD);
+      one_clock = runtime::reads_one_clock(native, rank, n_ranks);
+      clock_at_end = read_clock_together();
+    }
+    mine = text_of(session, rank, clock_at_end);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "eco: rank %d has no profile: %s\n", rank, error.what());
   }
@@ -111,7 +132,7 @@ void write_profile(Session& session, bool collective) {
       texts = {.joined = mine, .lengths = {static_cast<int>(mine.size())}};
     }
     if (rank != 0) return;
-    const std::string text = base::to_text(document(session, n_ranks, texts));
+    const std::string text = base::to_text(document(session, n_ranks, texts, one_clock));
     const auto error = base::write_text_atomically(session.options().profile_file, text);
     if (error) std::fprintf(stderr, "eco: no profile: %s\n", error->c_str());
   } catch (const std::exception& error) {

@@ -72,6 +72,8 @@ class Session {
   // Are calls profiled? The same on all ranks.
   bool profiles() const { return profiles_; }
   Profile& profile() { return profile_; }
+  // Of a job that is profiled: read at instants that are nearly the same on all ranks, in MPI_Init.
+  const ClockReadings& clock_at_start() const { return clock_at_start_; }
 
   // A place among the ECO_MAX_COMMUNICATORS armed ones; false if none is free. Local, any thread.
   bool take_slot();
@@ -138,6 +140,7 @@ class Session {
   Counters counters_;
   Profile profile_;
   bool profiles_ = false;
+  ClockReadings clock_at_start_{};
   bool compares_ = false;  // calls, by ECO_CHECK on all ranks
   MPI_Comm private_comm_ = MPI_COMM_NULL;
   TagRanges tag_ranges_;

@@ -4,6 +4,7 @@
 #include <ctime>
 #include <string>
 
+#include "eco/base/errors.h"
 #include "eco/measure/characterize.h"
 #include "eco/net/io.h"
 #include "eco/net/store.h"
@@ -23,6 +24,15 @@ std::string now_iso8601() {
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
   return text;
+}
+
+// `job` is what jobs do by themselves.
+plan::Effort effort_of(const Arguments& arguments) {
+  if (!arguments.has("--effort")) return plan::Effort::measure;
+  const std::string text = arguments.text("--effort");
+  const auto effort = plan::effort_from_name(text);
+  if (effort && *effort != plan::Effort::job) return *effort;
+  throw InvalidArgument("eco-rank: --effort '" + text + "' is none of estimate, measure, exhaustive");
 }
 
 }  // namespace
@@ -51,20 +61,23 @@ int characterize(int argc, char** argv) {
 }
 
 int tune(int argc, char** argv) {
-  const Arguments arguments(argc, argv, {"--out", "--network", "--ops", "--sizes", "--budget"},
-                            {"--progress", "--network-only"});
+  const Arguments arguments(argc, argv, {"--out", "--network", "--ops", "--sizes", "--budget", "--effort"},
+                            {"--progress", "--network-only", "--anew"});
   const bool network_only = arguments.has("--network-only");
   const std::string out = network_only ? std::string() : arguments.text("--out");
   runtime::Options options = options_of_environment();
   options.mode = runtime::Mode::on;  // it tunes ECO, whatever the job that starts it wants for itself
-  options.measure = runtime::MeasurePolicy::automatic;
+  const plan::Effort effort = effort_of(arguments);
+  options.measure =
+      effort == plan::Effort::estimate ? runtime::MeasurePolicy::never : runtime::MeasurePolicy::automatic;
   options.budget_s = 0;
   options.plan_file.clear();
   if (arguments.has("--network")) options.network_file = arguments.text("--network");
   options.disable.clear();  // what it finds is also for jobs that disable nothing
-  // In a limited time what is remembered already is taken over, so that the next time goes on.
+  // What is remembered already with as much effort is taken over, so that the next time goes on.
   const double budget_s = arguments.number("--budget", 0, 0, 86400);
-  runtime::ArmRequest request{.plan_anew = budget_s == 0,
+  runtime::ArmRequest request{.plan_anew = arguments.has("--anew"),
+                              .effort = effort,
                               .network_only = network_only,
                               .collectives = collectives_of(arguments.list("--ops")),
                               .sizes = arguments.sizes("--sizes"),

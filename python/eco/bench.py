@@ -25,7 +25,7 @@ from eco.pairs import BenchOptions, Series, complete_pairs, launches
 from eco.provenance import provenance
 from eco.report.progress import launch_progress
 from eco.report.records import Record, Results, Sample, record_of, seconds_text
-from eco.tune import Part, tune_place
+from eco.tune import Part, TuneOptions, tune_place
 
 #: The relay lets each packet go at its time, late ones at once: a rate is right to about this share.
 RATE_UNCERTAINTY = 0.01
@@ -143,7 +143,8 @@ class Bench:
     def measure(self, place: jobs.Place, bounds: Callable[[str, int], Bound | None]) -> None:
         """One library and placement."""
         if self.options.tune:
-            seconds = tune_place(place, [Part(self.options.words())], self.options.timeout_s, self.console)
+            how = TuneOptions(anew=True, timeout_s=self.options.timeout_s)
+            seconds = tune_place(place, [Part(self.options.words())], self.console, how)
             self.tuning.append({"library": place.library, "placement": place.placement, "seconds": seconds})
         series = Series()
         stopped: KeyboardInterrupt | EcoError | None = None

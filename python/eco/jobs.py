@@ -19,6 +19,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from eco import launch, paths
@@ -219,10 +220,38 @@ def _followed(path: Path, watch: Callable[[str], None]) -> Iterator[Path]:
         thread.join()
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: as an interrupt, it ends what was started, and what is known is kept."""
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """Raises Terminated where SIGTERM would end this process at once and leave its jobs running."""
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        raise Terminated
+
+    if threading.current_thread() is not threading.main_thread():  # it gets no signals
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def run_to_end(
     command: Sequence[str], timeout_s: float | None, watch: Callable[[str], None] | None = None
 ) -> Ended:
-    """Runs a command in a process group of its own; a time limit or an interrupt ends the whole group."""
+    """Runs a command in a process group of its own; a time limit, an interrupt or SIGTERM ends the whole group."""
+    with _terminable():
+        return _run_to_end(command, timeout_s, watch)
+
+
+def _run_to_end(
+    command: Sequence[str], timeout_s: float | None, watch: Callable[[str], None] | None
+) -> Ended:
     try:
         process = subprocess.Popen(
             list(command),

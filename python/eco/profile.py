@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from eco.errors import CorruptFile
+from eco.lateness import Late, clock_error_s, lateness
 from eco.report.records import read_json, write_json
 
 SCHEMA = ("eco.profile", 1)
@@ -96,6 +97,8 @@ class Profile:
     times: tuple[RankTime, ...]  # of the ranks that reported
     communicators: tuple[Communicators, ...]
     rows: tuple[Row, ...]  # the longest first
+    late: tuple[Late, ...] = ()  # those that wait most first
+    clock_error_s: float = 0.0  # by which arrivals are uncertain
 
     @property
     def wall_s(self) -> float:
@@ -153,6 +156,8 @@ def _from_dict(document: Mapping[str, Any]) -> Profile:
         tuple(RankTime(**time) for time in document["times"]),
         tuple(Communicators(**one) for one in document["communicators"]),
         tuple(Row(**row) for row in document["rows"]),
+        tuple(Late(**late) for late in document.get("late", [])),
+        float(document.get("clock_error_s", 0.0)),
     )
 
 
@@ -183,6 +188,8 @@ def merge(document: Mapping[str, Any]) -> Profile:
         times,
         _communicators(of_ranks),
         tuple(sorted(rows, key=lambda row: -row.seconds)),
+        lateness(document),
+        0.0 if document.get("one_clock") else clock_error_s(of_ranks),
     )
 
 

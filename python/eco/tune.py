@@ -1,22 +1,39 @@
 """Plans made offline, by eco-rank tune on the ranks of a place.
 
-tune_place(place, [Part(["--ops", "broadcast"])], None, console)
+tune_place(place, [Part(["--ops", "broadcast"])], console, TuneOptions(budget_s=60))
 """
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.console import Console
 
 from eco import jobs
+from eco.errors import EcoError
 from eco.report.progress import rank_progress
-from eco.report.records import seconds_text
+from eco.report.records import seconds_text, write_text
 
 #: A plan gets at least so much, whatever measuring the network took: less measures nothing.
 LEAST_S = 1.0
+
+GOES_ON = "what was measured is remembered, and the same command goes on from there"
+
+#: FFTW's ladder, as `eco-rank tune` knows it. Jobs do a step of their own between the first two.
+EFFORTS = ("estimate", "measure", "exhaustive")
+ESTIMATE, MEASURE, _ = EFFORTS
+
+
+class InterruptedTuning(EcoError):  # noqa: N818 - no fault of anybody's
+    """It was ended early; what it has measured is kept."""
+
+    def __init__(self, message: str, signal_number: int) -> None:
+        super().__init__(message)
+        self.exit_code = 128 + signal_number  # as a shell says it
 
 
 @dataclass(frozen=True)
@@ -27,18 +44,33 @@ class Part:
     weight: float = 1.0
 
 
+@dataclass(frozen=True)
+class TuneOptions:
+    """How a place is tuned."""
+
+    effort: str = MEASURE
+    anew: bool = False  # also what is remembered with as much effort
+    budget_s: float | None = None  # in all
+    timeout_s: float | None = None  # of each job
+    out: Path | None = None  # where the table is wanted too; the last part's has all that is remembered
+
+    def words(self) -> list[str]:
+        return ["--effort", self.effort, *(["--anew"] if self.anew else [])]
+
+
 def tune_place(
-    place: jobs.Place, parts: Sequence[Part], timeout_s: float | None, console: Console,
-    budget_s: float | None = None,
-) -> float:  # fmt: skip
+    place: jobs.Place, parts: Sequence[Part], console: Console, options: TuneOptions | None = None
+) -> float:
     """Network and plan of this placement into the cache, so that no job measures; seconds that it took.
 
-    With a budget each part gets its share of what is left of it then: what is remembered is kept, what it does not
-    suffice for is left to the next time.
+    What is remembered with as much effort is kept, and everything that is measured is remembered at once: what a budget
+    does not suffice for, or an interrupt or a killed job leaves, the next time goes on with. With a budget each part
+    gets its share of what is left of it then. An estimate measures nothing, and is remembered nowhere.
 
     The network is a job of its own: measuring it fills its queues, and TCP connections that lost packets then time
     candidates as no program will find them.
     """
+    how = options or TuneOptions()
     started = time.monotonic()
     what = f"tuning {place.library}, {place.placement}"
     left = sum(part.weight for part in parts)
@@ -46,19 +78,26 @@ def tune_place(
         watch = progress(what)
 
         def run(task: Sequence[str]) -> None:
-            ended = place.start(
-                place.stock([place.rank_program(), "tune", *task, "--progress"]), timeout_s, watch
-            )
-            jobs.check(ended, what, "programs go on without a plan, or with the one they have")
+            command = place.stock([place.rank_program(), "tune", *task, "--progress"])
+            ended = place.start(command, how.timeout_s, watch)
+            jobs.check(ended, what, GOES_ON)
 
-        run(["--network-only"])
-        for part in parts:
-            task = [*part.words, "--out", str(folder / "plan.json")]
-            if budget_s is not None:
-                rest_s = budget_s - (time.monotonic() - started)
-                task += ["--budget", f"{max(LEAST_S, rest_s * part.weight / left):g}"]
-            left -= part.weight
-            run(task)
+        try:
+            if how.effort != ESTIMATE:
+                run(["--network-only"])
+            for part in parts:
+                task = [*part.words, *how.words(), "--out", str(folder / "plan.json")]
+                if how.budget_s is not None:
+                    rest_s = how.budget_s - (time.monotonic() - started)
+                    task += ["--budget", f"{max(LEAST_S, rest_s * part.weight / left):g}"]
+                left -= part.weight
+                run(task)
+        except KeyboardInterrupt as interrupt:
+            number = signal.SIGTERM if isinstance(interrupt, jobs.Terminated) else signal.SIGINT
+            raise InterruptedTuning(f"{what} was interrupted: {GOES_ON}", number) from interrupt
+        if how.out is not None:
+            write_text(how.out, (folder / "plan.json").read_text())
     seconds = time.monotonic() - started
-    console.print(f"{what} took {seconds_text(seconds)}: network and plan are remembered", highlight=False)
+    outcome = "nothing was measured" if how.effort == ESTIMATE else "network and plan are remembered"
+    console.print(f"{what} took {seconds_text(seconds)}: {outcome}", highlight=False)
     return seconds

@@ -7,8 +7,10 @@
 #include <random>
 
 #include "eco/algo/dice.h"
+#include "eco/net/store.h"
 #include "eco/plan/closed_forecast.h"
 #include "eco/plan/explain.h"
+#include "eco/plan/guidelines.h"
 #include "eco/plan/plan_table.h"
 #include "eco/plan/planner.h"
 #include "eco/plan/ranking.h"
@@ -167,6 +169,25 @@ std::string estimate(const std::string& network, const std::vector<int>& host_of
   return plan::make_plan(question.view, wanted, options, nullptr).to_json();
 }
 
+std::optional<std::string> plan_file_name(const std::string& text) {
+  const plan::PlanTable table = plan::PlanTable::from_json(text);
+  if (table.made_by.empty()) return std::nullopt;
+  return net::Store::plan_name({table.network, table.host_of_rank, table.library, table.made_by});
+}
+
+std::string guidelines() {
+  ordered_json rules = ordered_json::array();
+  for (const plan::Guideline& rule : plan::guidelines()) {
+    ordered_json right = ordered_json::array();
+    for (const coll::Collective collective : rule.right) right.push_back(coll::name(collective));
+    rules.push_back(
+        {{"left", coll::name(rule.left)}, {"right", std::move(right)}, {"text", plan::text(rule)}});
+  }
+  return ordered_json{
+      {"rules", std::move(rules)}, {"monotone", plan::kMonotone}, {"allowance", plan::kGuidelineAllowance}}
+      .dump();
+}
+
 // Throws of the dice until one can be proved; a collective has few algorithms that refuse most.
 constexpr int kThrows = 40;
 
@@ -188,6 +209,12 @@ std::optional<std::string> recipe_by_dice(const std::string& network, const std:
 }  // namespace
 
 void bind_plan(nb::module_& m) {
+  m.def("guidelines", &guidelines,
+        "The table of performance guidelines as JSON: `left` takes no longer than all of `right` together, "
+        "for as "
+        "many bytes; the text of the one that holds for all (fewer bytes take no longer); and beyond which "
+        "share one "
+        "is broken. Local.");
   m.def("candidates", &candidates, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("collective"),
         nb::arg("bytes"), nb::arg("root"), nb::arg("prune") = false, nb::call_guard<nb::gil_scoped_release>(),
         "Every candidate with its predicted seconds by term, cheapest first, as JSON; with `prune` those "
@@ -230,6 +257,9 @@ void bind_plan(nb::module_& m) {
   m.def(
       "check_plan", [](const std::string& text) { return plan::PlanTable::from_json(text).to_json(); },
       nb::arg("text"), "The text of a plan table, checked and written out again; raises CorruptFile. Local.");
+  m.def(
+      "plan_file_name", &plan_file_name, nb::arg("text"),
+      "Under which name a plan table is remembered; None of one that does not say which ECO made it. Local.");
 }
 
 }  // namespace eco::python

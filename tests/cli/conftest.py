@@ -44,6 +44,10 @@ if mode == "dies":
     print("eco-rank: host b vanished", file=sys.stderr, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 if mode == "hangs":
+    if "FAKE_PID" in os.environ:
+        with open(os.environ["FAKE_PID"] + ".part", "w") as file:
+            file.write(str(os.getpid()))
+        os.rename(os.environ["FAKE_PID"] + ".part", os.environ["FAKE_PID"])
     time.sleep(600)
 if mode == "dies later" and words[0] == "bench" and len(open(os.environ["FAKE_LOG"]).readlines()) > 6:
     sys.exit("eco-rank: host b vanished")

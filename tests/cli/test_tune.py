@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +71,52 @@ def test_a_profile_says_what_is_tuned(fakes: Any, eco: Any) -> None:
     assert (ended.returncode, "no collective of all 8 ranks" in ended.stderr) == (2, True)
     ended = eco("tune", "--profile", "profile.json", "--ops", "scan", "--", "mpirun", "-n", "8")
     assert (ended.returncode, "give no --ops" in ended.stderr) == (2, True)
+
+
+def test_more_effort_is_asked_for_and_what_is_known_is_kept_unless_anew(fakes: Any, eco: Any) -> None:
+    assert eco("tune", "--", "mpirun").returncode == 0
+    words = fakes.told()[-1]["words"]
+    assert (words[words.index("--effort") + 1], "--anew" in words) == ("measure", False)
+    assert eco("tune", "--effort", "exhaustive", "--anew", "--", "mpirun").returncode == 0
+    words = fakes.told()[-1]["words"]
+    assert (words[words.index("--effort") + 1], "--anew" in words) == ("exhaustive", True)
+
+
+def test_an_estimate_measures_no_network_and_is_written(fakes: Any, eco: Any) -> None:
+    ended = eco("tune", "--effort", "estimate", "--out", "plan.json", "--", "mpirun")
+    assert ended.returncode == 0, ended.stderr
+    assert "nothing was measured" in ended.stdout
+    assert ["--network-only" in one["words"] for one in fakes.told()] == [False]
+    assert Path("plan.json").read_text() == "{}"
+    ended = eco("tune", "--effort", "estimate", "--", "mpirun")
+    assert (ended.returncode, "--out" in ended.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupt_ends_the_ranks_and_says_that_it_goes_on(
+    fakes: Any, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, code: int
+) -> None:
+    monkeypatch.setenv("FAKE_RANK", "hangs")
+    monkeypatch.setenv("FAKE_PID", str(fakes.log.with_name("pid")))
+    command = [sys.executable, "-m", "eco.cli.main", "tune", "--", "mpirun", "-n", "8"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        _until(lambda: (fakes.log.with_name("pid")).exists())
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert "goes on from there" in errors
+    rank = int(fakes.log.with_name("pid").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(rank, 0)
+    assert list(Path().iterdir()) == []
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it never came")
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,27 @@ def test_the_command(
     lines = said.out.splitlines()
     assert lines[0] == "right"
     assert lines[1].startswith(f"{RANKS} ranks under {'Open MPI' if library.name == 'openmpi' else 'MPICH'}")
-    assert [line.split()[0] for line in lines if line.strip()].count("allreduce") == 1
+    behind = [line for line in lines if "comes last most often" in line or "no plan is remembered" in line]
+    calls = lines[: lines.index(behind[0])]
+    assert [line.split()[0] for line in calls if line.strip()].count("allreduce") == 1
+    assert "no plan is remembered" in behind[-1]
     assert "eco:" not in said.err
     assert [path.name for path in tmp_path.iterdir()] == ["p.json"]
+
+
+def test_the_late_rank_is_named(library: Library, tmp_path: Path) -> None:
+    raw = tmp_path / "raw.json"
+    words = [str(paths.native_file("eco-exec")), library.compile("late")]
+    ended = library.run(RANKS, words, {"ECO": "observe", "ECO_PROFILE": str(raw)})
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    found = profile.read(raw)
+    assert found.clock_error_s == 0, "ranks of one machine read one clock"
+    late = {one.operation: one for one in found.late}
+    whole, half = late["allreduce"], late["barrier"]
+    assert (whole.communicator_ranks, whole.up_to_bytes, whole.calls) == (RANKS, 1024, 12)
+    assert (whole.rank, whole.share > 0.5) == (2, True)
+    assert 0 < whole.behind_s <= whole.spread_s
+    assert whole.waiting_s > 0
+    assert (half.communicator_ranks, half.up_to_bytes) == (RANKS // 2, 0)
+    assert half.calls == 2 * 6, "of both halves"
+    assert half.rank in (2, 3)

@@ -25,6 +25,8 @@ COMMANDS = (
     "bench",
     "characterize",
     "tune",
+    "wisdom",
+    "guidelines",
     "export",
     "show",
     "explain",

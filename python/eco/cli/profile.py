@@ -6,7 +6,9 @@
     mpirun -n 8 eco-exec --set ECO=observe --set ECO_PROFILE=raw.json ./app       where ECO can't start the launcher
     eco profile --read raw.json
 
-Blocking collectives that ECO knows are counted, on every rank; each call costs two looks at a clock more.
+Blocking collectives that ECO knows are counted, on every rank; each call costs three looks at a clock more. Ranks also
+keep when they came to some of them, so that who is late has a name; and where a plan is remembered for as many ranks
+of this library, what it would save is predicted from its measurements.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from typing import Annotated
 
 import typer
 
-from eco import jobs
+from eco import jobs, paths, wisdom
 from eco import profile as profiles
 from eco.cli.options import NetworkToUse, PlanToUse, Settings, output_file
 from eco.cli.run import RunOptions, parse_settings, prepare
@@ -26,6 +28,7 @@ from eco.errors import EcoError, InvalidArgument
 from eco.profile import Profile
 from eco.report import profile_view
 from eco.report.progress import make_console
+from eco.savings import plan_for
 
 
 class NoProfileError(EcoError):
@@ -89,5 +92,8 @@ def profile(
     if json:
         found.write(json)
     sys.stdout.flush()
-    profile_view.show(found, make_console(), top)
+    console = make_console()
+    profile_view.show(found, console, top)
+    remembered, _ = wisdom.collect(paths.cache_dir())
+    profile_view.show_savings(found, plan_for(found, remembered), console, top)
     raise typer.Exit(code)

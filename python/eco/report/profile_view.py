@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from eco.profile import FATES, Profile, Row
 from eco.report.records import seconds_text, size_text
+from eco.savings import savings
+from eco.wisdom import Plan
 
 #: One rank with less than this part of another's time in collectives is pointed at.
 FAR_LESS = 0.5
@@ -35,6 +39,78 @@ def show(profile: Profile, console: Console, top: int) -> None:
             "--top shows more",
             highlight=False,
         )
+    show_late(profile, console, top)
+
+
+def show_late(profile: Profile, console: Console, top: int) -> None:
+    """Who came last, where that can be said."""
+    seen = [late for late in profile.late[:top] if late.spread_s > profile.clock_error_s]
+    if not seen:
+        return
+    named = Counter[int]()
+    for late in seen:
+        named[late.rank] += round(late.share * late.calls)
+    rank, _ = named.most_common(1)[0]
+    error = profile.clock_error_s
+    of_clock = f", clocks compared to {seconds_text(error)}" if error > 0 else ""
+    console.print(f"rank {rank} comes last most often{of_clock}:", highlight=False)
+    out = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    out.add_column("operation", no_wrap=True)
+    for name in (
+        "of ranks",
+        "up to",
+        "last after first",
+        "last rank",
+        "behind the middle",
+        "waits in a call",
+    ):
+        out.add_column(name, justify="right", no_wrap=True)
+    for late in seen:
+        out.add_row(
+            late.operation,
+            str(late.communicator_ranks),
+            size_text(late.up_to_bytes),
+            seconds_text(late.spread_s),
+            f"{late.rank} ({100 * late.share:.0f} %)",
+            seconds_text(late.behind_s),
+            seconds_text(late.waiting_s),
+        )
+    console.print(out)
+
+
+def show_savings(profile: Profile, plan: Plan | None, console: Console, top: int) -> None:
+    """What a plan would save, by its own measurements."""
+    if profile.mode != "observe":
+        return
+    if plan is None:
+        console.print(
+            f"no plan is remembered for {profile.ranks} ranks of {profile.library}: eco tune --profile makes one",
+            highlight=False,
+        )
+        return
+    found = savings(profile, plan)
+    total_s = sum(saving.seconds for saving in found)
+    share = 100 * total_s / profile.wall_s if profile.wall_s > 0 else 0.0
+    console.print(
+        f"the remembered plan is predicted to save {seconds_text(total_s)} of the mean rank ({share:.1f} % of the run)",
+        highlight=False,
+    )
+    if not found:
+        return
+    out = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    out.add_column("operation", no_wrap=True)
+    for name in ("mean size", "takes", "saves"):
+        out.add_column(name, justify="right", no_wrap=True)
+    out.add_column("by", overflow="fold")
+    for saving in found[:top]:
+        out.add_row(
+            saving.operation,
+            about(saving.bytes),
+            seconds_text(saving.of_s),
+            seconds_text(saving.seconds),
+            saving.recipe or saving.why or "the library's own",
+        )
+    console.print(out)
 
 
 def missing(profile: Profile) -> list[str]:

@@ -6,9 +6,19 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from eco import rank
+
+#: What is expected of the time left: steps of a long run take from milliseconds to many seconds.
+LOOKS_BACK_S = 120.0
 
 
 def make_console() -> Console:
@@ -19,10 +29,10 @@ def make_console() -> Console:
 
 @contextlib.contextmanager
 def rank_progress(console: Console) -> Iterator[Callable[[str], Callable[[str], None]]]:
-    """A bar that follows the progress lines of eco-rank."""
+    """A bar that follows the progress lines of eco-rank, and the time that is left if it goes on like this."""
     with Progress(TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"),
-                  TimeElapsedColumn(), console=console, transient=True,
-                  disable=not console.is_terminal) as progress:  # fmt: skip
+                  TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console, transient=True,
+                  disable=not console.is_terminal, speed_estimate_period=LOOKS_BACK_S) as progress:  # fmt: skip
 
         def begin(title: str) -> Callable[[str], None]:
             task = progress.add_task(title, total=1.0)

@@ -1,0 +1,38 @@
+// What serves a problem, once candidates and the library's own collective have been measured beside each other.
+//
+//   Row row = choose(problem, view, native, {{&candidate, measurement}, ...}, 0.05);
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "eco/coll/problem.h"
+#include "eco/net/group_view.h"
+#include "eco/plan/forecast.h"
+#include "eco/plan/plan_table.h"
+
+namespace eco::plan {
+
+// Seconds of one candidate, or of the native collective, on the actual placement.
+struct Measurement {
+  double median_s = 0;
+  double spread_s = 0;  // half the interquartile range
+};
+
+// A candidate that was measured beside the native collective.
+struct Contender {
+  const Candidate* candidate = nullptr;
+  Measurement measured;
+};
+
+// Pure. A row with its evidence. A contender must be faster by `gain_needed`, a share, and beyond both spreads; of the winners
+// the fastest serves, and of equally fast ones of problems of one packet the lightest.
+Row choose(const coll::CommonProblem& problem, const net::GroupView& view, const Measurement& native,
+           const std::vector<Contender>& contenders, double gain_needed);
+
+// "3.92x".
+std::string times_text(double ratio);
+// What a row of a large group says besides how it was chosen; else empty.
+std::string by_estimate_text(const coll::CommonProblem& problem, const net::GroupView& view);
+
+}  // namespace eco::plan

@@ -1,0 +1,151 @@
+#include "eco/plan/rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "eco/plan/ranking.h"
+#include "eco/plan/shortlist.h"
+
+namespace eco::plan {
+namespace {
+
+using algo::Recipe;
+using coll::CommonProblem;
+
+// How the reason of a row begins that stands for sizes between two measured ones.
+constexpr std::string_view kBetween = "between: ";
+
+// Whose elements are combined.
+bool sums(coll::Collective collective) {
+  return coll::is_reduction(collective) && collective != coll::Collective::barrier;
+}
+
+std::string key_of(const CommonProblem& problem, const std::optional<Recipe>& recipe) {
+  return std::string(coll::name(problem.collective)) + ' ' + std::to_string(problem.root) + ' ' +
+         std::to_string(problem.bytes) + ' ' + std::to_string(problem.element_bytes) +
+         (problem.commutative ? " " : " in order ") + (recipe ? recipe->text() : std::string());
+}
+
+// A row that would do the same as a between-row before it is joined with it, and keeps the measured evidence.
+void add(std::vector<Row>& rows, Row row) {
+  if (!rows.empty() && rows.back().reason.starts_with(kBetween) && rows.back().recipe == row.recipe) {
+    rows.pop_back();
+  }
+  rows.push_back(std::move(row));
+}
+
+}  // namespace
+
+CommonProblem planned_problem(coll::Collective collective, int root, std::size_t bytes,
+                              const net::GroupView& view) {
+  CommonProblem problem;
+  problem.collective = collective;
+  problem.n_ranks = view.n_ranks();
+  problem.root = root;
+  if (coll::follows_graph(collective)) problem.neighbors = view.neighbors;
+  const std::size_t n_blocks = coll::is_blocked(collective) ? static_cast<std::size_t>(problem.n_ranks) : 1;
+  problem.element_bytes = sums(collective) && bytes >= n_blocks * sizeof(double) ? sizeof(double) : 1;
+  problem.bytes = coll::whole_bytes(problem, bytes);
+  return problem;
+}
+
+std::vector<Row> RowMaker::rows_of(const std::vector<PlannedSize>& sizes) {
+  std::vector<Row> rows;
+  const PlannedSize* previous = nullptr;
+  for (const PlannedSize& size : sizes) {
+    if (!size.is_named) continue;
+    if (previous != nullptr && previous->problem->bytes + 1 < size.problem->bytes) {
+      add(rows, row_between(*previous, size));
+    }
+    Row row = *size.row;
+    find_in_order(*size.problem, row);
+    add(rows, std::move(row));
+    previous = &size;
+  }
+  for (const PlannedSize& size : sizes) {
+    if (!size.is_named) add_open(rows, size);
+  }
+  return rows;
+}
+
+// Sizes between two measured ones: ECO's only if it won at both, by the recipe that is predicted better in the (geometric)
+// middle.
+Row RowMaker::row_between(const PlannedSize& below, const PlannedSize& above) {
+  const std::string key =
+      key_of(*below.problem, below.row->recipe) + '\n' + key_of(*above.problem, above.row->recipe);
+  const auto known = between_.find(key);
+  return known != between_.end() ? known->second
+                                 : between_.emplace(key, made_between(below, above)).first->second;
+}
+
+Row RowMaker::made_between(const PlannedSize& below, const PlannedSize& above) {
+  Row row;
+  row.up_to_bytes = above.problem->bytes - 1;
+  row.reason = std::string(kBetween) + "ECO did not win at both measured ends";
+  if (!below.row->recipe || !above.row->recipe) return row;
+  CommonProblem middle = *above.problem;
+  middle.bytes = static_cast<std::size_t>(
+      std::sqrt(static_cast<double>(below.problem->bytes) * static_cast<double>(above.problem->bytes)));
+  middle.bytes = coll::whole_bytes(middle, middle.bytes);
+  double best_s = std::numeric_limits<double>::infinity();
+  for (const Recipe* recipe : {&*below.row->recipe, &*above.row->recipe}) {
+    if (!is_proved(*recipe, middle) || !is_proved(*recipe, *above.problem)) continue;
+    const double seconds = forecast(*recipe, middle, view_, options_.forecast).seconds;
+    if (seconds >= best_s) continue;
+    best_s = seconds;
+    row.recipe = *recipe;
+  }
+  row.reason =
+      std::string(kBetween) + (row.recipe ? "ECO won at both measured ends" : "neither end's recipe fits");
+  find_in_order(*above.problem, row);
+  return row;
+}
+
+void RowMaker::add_open(std::vector<Row>& rows, const PlannedSize& size) {
+  const auto serves = std::lower_bound(rows.begin(), rows.end(), size.problem->bytes,
+                                       [](const Row& a, std::size_t b) { return a.up_to_bytes < b; });
+  if (serves != rows.end() && serves->up_to_bytes == size.problem->bytes) {
+    serves->open = true;
+    return;
+  }
+  Row row = *size.row;
+  if (serves != rows.end() && serves->recipe && is_proved(*serves->recipe, *size.problem)) {
+    row.recipe = serves->recipe;
+    find_in_order(*size.problem, row);
+  }
+  rows.insert(serves, std::move(row));
+}
+
+// For operations that do not commute the winner, if it combines in rank order; else whatever does and is predicted to be
+// well below what the library was measured at.
+void RowMaker::find_in_order(const CommonProblem& at, Row& row) {
+  if (!row.recipe || row.in_order || !sums(at.collective)) return;
+  CommonProblem problem = planned_problem(at.collective, at.root, row.up_to_bytes, view_);
+  problem.commutative = false;
+  const std::string key = key_of(problem, row.recipe);
+  const auto known = in_order_.find(key);
+  row.in_order = known != in_order_.end() ? known->second
+                                          : in_order_.emplace(key, in_order_of(problem, row)).first->second;
+}
+
+std::optional<Recipe> RowMaker::in_order_of(const CommonProblem& problem, const Row& row) {
+  if (is_proved(*row.recipe, problem)) return row.recipe;
+  const bool has_time = !options_.time_is_up || !options_.time_is_up();
+  if (!options_.search_in_order || row.native_s <= 0 || !has_time) return std::nullopt;
+  ForecastOptions limited = options_.forecast;
+  limited.stop_after_s = row.native_s / kHopeless;
+  const std::vector<Candidate> ranked = rank_candidates(problem, view_, limited, true);
+  const auto best = shortlist(ranked, 1, problem, view_);
+  return best.empty() ? std::nullopt : std::optional(best.front()->recipe);
+}
+
+bool RowMaker::is_proved(const Recipe& recipe, const CommonProblem& problem) {
+  const std::string key = key_of(problem, recipe);
+  const auto known = proved_.find(key);
+  return known != proved_.end() ? known->second : (proved_[key] = !prove(recipe, problem, view_).has_value());
+}
+
+}  // namespace eco::plan

@@ -1,0 +1,106 @@
+"""Who is late, from ranks' arrivals; and what a plan would save."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from eco import plans
+from eco.lateness import bracket, lateness
+from eco.profile import merge
+from eco.savings import plan_for, savings
+
+MS = 1_000_000
+
+
+def of_rank(
+    rank: int, late_ns: int, ahead_ns: int = 0, drift: float = 0.0, calls: int = 10
+) -> dict[str, Any]:
+    """A rank that comes so late to every call, by a clock that is ahead and drifts."""
+
+    def clock(at: int) -> int:
+        return round(at + ahead_ns + drift * at)
+
+    arrivals = [
+        [0, i, "allreduce", 1000, clock(100 * MS * (i + 1) + late_ns), 30 * MS - late_ns]
+        for i in range(calls)
+    ]
+    return {
+        "rank": rank, "wall_s": 2.0, "arming_s": 0.0, "communicators": [],
+        "clock_at_start_ns": [clock(i + 1) for i in range(5)],
+        "clock_at_end_ns": [clock(2000 * MS + i) for i in range(5)],
+        "arrivals": {"stride": 1, "groups": [[0, 1, 2]], "calls": arrivals},
+        "calls": [{"operation": "allreduce", "communicator_ranks": 3, "up_to_bytes": 1024, "fate": "communicator",
+                   "calls": calls, "bytes": 1000 * calls, "seconds": 0.03 * calls}],
+    }  # fmt: skip
+
+
+def document(*profiles: dict[str, Any], one_clock: bool = False) -> dict[str, Any]:
+    return {"library": "Open MPI 5.0.11", "mode": "observe", "ranks": len(profiles), "one_clock": one_clock,
+            "profiles": list(profiles)}  # fmt: skip
+
+
+def test_the_late_rank_has_a_name() -> None:
+    (late,) = lateness(document(of_rank(0, 0), of_rank(1, 20 * MS), of_rank(2, 2 * MS), one_clock=True))
+    assert (late.operation, late.communicator_ranks, late.up_to_bytes, late.calls) == (
+        "allreduce",
+        3,
+        1024,
+        10,
+    )
+    assert (late.rank, late.share) == (1, 1.0)
+    assert late.spread_s == pytest.approx(0.020)
+    assert late.behind_s == pytest.approx(0.018)
+    assert late.waiting_s == pytest.approx((20 + 0 + 18) / 3 * 1e-3)
+
+
+def test_clocks_that_are_ahead_and_drift_are_put_right() -> None:
+    far = 10**15
+    apart = document(of_rank(0, 0), of_rank(1, 5 * MS, far, 1e-4), of_rank(2, 0, -far, -1e-4))
+    (late,) = lateness(apart)
+    assert (late.rank, late.share) == (1, 1.0)
+    assert late.spread_s == pytest.approx(0.005, abs=2e-5)
+    for profile in apart["profiles"]:
+        profile["clock_at_end_ns"] = [0] * 5  # the job ended otherwise than by MPI_Finalize
+    assert lateness(apart) == ()
+
+
+def test_only_calls_that_all_ranks_have_kept_count() -> None:
+    some = of_rank(2, 0)
+    some["arrivals"]["calls"] = some["arrivals"]["calls"][::4]
+    (late,) = lateness(document(of_rank(0, 0), of_rank(1, MS), some, one_clock=True))
+    assert late.calls == 3
+    assert lateness(document(of_rank(0, 0), of_rank(1, MS), one_clock=True)) == (), (
+        "one rank reported nothing"
+    )
+    older = {key: value for key, value in of_rank(0, 0).items() if key != "arrivals"}
+    assert lateness(document(older)) == ()
+
+
+def test_brackets_are_those_of_the_profiles_rows() -> None:
+    assert [bracket(size) for size in (0, 1, 2, 3, 1000, 1024, 1025)] == [0, 1, 2, 4, 1024, 1024, 2048]
+    assert bracket(1 << 60) == 1 << 40
+
+
+def plan(recipe: str | None) -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(plans.by_hand(3, {"allreduce": [(1023, None), (4096, recipe)]}))
+    made["library"] = "Open MPI 5.0.11"
+    made["entries"][0]["rows"][0]["up_to_bytes"] = 512
+    made["entries"][0]["rows"][1] |= {"native_s": 0.02, "measured_s": 0.005}
+    return made
+
+
+def test_what_is_waited_for_is_not_saved() -> None:
+    found = merge(document(of_rank(0, 0), of_rank(1, 0), of_rank(2, 20 * MS), one_clock=True))
+    assert plan_for(found, [{**plan(None), "library": "MPICH 5.0.2"}]) is None
+    chosen = plan_for(found, [plan("allreduce/ring")])
+    assert chosen is not None
+    (saving,) = savings(found, chosen)
+    assert saving.of_s == pytest.approx(0.3)
+    assert saving.seconds == pytest.approx(0.75 * 10 * (0.030 - 0.040 / 3))
+    assert saving.recipe == "allreduce/ring"
+    (native,) = savings(found, plan(None))
+    assert (native.seconds, native.recipe, native.why) == (0.0, None, "")
+    assert savings(found, {**plan(None), "entries": []})[0].why == "not planned"
