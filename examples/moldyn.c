@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ring_balance.h"
+
 // Reduced units. The force is shifted, so that it ends in nothing where it is cut off and energy is conserved.
 static const double kDensity = 0.8442, kTemperature = 1.2, kCutoff = 2.5, kSkin = 0.4, kTimeStep = 0.004;
 static const double kMostChange = 1e-3;  // of the energy of an atom
@@ -26,13 +28,7 @@ struct System {
   double *x, *v, *f;  // 3 each; x has room for whole blocks, v is of this rank's block
 };
 
-// A run of rows: row k is atom (first + k) % n with its partners, which follow one another.
-struct Rows {
-  int first, count, n_pairs;
-  int *length, *partner;
-};
-
-static double communicated_s, balanced_s, computed_s;
+static double communicated_s, computed_s;
 
 static void* room(size_t bytes) {
   void* memory = calloc(1, bytes > 0 ? bytes : 1);
@@ -138,84 +134,6 @@ static double forces(const struct System* s, const struct Rows* rows) {
   return energy;
 }
 
-// ---- Dome's load balancing
-
-// The pairs that the first of two neighbours hands to the second: a third of what would make both take as long, because
-// each evens out with two. Below nothing: the second to the first.
-static double surplus(const double* first, const double* second) {
-  return (first[1] * second[0] - second[1] * first[0]) / (first[0] + second[0]) / 3;
-}
-
-// Takes rows of at most so many pairs off one end, as a message: their number, lengths, partners.
-static int take(struct Rows* rows, const struct System* s, double most, int from_end, int* message) {
-  int n = 0, pairs = 0;
-  while (3 * (n + 1) < rows->count) {
-    const int length = rows->length[from_end ? rows->count - 1 - n : n];
-    if (pairs + length > most) break;
-    pairs += length;
-    ++n;
-  }
-  const size_t i = sizeof(int);
-  message[0] = n;
-  memcpy(message + 1, rows->length + (from_end ? rows->count - n : 0), (size_t)n * i);
-  memcpy(message + 1 + n, rows->partner + (from_end ? rows->n_pairs - pairs : 0), (size_t)pairs * i);
-  rows->count -= n;
-  rows->n_pairs -= pairs;
-  if (!from_end) {
-    memmove(rows->length, rows->length + n, (size_t)rows->count * i);
-    memmove(rows->partner, rows->partner + pairs, (size_t)rows->n_pairs * i);
-    rows->first = (rows->first + n) % s->n;
-  }
-  return 1 + n + pairs;
-}
-
-static void put(struct Rows* rows, const struct System* s, int at_end, const int* message, int length) {
-  const int n = message[0], pairs = length - 1 - n;
-  const size_t i = sizeof(int);
-  if (!at_end) {
-    memmove(rows->length + n, rows->length, (size_t)rows->count * i);
-    memmove(rows->partner + pairs, rows->partner, (size_t)rows->n_pairs * i);
-    rows->first = (rows->first - n + s->n) % s->n;
-  }
-  memcpy(rows->length + (at_end ? rows->count : 0), message + 1, (size_t)n * i);
-  memcpy(rows->partner + (at_end ? rows->n_pairs : 0), message + 1 + n, (size_t)pairs * i);
-  rows->count += n;
-  rows->n_pairs += pairs;
-}
-
-// Neighbours in the ring tell each other speed (pairs a second) and pairs; then rows change hands.
-static void balance(MPI_Comm ring, const struct System* s, struct Rows* rows, double speed, int* messages) {
-  enum { kLeft, kRight };
-  const double start_s = MPI_Wtime();
-  const int most = 1 + s->n + s->n * (s->n / 2);
-  int* out[2] = {messages, messages + most / 2};
-  int* in = messages + most;
-  const double mine[2] = {speed, rows->n_pairs};
-  double of[2][2];
-  int neighbour[2], length[2];
-  MPI_Request sent[2];
-  MPI_Cart_shift(ring, 0, 1, &neighbour[kLeft], &neighbour[kRight]);
-  for (int to = kLeft; to <= kRight; ++to)
-    MPI_Sendrecv(mine, 2, MPI_DOUBLE, neighbour[to], to, of[!to], 2, MPI_DOUBLE, neighbour[!to], to, ring,
-                 MPI_STATUS_IGNORE);
-  // Both are decided by what there was before.
-  const double give[2] = {-surplus(of[kLeft], mine), surplus(mine, of[kRight])};
-  for (int to = kLeft; to <= kRight; ++to) {
-    length[to] = take(rows, s, give[to], to == kRight, out[to]);
-    MPI_Isend(out[to], length[to], MPI_INT, neighbour[to], 2 + to, ring, &sent[to]);
-  }
-  for (int from = kLeft; from <= kRight; ++from) {
-    MPI_Status status;
-    int n;
-    MPI_Probe(neighbour[from], 2 + !from, ring, &status);
-    MPI_Get_count(&status, MPI_INT, &n);
-    MPI_Recv(in, n, MPI_INT, neighbour[from], 2 + !from, ring, MPI_STATUS_IGNORE);
-    put(rows, s, from == kRight, in, n);
-  }
-  MPI_Waitall(2, sent, MPI_STATUSES_IGNORE);
-  balanced_s += MPI_Wtime() - start_s;
-}
-
 // ---- the steps
 
 static void gather(const struct System* s) {
@@ -236,12 +154,26 @@ static void tell(double* values, int n) {
   communicated_s += MPI_Wtime() - start_s;
 }
 
-// The number of a comma-separated list that is a rank's, dealt in turn; 0 where there is none: then it is measured.
+// The number of a comma-separated list that is a rank's, dealt in turn; 0 without a list: then it is measured; below
+// nothing where some word is no speed.
 static double speed_by_hand(const char* text, int rank) {
-  int n = text != NULL;
-  for (const char* c = text; c != NULL && *c != '\0'; ++c) n += *c == ',';
-  for (int skip = n > 0 ? rank % n : 0; skip > 0; --skip) text = strchr(text, ',') + 1;
-  return text == NULL ? 0 : atof(text);
+  double mine = 0;
+  int n = 0;
+  for (int pass = 0; text != NULL && pass < 2; ++pass) {
+    const char* word = text;
+    for (int i = 0;; ++i) {
+      char* end;
+      const double speed = strtod(word, &end);
+      if (end == word || !(speed > 0)) return -1;
+      if (pass == 1 && i == rank % n) mine = speed;
+      if (*end != ',') {
+        n = i + 1;
+        break;
+      }
+      word = end + 1;
+    }
+  }
+  return mine;
 }
 
 int main(int argc, char** argv) {
@@ -253,11 +185,13 @@ int main(int argc, char** argv) {
   const int balance_every = argc > 3 ? atoi(argv[3]) : 5;
   const double by_hand = speed_by_hand(argc > 4 ? argv[4] : NULL, rank);
   if (cells < 4 || steps < 1 || balance_every < 0 || by_hand < 0 || 4 * cells * cells * cells < 3 * n_ranks) {
-    if (rank == 0 || by_hand < 0)
+    if (rank == 0)
       fprintf(stderr,
-              "usage: moldyn [CELLS [STEPS [BALANCE_EVERY [SPEED,...]]]]; CELLS is 4 or more, with at "
-              "least 3 atoms of 4 CELLS^3 for a rank; BALANCE_EVERY 0 never balances\n");
-    MPI_Abort(MPI_COMM_WORLD, 2);
+              "usage: moldyn [CELLS [STEPS [BALANCE_EVERY [SPEED,...]]]]; CELLS is 4 or more, with at least "
+              "3 atoms "
+              "of 4 CELLS^3 for a rank; BALANCE_EVERY 0 never balances\n");
+    MPI_Finalize();
+    return 2;
   }
 
   struct System s = {.n = 4 * cells * cells * cells};
@@ -269,8 +203,9 @@ int main(int argc, char** argv) {
   s.f = room(of_all);
   double *first_x = room(of_all), *listed_x = room(of_all);
   const size_t most_pairs = (size_t)s.n * (size_t)(s.n / 2);
-  struct Rows rows = {.length = room((size_t)s.n * sizeof(int)), .partner = room(most_pairs * sizeof(int))};
-  int* messages = room(2 * (1 + (size_t)s.n + most_pairs) * sizeof(int));
+  struct Rows rows = {
+      .n = s.n, .length = room((size_t)s.n * sizeof(int)), .partner = room(most_pairs * sizeof(int))};
+  int* messages = room(2 * longest_message(s.n) * sizeof(int));
 
   const int periodic = 1, reorder = 1;
   MPI_Comm ring;
@@ -289,7 +224,7 @@ int main(int argc, char** argv) {
   const int begin = 3 * (rank * s.block < s.n ? rank * s.block : s.n);
   const int end = begin + 3 * s.block < 3 * s.n ? begin + 3 * s.block : 3 * s.n;
   memcpy(first_x, s.x, of_all);
-  double first_energy = 0, energy = 0, change = 0, mean_square = 0, pairs_times = 0;
+  double first_energy = 0, energy = 0, change = 0, mean_square = 0, pairs_times = 0, balanced_s = 0;
   // Step 0 computes what there is; the others move.
   for (int step = 0; step <= steps; ++step) {
     if (step > 0) {
@@ -316,7 +251,9 @@ int main(int argc, char** argv) {
     if (fabs(energy - first_energy) > change) change = fabs(energy - first_energy);
     if (n_ranks > 1 && balance_every > 0 && (step + 1) % balance_every == 0) {
       const double speed = by_hand > 0 ? by_hand : pairs_times / (computed_s + 1e-9);
-      balance(ring, &s, &rows, speed, messages);
+      const double before_s = MPI_Wtime();
+      balance(ring, &rows, speed, messages);
+      balanced_s += MPI_Wtime() - before_s;
       pairs_times = computed_s = 0;
     }
   }

@@ -151,7 +151,8 @@ program moldyn_lists
   steps = argument(2, 40)
   if (cells < 4 .or. steps < 1) then
     if (rank == 0) print '(a)', 'usage: moldyn_lists [CELLS [STEPS]]; CELLS is 4 or more'
-    call MPI_Abort(MPI_COMM_WORLD, 2, ierror)
+    call MPI_Finalize(ierror)
+    stop 2
   end if
 
   n = 4 * cells**3
