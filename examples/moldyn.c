@@ -186,10 +186,10 @@ int main(int argc, char** argv) {
   const double by_hand = speed_by_hand(argc > 4 ? argv[4] : NULL, rank);
   if (cells < 4 || steps < 1 || balance_every < 0 || by_hand < 0 || 4 * cells * cells * cells < 3 * n_ranks) {
     if (rank == 0)
-      fprintf(stderr,
-              "usage: moldyn [CELLS [STEPS [BALANCE_EVERY [SPEED,...]]]]; CELLS is 4 or more, with at least "
-              "3 atoms "
-              "of 4 CELLS^3 for a rank; BALANCE_EVERY 0 never balances\n");
+      fprintf(
+          stderr,
+          "usage: moldyn [CELLS [STEPS [BALANCE_EVERY [SPEED,...]]]]\n"
+          "CELLS: 4 or more, with 3 of the 4 CELLS^3 atoms for a rank; BALANCE_EVERY: 0 never balances\n");
     MPI_Finalize();
     return 2;
   }
@@ -268,8 +268,8 @@ int main(int argc, char** argv) {
   if (rank == 0) {
     int n_rows = 0;
     printf(
-        "%d atoms on %d ranks, %d steps: energy of an atom %.8f, changed by at most %.1e; mean square way "
-        "%.8f\n",
+        "%d atoms on %d ranks, %d steps: energy of an atom %.8f, changed by at most %.1e; "
+        "mean square way %.8f\n",
         s.n, n_ranks, steps, energy, change, mean_square);
     printf("pairs");
     for (int r = 0; r < n_ranks; ++r) {
