@@ -88,7 +88,9 @@ def test_the_ring_is_laid_along_the_subnets(
 
 
 @pytest.mark.parametrize(
-    "words", [["3"], ["6", "0"], ["4", "1", "-1"], ["4", "1", "1", "2,-1"], ["4", "1", "1", "x"]], ids=lambda words: " ".join(words)
+    "words",
+    [["3"], ["6", "0"], ["4", "1", "-1"], ["4", "1", "1", "2,-1"], ["4", "1", "1", "x"]],
+    ids=lambda words: " ".join(words),
 )
 def test_wrong_arguments_are_told(libraries: Callable[[str], Library], words: list[str]) -> None:
     library = libraries("openmpi")
