@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -81,14 +81,27 @@ def parts_of(table: PaperTable, ranks: int) -> list[Part]:
 
 
 def prepare(place: jobs.LabPlace, table: PaperTable, options: argparse.Namespace, console: Console) -> None:
-    """Network and plan of a place into the memory, unless they are there: notes say what was made."""
+    """Network and plan of a place into the memory, unless they are there: notes say what was made.
+
+    At last one launch whose time nobody takes: it learns the rest of what the program calls, as first jobs do.
+    """
     folder = Path(os.environ["ECO_CACHE_DIR"])
-    for part in parts_of(table, place.ranks):
-        words = "-".join(["tuned", place.library, place.network, place.placement, *part.words[1::2]])
-        note = folder / re.sub(r"[^\w.-]", "_", words)
+
+    def once(words: list[str], make: Callable[[], object]) -> None:
+        name = "-".join([place.library, place.network, place.placement, *words])
+        note = folder / re.sub(r"[^\w.-]", "_", name)
         if not note.exists():
-            took_s = tune_place(place, [part], TIMEOUT_S, console, options.tuning)
-            note.write_text(f"{took_s}\n")
+            make()
+            note.touch()
+
+    for part in parts_of(table, place.ranks):
+        once(
+            ["tuned", *part.words[1::2]],
+            lambda part=part: tune_place(place, [part], TIMEOUT_S, console, options.tuning),
+        )
+    if table.steps:
+        with jobs.scratch("papers") as scratch:
+            once(["launched", table.name], lambda: of_program(place, table, ECO, scratch, options))
 
 
 def started(place: jobs.LabPlace, way: str, words: list[str], folder: Path) -> list[str]:
@@ -127,19 +140,19 @@ def of_program(
     words = [program_of(place.library), str(CELLS), str(steps), str(table.balance_every), SPEEDS]
     ended = place.start(started(place, way, words, folder), TIMEOUT_S)
     jobs.check(ended, f"{row_name(way, place.library)} of {table.name}", "start it by hand to see more")
-    told = dict(zip(("results", "times"), read_output(ended.output), strict=True))
+    results, (communication_s, balancing_s, whole_s) = read_output(ended.output)
     report = folder / "report.json"
-    collectives = read_json(report, "eco.report", 1)["collectives"] if report.exists() else {}
-    communication_s, balancing_s, whole_s = told["times"]
+    document = read_json(report, "eco.report", 1) if report.exists() else {}
     return {
         "steps": steps,
-        "results": told["results"],
+        "results": results,
         "seconds": [communication_s],
         "balancing": [balancing_s] if table.balance_every else [],
         "whole_s": whole_s,
+        "arming_s": document.get("arming_s"),
         "served": {
             name: [row["calls_served"], row["calls_passed"]]
-            for name, row in collectives.items()
+            for name, row in document.get("collectives", {}).items()
             if row["calls_served"] + row["calls_passed"] > 0
         },
     }
