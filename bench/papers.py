@@ -195,12 +195,13 @@ def measure_table(
     """Rounds of launches, after what ECO wants to know is known."""
     libraries = options.library.split(",")
     with Lab(load(table.network), library=libraries[0], placement=options.placement) as lab:
-        for library in libraries:
+        skipped = options.skip.split(";")
+        rows = [row for row in table.rows() if row[1] in libraries and row_name(*row) not in skipped]
+        for library in dict.fromkeys(library for way, library in rows if way != STOCK):
             lab.use(library=library)
             prepare(jobs.LabPlace(lab), table, options, console)
         if options.prepare:
             return
-        rows = [row for row in table.rows() if row[1] in libraries]
         first = options.first[table.name]
         with launch_progress(console, options.launches * len(rows)) as step:
             for launch in range(first, first + options.launches):
@@ -254,6 +255,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--launches", type=int, default=3, help="rounds")
     parser.add_argument("--placement", default="shuffled:1")
     parser.add_argument("--library", default=",".join(LIBRARIES))
+    parser.add_argument("--skip", default="", help='rows to leave out: "ECO, mpich;star, openmpi"')
     parser.add_argument("--memory", type=Path, help="a folder that keeps what is measured and planned")
     parser.add_argument("--tuning", type=float, help="seconds that the plan of one operation may take")
     parser.add_argument("--prepare", action="store_true", help="only measure the networks and make the plans")
