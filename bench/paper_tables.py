@@ -154,6 +154,7 @@ class Row:
     library: str
     launches: tuple[float, ...]  # seconds of each
     over_eco: stats.Ratio | None  # paired with ECO under the same library; None: it is ECO
+    arming_s: float | None  # of that, on the rank that reports, median; None where it was not told
 
     @property
     def median_s(self) -> float:
@@ -182,12 +183,10 @@ class Outcome:
     verdicts: list[Verdict] = field(default_factory=list)
 
 
-def seconds_by_launch(
-    records: Sequence[Record], table: str, way: str, library: str, key: str
-) -> dict[int, float]:
-    """Of each launch of a row the median of what it measured."""
+def by_launch(records: Sequence[Record], table: str, way: str, library: str, key: str) -> dict[int, Any]:
+    """What the launches of a row have under a key."""
     return {
-        record["launch"]: stats.median(record[key])
+        record["launch"]: record[key]
         for record in records
         if (record["table"], record["way"], record["library"]) == (table, way, library) and record.get(key)
     }
@@ -196,7 +195,12 @@ def seconds_by_launch(
 def outcome_of(table: PaperTable, records: Sequence[Record], key: str = "seconds") -> Outcome:
     """All rows that have launches; ratios are medians over rounds in which both ran."""
     outcome = Outcome(table)
-    found = {row: seconds_by_launch(records, table.name, *row, key) for row in table.rows()}
+    found = {
+        row: {
+            launch: stats.median(each) for launch, each in by_launch(records, table.name, *row, key).items()
+        }
+        for row in table.rows()
+    }
     for (way, library), launches in found.items():
         if not launches:
             continue
@@ -208,8 +212,13 @@ def outcome_of(table: PaperTable, records: Sequence[Record], key: str = "seconds
             if rounds and way != ECO
             else None
         )
+        arming = list(by_launch(records, table.name, way, library, "arming_s").values())
         outcome.rows[row_name(way, library)] = Row(
-            way, library, tuple(launches[i] for i in sorted(launches)), over_eco
+            way,
+            library,
+            tuple(launches[i] for i in sorted(launches)),
+            over_eco,
+            stats.median(arming) if arming else None,
         )
     outcome.verdicts = [verdict for want in table.wants for verdict in _verdict(outcome, want)]
     return outcome

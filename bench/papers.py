@@ -220,20 +220,22 @@ def show(records: list[dict[str, Any]], console: Console) -> None:
             out = Table(
                 title=f"{table.name}: {title}, {table.network}, {launches} rounds", title_justify="left"
             )
-            for name in (
+            titles = (
                 "way",
                 "median",
                 "lowest",
                 "highest",
+                "of it arming",
                 "/ ECO of the same library",
                 "paper",
-                "paper's / ECO",
-            ):
+            )
+            for name in (*titles, "paper's / ECO"):
                 out.add_column(name, no_wrap=True, justify="left" if name == "way" else "right")
             for name, row in outcome.rows.items():
                 ratio, paper = row.over_eco, table.paper.get(row.way) if key == "seconds" else None
                 out.add_row(
                     name, *(seconds_text(x) for x in (row.median_s, min(row.launches), max(row.launches))),
+                    seconds_text(row.arming_s) if row.arming_s and key == "seconds" else "",
                     f"{ratio.ratio:.2f} ({ratio.low:.2f} to {ratio.high:.2f})" if ratio else "",
                     f"{paper:g} {table.unit}" if paper else "",
                     f"{paper / table.paper[ECO]:.2f}" if paper and ECO in table.paper else "",
