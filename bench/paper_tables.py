@@ -154,7 +154,7 @@ class Row:
     library: str
     launches: tuple[float, ...]  # seconds of each
     over_eco: stats.Ratio | None  # paired with ECO under the same library; None: it is ECO
-    arming_s: float | None  # of that, on the rank that reports, median; None where it was not told
+    set_up_s: float | None  # before that, median: what is done once, by ECO too; None where it was not told
 
     @property
     def median_s(self) -> float:
@@ -212,13 +212,13 @@ def outcome_of(table: PaperTable, records: Sequence[Record], key: str = "seconds
             if rounds and way != ECO
             else None
         )
-        arming = list(by_launch(records, table.name, way, library, "arming_s").values())
+        set_up = list(by_launch(records, table.name, way, library, "set_up_s").values())
         outcome.rows[row_name(way, library)] = Row(
             way,
             library,
             tuple(launches[i] for i in sorted(launches)),
             over_eco,
-            stats.median(arming) if arming else None,
+            stats.median(set_up) if set_up else None,
         )
     outcome.verdicts = [verdict for want in table.wants for verdict in _verdict(outcome, want)]
     return outcome

@@ -8,8 +8,9 @@ and two MPI libraries as they are.
 
 Brings up emulated networks. A round launches every row of a table once, the next round in the opposite order. Ways by
 hand run under ECO too, with one recipe for each operation (bench/paper_tables.py). Table 3's figure is the median call
-of a launch; the others' are the seconds that a rank of examples/moldyn spends in collectives, mean over the ranks, all
-from the first broadcast. Exit code 1 where a program's results differ. Run it alone.
+of a launch; the others' are the seconds that a rank of examples/moldyn spends in collectives, mean over the ranks,
+after its first step; what setting up takes, with all that ECO does once, is told beside it. Exit code 1 where a
+program's results differ. Run it alone.
 """
 
 import argparse
@@ -140,7 +141,7 @@ def of_program(
     words = [program_of(place.library), str(CELLS), str(steps), str(table.balance_every), SPEEDS]
     ended = place.start(started(place, way, words, folder), TIMEOUT_S)
     jobs.check(ended, f"{row_name(way, place.library)} of {table.name}", "start it by hand to see more")
-    results, (communication_s, balancing_s, whole_s) = read_output(ended.output)
+    results, (communication_s, balancing_s, whole_s, set_up_s) = read_output(ended.output)
     report = folder / "report.json"
     document = read_json(report, "eco.report", 1) if report.exists() else {}
     return {
@@ -149,6 +150,7 @@ def of_program(
         "seconds": [communication_s],
         "balancing": [balancing_s] if table.balance_every else [],
         "whole_s": whole_s,
+        "set_up_s": set_up_s,
         "arming_s": document.get("arming_s"),
         "served": {
             name: [row["calls_served"], row["calls_passed"]]
@@ -159,9 +161,9 @@ def of_program(
 
 
 def read_output(output: str) -> tuple[list[float], list[float]]:
-    """What moldyn prints: energy and mean square way; seconds of communication, of balancing, of all steps."""
+    """What moldyn prints: energy and mean square way; seconds of communication, balancing, all steps, setting up."""
     results = re.search(r"energy of an atom (\S+), .* mean square way (\S+)", output)
-    times = re.search(r"communication (\S+) s, balancing (\S+) s, of (\S+) s", output)
+    times = re.search(r"communication (\S+) s, balancing (\S+) s, of (\S+) s; set up in (\S+) s", output)
     if results is None or times is None:
         raise jobs.JobError(f"moldyn ended without its results: {output[-400:]!r}")
     return [float(x) for x in results.groups()], [float(x) for x in times.groups()]
@@ -225,7 +227,7 @@ def show(records: list[dict[str, Any]], console: Console) -> None:
                 "median",
                 "lowest",
                 "highest",
-                "of it arming",
+                "set up",
                 "/ ECO of the same library",
                 "paper",
             )
@@ -235,7 +237,7 @@ def show(records: list[dict[str, Any]], console: Console) -> None:
                 ratio, paper = row.over_eco, table.paper.get(row.way) if key == "seconds" else None
                 out.add_row(
                     name, *(seconds_text(x) for x in (row.median_s, min(row.launches), max(row.launches))),
-                    seconds_text(row.arming_s) if row.arming_s and key == "seconds" else "",
+                    seconds_text(row.set_up_s) if row.set_up_s and key == "seconds" else "",
                     f"{ratio.ratio:.2f} ({ratio.low:.2f} to {ratio.high:.2f})" if ratio else "",
                     f"{paper:g} {table.unit}" if paper else "",
                     f"{paper / table.paper[ECO]:.2f}" if paper and ECO in table.paper else "",

@@ -207,6 +207,7 @@ int main(int argc, char** argv) {
       .n = s.n, .length = room((size_t)s.n * sizeof(int)), .partner = room(most_pairs * sizeof(int))};
   int* messages = room(2 * longest_message(s.n) * sizeof(int));
 
+  double start_s = MPI_Wtime(), set_up_s = 0;
   const int periodic = 1, reorder = 1;
   MPI_Comm ring;
   MPI_Cart_create(MPI_COMM_WORLD, 1, &n_ranks, &periodic, reorder, &ring);
@@ -218,22 +219,19 @@ int main(int argc, char** argv) {
     lattice(s.x, cells, s.box);
     velocities(s.v, s.n);
   }
-  const double start_s = MPI_Wtime();
   tell(s.x, 3 * s.n);
   tell(s.v, 3 * s.n);
   const int begin = 3 * (rank * s.block < s.n ? rank * s.block : s.n);
   const int end = begin + 3 * s.block < 3 * s.n ? begin + 3 * s.block : 3 * s.n;
   memcpy(first_x, s.x, of_all);
   double first_energy = 0, energy = 0, change = 0, mean_square = 0, pairs_times = 0, balanced_s = 0;
-  // Step 0 computes what there is; the others move.
+  // Step 0 computes what there is, and belongs to setting up; the others move, and their time is taken.
   for (int step = 0; step <= steps; ++step) {
-    if (step > 0) {
-      for (int i = begin; i < end; ++i) {
-        s.v[i] += 0.5 * kTimeStep * s.f[i];
-        s.x[i] += kTimeStep * s.v[i];
-      }
-      gather(&s);
+    for (int i = begin; i < end && step > 0; ++i) {
+      s.v[i] += 0.5 * kTimeStep * s.f[i];
+      s.x[i] += kTimeStep * s.v[i];
     }
+    gather(&s);
     if (step == 0 || is_outdated(&s, listed_x)) {
       list(&s, &rows);
       memcpy(listed_x, s.x, of_all);
@@ -256,6 +254,11 @@ int main(int argc, char** argv) {
       balanced_s += MPI_Wtime() - before_s;
       pairs_times = computed_s = 0;
     }
+    if (step == 0) {
+      set_up_s = MPI_Wtime() - start_s;
+      start_s += set_up_s;
+      communicated_s = balanced_s = 0;
+    }
   }
   const double whole_s = MPI_Wtime() - start_s;
   for (int i = 0; i < 3 * s.n; ++i) mean_square += (s.x[i] - first_x[i]) * (s.x[i] - first_x[i]) / s.n;
@@ -276,8 +279,8 @@ int main(int argc, char** argv) {
       n_rows += all_rows[r];
       printf(" %d", all_pairs[r]);
     }
-    printf("\ncommunication %.6f s, balancing %.6f s, of %.6f s\n", seconds[0] / n_ranks,
-           seconds[1] / n_ranks, whole_s);
+    printf("\ncommunication %.6f s, balancing %.6f s, of %.6f s; set up in %.6f s\n", seconds[0] / n_ranks,
+           seconds[1] / n_ranks, whole_s, set_up_s);
     if (n_rows != s.n || !(change < kMostChange)) {
       fprintf(stderr, "moldyn: %s\n", n_rows != s.n ? "rows were lost" : "energy is not conserved");
       MPI_Abort(MPI_COMM_WORLD, 3);

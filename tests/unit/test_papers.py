@@ -29,15 +29,15 @@ def launch(way: str, library: str, number: int, *seconds: float, **more: Any) ->
 
 #: Two rounds; round 1 was slow for everybody.
 RECORDED = [
-    launch("ECO", "openmpi", 0, 2.0, arming_s=0.25),
+    launch("ECO", "openmpi", 0, 2.0, set_up_s=0.25),
     launch("tree (k = 2)", "openmpi", 0, 3.0),
     launch("tree (k = 3)", "openmpi", 0, 2.5),
     launch("star", "openmpi", 0, 5.0),
     launch("butterfly", "openmpi", 0, 2.6),
-    launch("stock", "openmpi", 0, 4.0, arming_s=None),
+    launch("stock", "openmpi", 0, 4.0, set_up_s=None),
     launch("ECO", "mpich", 0, 1.0),
     launch("stock", "mpich", 0, 1.4),
-    launch("ECO", "openmpi", 1, 4.0, arming_s=0.75),
+    launch("ECO", "openmpi", 1, 4.0, set_up_s=0.75),
     launch("tree (k = 2)", "openmpi", 1, 6.4),
     launch("stock", "openmpi", 1, 8.0),
 ]
@@ -48,8 +48,8 @@ def test_a_row_is_the_median_over_launches_paired_with_eco_by_round(tables: Modu
     assert list(rows)[:2] == ["ECO, openmpi", "tree (k = 2), openmpi"]
     assert rows["ECO, openmpi"].median_s == 3.0
     assert rows["ECO, openmpi"].over_eco is None
-    assert rows["ECO, openmpi"].arming_s == 0.5
-    assert rows["stock, openmpi"].arming_s is None
+    assert rows["ECO, openmpi"].set_up_s == 0.5
+    assert rows["stock, openmpi"].set_up_s is None
     tree = rows["tree (k = 2), openmpi"]
     assert tree.launches == (3.0, 6.4)
     assert tree.over_eco.ratio == pytest.approx((1.5 + 1.6) / 2)
@@ -102,9 +102,10 @@ def test_ways_by_hand_are_recipes_that_ranks_can_run(tables: ModuleType, ranks: 
 def test_what_the_program_prints_is_read(papers: ModuleType) -> None:
     output = (
         "864 atoms on 8 ranks, 40 steps: energy of an atom -3.12345678, changed by at most 1.2e-04; "
-        "mean square way 0.01234567\npairs 1 2\ncommunication 1.500000 s, balancing 0.250000 s, of 2.000000 s\n"
+        "mean square way 0.01234567\npairs 1 2\n"
+        "communication 1.500000 s, balancing 0.250000 s, of 2.000000 s; set up in 0.125000 s\n"
     )
-    assert papers.read_output(output) == ([-3.12345678, 0.01234567], [1.5, 0.25, 2.0])
+    assert papers.read_output(output) == ([-3.12345678, 0.01234567], [1.5, 0.25, 2.0, 0.125])
     with pytest.raises(EcoError, match="without its results"):
         papers.read_output(output[:60])
 
