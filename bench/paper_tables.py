@@ -48,6 +48,9 @@ BY_HAND: dict[str, dict[str, str]] = {
         "parts=reduce_scatter/recursive_halving,allgather/recursive_doubling",
     },
 }  # fmt: skip
+#: A ring's blocks want an element for every rank: shorter sums go along the chain.
+SHORT_BYTES = 4096
+SHORT = {"ring": {"allreduce": "allreduce/chain"}}
 #: recursive_doubling wants a power of two.
 BUTTERFLY_OF_ANY_NUMBER = {"allgather": "allgather/doubling"}
 
@@ -136,10 +139,15 @@ TABLES = {
 }  # fmt: skip
 
 
-def recipes(way: str, ranks: int) -> dict[str, str]:
-    """What a way by hand runs, by operation."""
+def rows_by_hand(way: str, ranks: int) -> dict[str, list[tuple[int, str | None]]]:
+    """What a way by hand runs, by operation and size, as a plan has it."""
     others = BUTTERFLY_OF_ANY_NUMBER if way == "butterfly" and ranks & (ranks - 1) else {}
-    return BY_HAND[way] | others
+    rows: dict[str, list[tuple[int, str | None]]] = {
+        name: [(ALL_SIZES, recipe)] for name, recipe in (BY_HAND[way] | others).items()
+    }
+    for name, recipe in SHORT.get(way, {}).items():
+        rows[name].insert(0, (SHORT_BYTES, recipe))
+    return rows
 
 
 def row_name(way: str, library: str) -> str:

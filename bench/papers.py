@@ -38,7 +38,6 @@ from eco.tune import Part, tune_place
 
 sys.path.insert(0, str(Path(__file__).parent))
 from paper_tables import (
-    ALL_SIZES,
     ATOMS,
     BROADCAST_BYTES,
     CELLS,
@@ -47,11 +46,12 @@ from paper_tables import (
     SPEEDS,
     STOCK,
     TABLES,
+    Outcome,
     PaperTable,
     differing,
     outcome_of,
-    recipes,
     row_name,
+    rows_by_hand,
 )
 
 SCHEMA, VERSION = "eco.bench.papers", 1
@@ -117,9 +117,7 @@ def settings_of(way: str, ranks: int, folder: Path) -> dict[str, str]:
     if way == ECO:
         return quiet
     plan = folder / "plan.json"
-    plan.write_text(
-        plans.by_hand(ranks, {op: [(ALL_SIZES, recipe)] for op, recipe in recipes(way, ranks).items()})
-    )
+    plan.write_text(plans.by_hand(ranks, rows_by_hand(way, ranks)))
     # The ring of the load balancer stays in the program's order too.
     return quiet | {"ECO_PLAN": str(plan), "ECO_ARM_AFTER": "0", "ECO_DISABLE": "topology"}
 
@@ -212,43 +210,42 @@ def measure_table(
                     yield measure(lab, table, way, library, launch, options)
 
 
-def show(records: list[dict[str, Any]], console: Console) -> None:
+def show(all_records: list[dict[str, Any]], console: Console) -> None:
+    """A table for each placement, and one more where there is a ring."""
     for table in TABLES.values():
-        for key, title in (("seconds", table.title), ("balancing", "the load balancer's ring")):
-            outcome = outcome_of(table, records, key)
-            if not outcome.rows:
-                continue
-            launches = max(len(row.launches) for row in outcome.rows.values())
-            out = Table(
-                title=f"{table.name}: {title}, {table.network}, {launches} rounds", title_justify="left"
-            )
-            titles = (
-                "way",
-                "median",
-                "lowest",
-                "highest",
-                "set up",
-                "/ ECO of the same library",
-                "paper",
-            )
-            for name in (*titles, "paper's / ECO"):
-                out.add_column(name, no_wrap=True, justify="left" if name == "way" else "right")
-            for name, row in outcome.rows.items():
-                ratio, paper = row.over_eco, table.paper.get(row.way) if key == "seconds" else None
-                out.add_row(
-                    name, *(seconds_text(x) for x in (row.median_s, min(row.launches), max(row.launches))),
-                    seconds_text(row.set_up_s) if row.set_up_s and key == "seconds" else "",
-                    f"{ratio.ratio:.2f} ({ratio.low:.2f} to {ratio.high:.2f})" if ratio else "",
-                    f"{paper:g} {table.unit}" if paper else "",
-                    f"{paper / table.paper[ECO]:.2f}" if paper and ECO in table.paper else "",
-                )  # fmt: skip
-            console.print(out)
-            for verdict in outcome.verdicts if key == "seconds" else ():
+        placements = dict.fromkeys(r["placement"] for r in all_records if r["table"] == table.name)
+        for placement in placements:
+            records = [r for r in all_records if r["placement"] == placement]
+            where = f"{table.network}, {placement}"
+            outcome = outcome_of(table, records)
+            show_rows(outcome, f"{table.name}: {table.title}, {where}", console, table.paper)
+            for verdict in outcome.verdicts:
                 word = "met" if verdict.is_met else "SHORT"
                 console.print(
                     f"  {verdict.what}: {verdict.measured:.2f} times ECO, wanted {verdict.wanted:g}: {word}",
                     highlight=False,
                 )
+            ring = outcome_of(table, records, "balancing")
+            if ring.rows:
+                show_rows(ring, f"{table.name}: the load balancer's ring, {where}", console, {})
+
+
+def show_rows(outcome: Outcome, title: str, console: Console, paper: dict[str, float]) -> None:
+    launches = max(len(row.launches) for row in outcome.rows.values())
+    out = Table(title=f"{title}, {launches} rounds", title_justify="left")
+    titles = ("way", "median", "lowest", "highest", "set up", "/ ECO of the same library", "paper")
+    for name in (*titles, "paper's / ECO"):
+        out.add_column(name, no_wrap=True, justify="left" if name == "way" else "right")
+    for name, row in outcome.rows.items():
+        ratio, theirs = row.over_eco, paper.get(row.way)
+        out.add_row(
+            name, *(seconds_text(x) for x in (row.median_s, min(row.launches), max(row.launches))),
+            seconds_text(row.set_up_s) if row.set_up_s else "",
+            f"{ratio.ratio:.2f} ({ratio.low:.2f} to {ratio.high:.2f})" if ratio else "",
+            f"{theirs:g} {outcome.table.unit}" if theirs else "",
+            f"{theirs / paper[ECO]:.2f}" if theirs and ECO in paper else "",
+        )  # fmt: skip
+    console.print(out)
 
 
 def parse() -> argparse.Namespace:

@@ -92,11 +92,20 @@ def test_another_result_is_told(tables: ModuleType) -> None:
 def test_ways_by_hand_are_recipes_that_ranks_can_run(tables: ModuleType, ranks: int) -> None:
     network = _core.synthetic_network("hosts=8+12 rate_mbit=10")
     for way in tables.BY_HAND:
-        rows = {name: [(tables.ALL_SIZES, recipe)] for name, recipe in tables.recipes(way, ranks).items()}
+        rows = tables.rows_by_hand(way, ranks)
         _core.check_plan(plans.by_hand(ranks, rows))
-        for name, recipe in tables.recipes(way, ranks).items():
-            asked = _core.predict_recipe(network, list(range(ranks)), recipe, name, 480, 0)
-            assert json.loads(asked)["predicted_s"] > 0, recipe
+        for name, of_this in rows.items():
+            for up_to, recipe in of_this:
+                size = min(up_to, 480)
+                asked = _core.predict_recipe(network, list(range(ranks)), recipe, name, size, 0)
+                assert json.loads(asked)["predicted_s"] > 0, recipe
+
+
+def test_a_rings_short_sums_go_along_the_chain(tables: ModuleType) -> None:
+    """Two elements of 20 ranks have no block for each."""
+    rows = tables.rows_by_hand("ring", 20)["allreduce"]
+    assert next(recipe for size, recipe in rows if size >= 16) == "allreduce/chain"
+    assert rows[-1] == (tables.ALL_SIZES, "allreduce/ring")
 
 
 def test_what_the_program_prints_is_read(papers: ModuleType) -> None:
