@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from eco.errors import InvalidArgument, Timeout
-from eco.lab import Lab, load, parse
+from eco.lab import Lab, Streams, load, parse
 from eco.lab.check import Pair, check, fair_rates, pair_classes
 from eco.lab.fabric import Fabric
 from eco.paths import native_file
@@ -243,6 +243,31 @@ def test_background_traffic_takes_its_share() -> None:
             assert 0.4 * 10e6 / 8 * seconds < carried < HIGHEST * 10e6 / 8 * seconds
 
         once_more(share)
+
+
+def test_streams_come_and_go_with_their_seed_and_end() -> None:
+    """Both share the bus while they last; afterwards nothing is under way, and what was carried is known."""
+    bus = parse('name="x"\n[[segment]]\nname="a"\nkind="bus"\nrate_mbit=10\nhosts=4\n')
+    always = Streams((("h1", "h2"), ("h3", "h4")), on_s=100.0, off_s=0.1, window_bytes=32 << 10)
+    hardly = Streams((("h1", "h2"),), on_s=0.05, off_s=100.0, window_bytes=32 << 10)
+    with Lab(bus) as lab:
+
+        def share() -> None:
+            with lab.streams(always, seed=1) as carried:
+                time.sleep(2)
+                assert carried == []
+            assert len(carried) == 2
+            # Data and its acknowledgements fill the bus; what waits in the windows arrives after the last look.
+            assert LOWEST * 9 < sum(carried) / 1e6 < 10.5
+            assert min(carried) > 0.5 * max(carried)
+
+        once_more(share)
+        with lab.streams(hardly, seed=1) as carried:
+            time.sleep(2)
+        assert 0 < carried[0] < 2e6
+        before = lab.stats()["servers"][0]["wire_bytes"]
+        time.sleep(0.3)
+        assert lab.stats()["servers"][0]["wire_bytes"] == before
 
 
 def test_a_short_queue_loses_packets_and_says_so() -> None:

@@ -9,13 +9,14 @@ this process, however it ends. docs/lab.md says how it works.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -27,9 +28,17 @@ from eco.lab.fabric import Fabric
 from eco.lab.placement import place
 from eco.paths import cache_dir, library_dir, native_dir, native_file
 
-# A full ethernet frame, and what surrounds it on the wire.
-
 MEDIUM = "eco-relay (user-space store-and-forward; every packet serialised on every link it crosses)"
+
+
+@dataclasses.dataclass(frozen=True)
+class Streams:
+    """Ambient traffic: long TCP streams, each from one host to another, on and off for so long in the mean."""
+
+    pairs: tuple[tuple[str, str], ...]
+    on_s: float
+    off_s: float
+    window_bytes: int  # what of a stream may be under way
 
 
 class Lab:
@@ -174,6 +183,32 @@ class Lab:
             raise EcoError(f"lab {self.description.name}: traffic failed: {done.stderr.strip()[-400:]}")
         return [float(x) for x in json.loads(done.stdout)]
 
+    @contextlib.contextmanager
+    def streams(self, streams: Streams, seed: int) -> Iterator[list[float]]:
+        """Long TCP streams that come and go meanwhile; at the end the list holds what each carried, in bit/s."""
+        ip = {nic.host: nic.ip for nic in self.fabric.nics if nic.rail == 0}
+        flows = [{"source": a, "target": b, "target_ip": ip[b]} for a, b in streams.pairs]
+        order = {"do": "streams", "flows": flows, "seed": seed, "on_s": streams.on_s, "off_s": streams.off_s,
+                 "window_bytes": streams.window_bytes}  # fmt: skip
+        process = subprocess.Popen(
+            [*self._into_lab(), sys.executable, "-m", "eco.lab.traffic"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_python_env(),
+        )  # fmt: skip
+        carried: list[float] = []
+        try:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(json.dumps(order) + "\n")
+            process.stdin.flush()
+            if process.stdout.readline() != "on\n":
+                raise EcoError(
+                    f"lab {self.description.name}: no streams: {process.communicate()[1].strip()[-400:]}"
+                )
+            yield carried
+        finally:
+            out, _ = process.communicate()  # closes its input: the streams end
+        carried += json.loads(out)
+
     def _prepare(self) -> launch.Launch:
         return launch.prepare(
             self.description,
@@ -280,4 +315,4 @@ def _only_child(pid: int) -> int:
     raise Unsupported(f"process {pid} (unshare) has no child; is /proc mounted?")
 
 
-__all__ = ["MEDIUM", "Lab"]
+__all__ = ["MEDIUM", "Lab", "Streams"]

@@ -1,4 +1,5 @@
-"""Traffic of our own through a lab that is up: paced or greedy TCP flows, and small packets there and back.
+"""Traffic of our own through a lab that is up: paced or greedy TCP flows, streams that come and go, and small packets
+there and back.
 
 Runs inside the lab (`python -m eco.lab.traffic`, orders as JSON on standard input, results on standard output). One
 process drives all hosts: a socket belongs to the namespace it was made in, whoever uses it afterwards.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import socket
 import sys
 import threading
@@ -18,6 +20,8 @@ from typing import Any
 from eco.lab.namespaces import NETNS_DIR, inside
 
 _CHUNK = 16_384
+#: A stream looks this often whether it is to stop.
+_LOOK_S = 0.1
 
 
 def _in_host(host: str, make: Callable[[], Any]) -> Any:
@@ -30,15 +34,29 @@ def _in_host(host: str, make: Callable[[], Any]) -> Any:
 
 
 class Flow:
-    """One TCP connection that carries data one way for a while."""
+    """One TCP connection that carries data one way for a while.
 
-    def __init__(self, source: str, target: str, target_ip: str, payload_bit_per_s: float | None) -> None:
+    Without a window the kernel's buffers grow as it likes, and megabytes of a greedy flow wait in the network.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        target: str,
+        target_ip: str,
+        payload_bit_per_s: float | None,
+        window_bytes: int | None = None,
+    ) -> None:
         self.rate = payload_bit_per_s
         self.received: list[tuple[float, int]] = []
         listener = _in_host(target, lambda: socket.create_server((target_ip, 0)))
-        port = listener.getsockname()[1]
         # Made in the source's namespace, connected through the network.
-        self.out = _in_host(source, lambda: socket.create_connection((target_ip, port), timeout=20))
+        self.out = _in_host(source, socket.socket)
+        if window_bytes is not None:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window_bytes)  # taken over by accept
+            self.out.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, window_bytes)
+        self.out.settimeout(20)
+        self.out.connect((target_ip, listener.getsockname()[1]))
         self.into, _ = listener.accept()
         listener.close()
         self.into.settimeout(None)
@@ -47,7 +65,12 @@ class Flow:
         self.into.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, _CHUNK)
 
     def send(self, start: float, end: float) -> None:
-        """Send from `start` to `end`: as fast as it goes, or at the rate."""
+        """Send from `start` to `end`: as fast as it goes, or at the rate. Nothing follows."""
+        self.push(start, end)
+        self.finish()
+
+    def push(self, start: float, end: float) -> None:
+        """Send from `start` to `end`; more may follow."""
         data = bytes(_CHUNK)
         time.sleep(max(0.0, start - time.monotonic()))
         sent = 0
@@ -58,6 +81,8 @@ class Flow:
                     time.sleep(due - now)
             self.out.sendall(data)
             sent += len(data)
+
+    def finish(self) -> None:
         self.out.shutdown(socket.SHUT_WR)
 
     def receive(self) -> None:
@@ -96,6 +121,42 @@ def run_flows(order: dict[str, Any]) -> list[float]:
     return [f.payload_bit_per_s(settled, end) for f in flows]
 
 
+def run_streams(order: dict[str, Any]) -> list[float]:
+    """Greedy streams that come and go until standard input ends: the payload rate of each, its pauses counted.
+
+    How long each is on and off is drawn around `on_s` and `off_s` by the seed; the same seed, the same times.
+    """
+    flows = [
+        Flow(f["source"], f["target"], f["target_ip"], None, order["window_bytes"]) for f in order["flows"]
+    ]
+    over = threading.Event()
+    start = time.monotonic()
+
+    def come_and_go(flow: Flow, number: int) -> None:
+        draw = random.Random(f"{order['seed']} {number}")
+        is_on, until = True, start
+        while not over.is_set():
+            until += draw.expovariate(1 / order["on_s" if is_on else "off_s"])
+            while is_on and not over.is_set() and (now := time.monotonic()) < until:
+                flow.push(now, min(until, now + _LOOK_S))
+            if not is_on:
+                over.wait(max(0.0, until - time.monotonic()))
+            is_on = not is_on
+        flow.finish()
+
+    threads = [threading.Thread(target=f.receive) for f in flows]
+    threads += [threading.Thread(target=come_and_go, args=(f, i)) for i, f in enumerate(flows)]
+    for t in threads:
+        t.start()
+    print("on", flush=True)
+    sys.stdin.read()
+    end = time.monotonic()
+    over.set()
+    for t in threads:
+        t.join()
+    return [f.received[-1][1] * 8 / (end - start) if f.received else 0.0 for f in flows]
+
+
 def run_trips(order: dict[str, Any]) -> list[float]:
     """The shortest one-way time of UDP packets of `payload_bytes`; one machine has one clock."""
     best = []
@@ -126,11 +187,13 @@ def run_trips(order: dict[str, Any]) -> list[float]:
     return best
 
 
+_DO = {"flows": run_flows, "streams": run_streams, "trips": run_trips}
+
+
 def main() -> None:
-    """Run the order on standard input."""
-    order = json.load(sys.stdin)
-    result = run_flows(order) if order["do"] == "flows" else run_trips(order)
-    json.dump(result, sys.stdout)
+    """Run the order on standard input, one line."""
+    order = json.loads(sys.stdin.readline())
+    json.dump(_DO[order["do"]](order), sys.stdout)
 
 
 if __name__ == "__main__":

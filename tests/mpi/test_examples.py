@@ -1,0 +1,123 @@
+"""Molecular dynamics of examples/: the same numbers stock and served, in C and in Fortran, on any number of ranks."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from eco.plans import Rows
+
+from .conftest import Ended, Library
+from .hosts import Hosts
+
+pytestmark = pytest.mark.mpi
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+#: 256 atoms for 30 steps: lists are made anew meanwhile, and sums in another order stay within 1e-8.
+SMALL = ["4", "30"]
+TOLERANCE = 2e-8
+#: One way up, others down; the sums of two energies go another way than the forces.
+ROWS: Rows = {
+    "broadcast": [(1 << 24, "broadcast/kary degree=3")],
+    "allgather": [(1 << 24, "allgather/gather+broadcast parts=gather/kary,broadcast/kary degree=2")],
+    "allreduce": [(64, "allreduce/flat"), (1 << 24, "allreduce/ring segment=1000")],
+}
+
+
+def compiled(library: Library) -> str:
+    return library.compile(str(EXAMPLES / "moldyn"), "moldyn", ["-lm"])
+
+
+def numbers(ended: Ended) -> tuple[float, float]:
+    """Energy of an atom and mean square way; the program itself says whether energy was conserved."""
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    found = re.search(r"energy of an atom (\S+), .*; mean square way (\S+)", ended.stdout)
+    assert found, ended.stdout
+    return float(found[1]), float(found[2])
+
+
+def pairs(ended: Ended) -> list[int]:
+    """How many pairs each rank has at last."""
+    found = re.search(r"^pairs (.*)$", ended.stdout, re.MULTILINE)
+    assert found, ended.stdout
+    return [int(word) for word in found[1].split()]
+
+
+@pytest.fixture(scope="module")
+def alone(libraries: Callable[[str], Library]) -> tuple[float, float]:
+    """The numbers of one rank."""
+    library = libraries("openmpi")
+    return numbers(library.run(1, [compiled(library), *SMALL]))
+
+
+@pytest.mark.parametrize("ranks", [2, 5])
+def test_stock_and_served_come_to_the_same(library: Library, alone: tuple[float, float], ranks: int) -> None:
+    program = [compiled(library), *SMALL, "3", "1,2"]
+    stock = library.run(ranks, program)
+    report = {"ECO_REPORT": str(library.folder / f"report-moldyn-{ranks}.json")}
+    served = library.run_served(ranks, program, report, rows=ROWS)
+    assert numbers(stock) == pytest.approx(alone, abs=TOLERANCE)
+    assert numbers(served) == pytest.approx(alone, abs=TOLERANCE)
+    calls = served.report["collectives"]
+    assert isinstance(calls, dict)
+    assert {name for name, row in calls.items() if row["calls_served"] > 0} >= set(ROWS)
+
+
+def test_work_goes_to_the_ranks_that_are_faster(library: Library) -> None:
+    """By speeds by hand; every pair is somebody's, before and after."""
+    program = [compiled(library), *SMALL]
+    before = pairs(library.run(3, [*program, "0"]))
+    after = pairs(library.run(3, [*program, "1", "1,3,1"]))
+    assert sum(after) == sum(before)
+    assert max(before) < 1.2 * min(before)
+    assert after[1] == pytest.approx(3 * after[0], rel=0.15)
+    assert after[1] == pytest.approx(3 * after[2], rel=0.15)
+
+
+def test_the_ring_is_laid_along_the_subnets(
+    library: Library, tmp_path: Path, alone: tuple[float, float]
+) -> None:
+    """Work moves in the order that ECO finds, and comes to the same."""
+    job = Hosts(library, tmp_path, "hosts=2+2+2 rate_mbit=100 uplink_mbit=10", [0, 2, 4, 1, 3, 5])
+    ended = job.run([compiled(library), *SMALL, "2", "1,2"])
+    assert numbers(ended) == pytest.approx(alone, abs=TOLERANCE)
+    assert ended.report["topologies"] == {"reordered": 1, "in_order": 0}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["3"], ["6", "0"], ["4", "1", "-1"], ["4", "1", "1", "2,-1"], ["4", "1", "1", "x"]],
+    ids=lambda words: " ".join(words),
+)
+def test_wrong_arguments_are_told(libraries: Callable[[str], Library], words: list[str]) -> None:
+    library = libraries("openmpi")
+    ended = library.run(2, [compiled(library), *words])
+    assert ended.returncode != 0
+    assert "usage: moldyn" in ended.stderr
+
+
+@pytest.mark.parametrize("name", ["debian-openmpi", "debian-mpich"])
+def test_fortran_comes_to_the_numbers_of_c(
+    libraries: Callable[[str], Library], name: str, alone: tuple[float, float], tmp_path: Path
+) -> None:
+    library = libraries(name)
+    if not Path(library.kind.command("mpif90")).exists() or shutil.which("gfortran") is None:
+        pytest.skip(f"no Fortran for {name} here: run `make fortran`, {library.kind.how_to_install()}")
+    program = tmp_path / "moldyn_lists"
+    words = [library.kind.command("mpif90"), "-O1", "-std=f2008", f"-J{tmp_path}"]
+    subprocess.run(
+        [*words, str(EXAMPLES / "moldyn_lists.f90"), "-o", str(program)],
+        check=True,
+        env=library.environment({}),
+    )
+    for ranks in (1, 4):
+        assert numbers(library.run(ranks, [str(program), *SMALL])) == pytest.approx(alone, abs=TOLERANCE)
+    report = {"ECO_REPORT": str(tmp_path / "report.json")}
+    served = library.run_served(4, [str(program), *SMALL], report, rows=ROWS)
+    assert numbers(served) == pytest.approx(alone, abs=TOLERANCE)
+    calls = served.report["collectives"]
+    assert isinstance(calls, dict)
+    assert {op for op, row in calls.items() if row["calls_served"] > 0} >= set(ROWS)
