@@ -11,8 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "../instant.h"
 
 enum { MOST_DIMS = 4, MOST = 64, NAME = 64, UNTIMED = 3 };
 
@@ -31,20 +32,6 @@ static MPI_Comm dense_graph(int n) {
   MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, n_in, sources, MPI_UNWEIGHTED, n_out, targets,
                                  MPI_UNWEIGHTED, MPI_INFO_NULL, 1, &made);
   return made;
-}
-
-static double now_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static void sleep_until(double instant_s) {
-  struct timespec at;
-  at.tv_sec = (time_t)instant_s;
-  at.tv_nsec = (long)((instant_s - (double)at.tv_sec) * 1e9);
-  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) != 0) {
-  }
 }
 
 static void* room(size_t bytes) {

@@ -17,6 +17,7 @@
 
 #include "eco/coll/combine.h"
 #include "eco/exec/flight_recorder.h"
+#include "eco/exec/source.h"
 #include "eco/exec/trace.h"
 #include "eco/sched/schedule.h"
 #include "eco/sched/window.h"
@@ -46,6 +47,10 @@ class Executor {
   // Tags tag_base .. tag_base + schedule.n_channels - 1 are used. The transport must have the schedule's groups open.
   [[nodiscard]] transport::Status run(const sched::Schedule& schedule, const Buffers& buffers, int tag_base,
                                       std::uint64_t recipe_digest = 0);
+
+  // The same of a source, which decides while it runs; tags tag_base .. tag_base + its channels - 1 are used. Calls of
+  // sources are not traced.
+  [[nodiscard]] transport::Status run(ScheduleSource& source, int tag_base, std::uint64_t recipe_digest = 0);
 
   // Calls from now on are traced into it, which must live as long; null: no more. Costs one branch a call without.
   void trace_into(Trace* trace) { trace_ = trace; }

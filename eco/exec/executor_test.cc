@@ -274,6 +274,11 @@ TEST(FlightRecorder, NamesACallWithoutARecipe) {
   recorder.begin_call("MPI_Bcast", 3);
   recorder.message_posted(2, false);
   EXPECT_EQ(recorder.describe(), "call 1, MPI_Bcast: awaiting 1 message(s) from rank 2");
+  recorder.message_posted(transport::kAnyPeer, false);
+  recorder.message_done(2, false);
+  EXPECT_EQ(recorder.describe(), "call 1, MPI_Bcast: awaiting 1 message(s) from anybody");
+  recorder.message_done(transport::kAnyPeer, false);
+  EXPECT_EQ(recorder.describe(), "call 1, MPI_Bcast");
 }
 
 }  // namespace

@@ -25,13 +25,21 @@ void FlightRecorder::begin(int n_ranks) {
 }
 
 void FlightRecorder::message_posted(int peer, bool is_send) {
+  if (peer < 0) {
+    from_anybody_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
   Pending& pending = pending_[static_cast<std::size_t>(peer)];
   (is_send ? pending.sends : pending.receives).fetch_add(1, std::memory_order_relaxed);
 }
 
 void FlightRecorder::message_done(int peer, bool is_send) {
-  Pending& pending = pending_[static_cast<std::size_t>(peer)];
-  (is_send ? pending.sends : pending.receives).fetch_sub(1, std::memory_order_relaxed);
+  std::atomic<int>* count = &from_anybody_;
+  if (peer >= 0) {
+    Pending& pending = pending_[static_cast<std::size_t>(peer)];
+    count = is_send ? &pending.sends : &pending.receives;
+  }
+  count->fetch_sub(1, std::memory_order_relaxed);
   progress_.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -69,6 +77,10 @@ std::string FlightRecorder::describe() const {
       text += separator + std::to_string(sends) + " send(s) to rank " + std::to_string(peer);
       separator = ", ";
     }
+  }
+  if (const int receives = from_anybody_.load(std::memory_order_relaxed); receives > 0) {
+    text += separator + std::to_string(receives) + " message(s) from anybody";
+    separator = ", ";
   }
   if (const int groups = groups_.load(std::memory_order_relaxed); groups > 0)
     text += separator + std::to_string(groups) + " native step(s) of an island";

@@ -16,6 +16,7 @@ class FlightRecorder {
   void begin_call(std::uint64_t recipe_digest, int n_ranks);
   // Of a call that has no recipe; `name` is kept and must live as long as this.
   void begin_call(const char* name, int n_ranks);
+  // A peer below 0: a receive from anybody.
   void message_posted(int peer, bool is_send);
   void message_done(int peer, bool is_send);
   void group_started();
@@ -43,6 +44,7 @@ class FlightRecorder {
   std::atomic<std::uint64_t> progress_{0};
   std::atomic<bool> in_call_{false};
   std::atomic<int> groups_{0};          // operations of groups under way
+  std::atomic<int> from_anybody_{0};    // receives
   std::unique_ptr<Pending[]> pending_;  // by peer; made at the first call, of one size from then on
   int n_ranks_ = 0;
 };

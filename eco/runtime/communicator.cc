@@ -7,6 +7,7 @@
 #include "eco/base/assert.h"
 #include "eco/base/errors.h"
 #include "eco/base/json_file.h"
+#include "eco/late/channels.h"
 #include "eco/runtime/abandoned.h"
 #include "eco/runtime/combine.h"
 
@@ -77,6 +78,7 @@ const Communicator::Built& Communicator::built(const CommonProblem& problem, con
                     std::stoull(base::digest(recipe.text()), nullptr, 16),
                     {},
                     calls_});
+  if (late_) built_.back().forming = late::broadcasts_of(*late_, recipe, problem, view_);
   if (view_.n_subnets() > 1)
     built_.back().crossing = sched::count_crossing(*built_.back().schedule, view_.subnet_of_rank);
   return built_.back();
@@ -119,9 +121,10 @@ void Communicator::reserve(const std::vector<plan::Entry>& entries, Needs& needs
       }
     }
   }
-  if (needs.channels - 1 > transport_.max_tag()) {
+  const int n_tags = transport_.max_tag() + 1 - n_forming_tags_;
+  if (needs.channels > n_tags) {
     throw Unsupported("the plan needs " + std::to_string(needs.channels) + " tags, the library has " +
-                      std::to_string(transport_.max_tag() + 1));
+                      std::to_string(n_tags));
   }
 }
 
@@ -141,12 +144,30 @@ std::shared_ptr<const KnownGroup> Communicator::known_group() const {
   return known;
 }
 
+void Communicator::form_around_the_late(late::Plan plan) {
+  // As many turns as there are ranks: nobody is further ahead of a rank than that (late/mended_broadcast.h).
+  const int wanted = late::kChannels * view_.n_ranks();
+  const int n_tags = transport_.max_tag() + 1;
+  if (2 * wanted > n_tags || needs_.channels > n_tags - wanted) return;
+  late_ = plan;
+  n_forming_tags_ = wanted;
+  built_.clear();  // as schedules alone
+}
+
+Status Communicator::run_forming(const Built& call, std::span<std::byte> message) {
+  const int turn = static_cast<int>(forming_calls_ % static_cast<std::uint64_t>(view_.n_ranks()));
+  const int tag_base = transport_.max_tag() + 1 - n_forming_tags_ + turn * late::kChannels;
+  ++forming_calls_;
+  running_->source = call.forming->source(transport_.rank(), message);
+  return running_->executor.run(*running_->source, tag_base, call.digest);
+}
+
 Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recipe,
                          const exec::Buffers& buffers) {
   if (poisoned_) return Status::failed;
   const Built& call = built(problem, recipe);
-  const auto turns = std::min(kTagTurns, (static_cast<std::uint64_t>(transport_.max_tag()) + 1) /
-                                             static_cast<std::uint64_t>(needs_.channels));
+  const auto n_tags = static_cast<std::uint64_t>(transport_.max_tag() + 1 - n_forming_tags_);
+  const auto turns = std::min(kTagTurns, n_tags / static_cast<std::uint64_t>(needs_.channels));
   const int tag_base = static_cast<int>(calls_ % turns) * needs_.channels;
   ++calls_;
   Status status = Status::ok;
@@ -156,6 +177,8 @@ Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recip
                               .input_is_output = false,
                               .combine = or_of_bytes()};
     status = running_->executor.run(*call.schedule, token, tag_base, call.digest);
+  } else if (call.forming) {
+    status = run_forming(call, buffers.output);
   } else {
     status = running_->executor.run(*call.schedule, buffers, tag_base, call.digest);
   }

@@ -12,11 +12,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "eco/coll/problem.h"
 #include "eco/exec/executor.h"
+#include "eco/late/broadcasts.h"
 #include "eco/net/group_view.h"
 #include "eco/plan/plan_table.h"
 #include "eco/runtime/known_in_job.h"
@@ -82,6 +85,10 @@ class Communicator {
                 coll::Collective collective);
   // Local, the same on all ranks: collectives that follow a graph follow this one. Before they are learned.
   void follow(std::shared_ptr<const coll::Neighborhood> neighbors) { view_.neighbors = std::move(neighbors); }
+  // Local, before the first call and the same on all ranks: broadcasts down one tree form around who is there (eco/late),
+  // where there are tags for that. Only of run().
+  void form_around_the_late(late::Plan plan);
+  bool forms_around_the_late() const { return late_.has_value(); }
   // Local: nothing is served by now, since the library's own collectives are as good. More may be learned.
   bool serves_nothing() const { return table_.is_all_native(); }
 
@@ -126,15 +133,18 @@ class Communicator {
     std::uint64_t digest = 0;  // of the recipe, for the flight recorder
     sched::Crossing crossing;
     std::uint64_t last_use = 0;
+    std::optional<late::Broadcasts> forming{};  // of a broadcast that forms around who is there
   };
   // What messages under way point into; outlives a failed run (abandoned.h).
   struct Running {
     explicit Running(transport::Transport& transport) : executor(transport) {}
     exec::Executor executor;
+    std::unique_ptr<exec::ScheduleSource> source;  // of the last call that had one
     std::array<std::byte, coll::kBarrierTokenBytes> token{};
     std::array<std::byte, coll::kBarrierTokenBytes> all_tokens{};
   };
   const Built& built(const coll::CommonProblem& problem, const algo::Recipe& recipe);
+  transport::Status run_forming(const Built& call, std::span<std::byte> message);
   bool is_built(const coll::CommonProblem& problem, const algo::Recipe& recipe) const;
   // What one call may need of what all ranks have to have.
   struct Needs {
@@ -160,6 +170,11 @@ class Communicator {
   std::vector<Built> built_;
   Needs needs_;  // tags go round in steps of its channels
   std::uint64_t calls_ = 0;
+  std::optional<late::Plan> late_;
+  // The last tags of the transport are for broadcasts that form, which receive from anybody: no other call's messages may
+  // meet those receives.
+  int n_forming_tags_ = 0;
+  std::uint64_t forming_calls_ = 0;
   sched::Crossing last_crossing_;
   bool poisoned_ = false;
 };

@@ -144,6 +144,13 @@ const std::vector<Entry>& entries() {
         "1: SIGUSR1 makes a rank say who is awaited, if nobody else has a use for it; 0: it is left alone "
         "(0)"},
        [](const std::string& text, Options& o) { return parse_switch(text, o.stall_signal); }},
+      {{"ECO_LATE", "off|mended|depth_first|depth_first_ahead|breadth_first|breadth_first_ahead",
+        "mended: broadcasts go around ranks that have not come, who are fed when they do; the others: their "
+        "trees are filled in the order of arrival (off)"},
+       [](const std::string& text, Options& o) {
+         o.late = late::plan_from_name(text);
+         return o.late || text == "off";
+       }},
       {{"ECO_CHECK", "none|communication",
         "communication: before each collective call its ranks compare what they call, and a difference is an "
         "error that names them (none)"},
@@ -174,7 +181,8 @@ std::uint64_t Options::agreed_digest() const {
   std::string text = std::to_string(static_cast<int>(mode)) + ';' +
                      std::to_string(static_cast<int>(measure)) + ';' + std::to_string(budget_s) + ';' +
                      std::to_string(max_communicators) + ';' + std::to_string(arm_after.value_or(-1)) + ';' +
-                     std::to_string(static_cast<int>(compare_calls)) + ';';
+                     std::to_string(static_cast<int>(compare_calls)) + ';' +
+                     std::to_string(late ? static_cast<int>(*late) : -1) + ';';
   for (const std::string& name : disable) text += name + ',';
   return std::stoull(base::digest(text), nullptr, 16);
 }

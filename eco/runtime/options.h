@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "eco/late/broadcasts.h"
+
 namespace eco::runtime {
 
 enum class Mode { on, off, observe };           // ECO: observe times the native calls and changes nothing
@@ -39,6 +41,7 @@ struct Options {
   bool quiet = false;                // ECO_QUIET: no line at exit
   double stall_s = 60;               // ECO_STALL: say who is awaited after this long; 0: never
   bool stall_signal = false;         // ECO_STALL_SIGNAL: SIGUSR1 asks who is awaited now
+  std::optional<late::Plan> late;    // ECO_LATE: broadcasts form around who is there
   bool compare_calls = false;        // ECO_CHECK=communication: ranks compare each call before it begins
 
   // A collective by name, or kTopology.

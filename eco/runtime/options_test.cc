@@ -121,7 +121,7 @@ TEST(Options, NamesThatAreNoneAreFound) {
 }
 
 TEST(Options, AreDocumentedOnce) {
-  EXPECT_EQ(option_docs().size(), 18u);
+  EXPECT_EQ(option_docs().size(), 19u);
   for (const OptionDoc& doc : option_docs()) {
     EXPECT_FALSE(doc.values.empty()) << doc.variable;
     EXPECT_FALSE(doc.meaning.empty()) << doc.variable;

@@ -18,14 +18,14 @@
 
 namespace eco::sim {
 
-enum class EventKind : std::uint32_t { hop, arrival, clearance, confirmation };
+enum class EventKind : std::uint32_t { hop, arrival, clearance, confirmation, entry, wake };
 
 struct Event {
   double s = 0;
   std::uint64_t created = 0;
   std::uint32_t message = 0;
-  EventKind kind : 2 = EventKind::hop;
-  std::uint32_t stream : 30 = 0;
+  EventKind kind : 3 = EventKind::hop;
+  std::uint32_t stream : 29 = 0;
 };
 
 class EventQueue {
@@ -81,7 +81,7 @@ class EventQueue {
 
  private:
   static constexpr std::size_t kChildren = 4;
-  static constexpr std::uint32_t kAlone = (std::uint32_t{1} << 30) - 1;
+  static constexpr std::uint32_t kAlone = (std::uint32_t{1} << 29) - 1;
   // What has passed is forgotten when it is this much and half of the whole.
   static constexpr std::size_t kPassed = 64;
 

@@ -15,6 +15,7 @@
 #include "eco/sim/event_queue.h"
 #include "eco/sim/fair_sharing.h"
 #include "eco/sim/moment.h"
+#include "eco/sim/wires.h"
 
 namespace eco::sim {
 namespace {
@@ -39,6 +40,7 @@ class Simulator {
       : view_(view),
         network_(*view.network),
         options_(options),
+        wires_(network_),
         channels_(view),
         events_(2 * schedules.size() + 2 * view.network->resources.size()),
         flows_(view.network->resources) {
@@ -55,12 +57,10 @@ class Simulator {
       RankState& rank = ranks_.back();
       rank.synchronous = schedule.window.synchronous;
     }
-    free_.resize(network_.resources.size());
-    result_.resource_busy_s.assign(network_.resources.size(), 0.0);
   }
 
   Prediction run() {
-    for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) advance(rank);
+    for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) enter(rank);
     while (!events_.is_empty() || !flows_.is_empty()) {
       if (!flows_.is_empty() && flows_.ends_by(events_.is_empty() ? kNever_s : events_.next_s())) {
         if (flows_.end_s() > options_.stop_after_s) {
@@ -88,6 +88,11 @@ class Simulator {
         case EventKind::confirmation:
           on_confirmation(event.message);
           break;
+        case EventKind::entry:
+          advance(static_cast<int>(event.message));
+          break;
+        case EventKind::wake:
+          break;
       }
     }
     return finish();
@@ -100,6 +105,18 @@ class Simulator {
   std::size_t answers_of(int rank) const { return ranks_.size() + static_cast<std::size_t>(rank); }
   std::size_t onwards_from(std::size_t resource) const { return 2 * (ranks_.size() + resource); }
   std::size_t arrivals_from(std::size_t resource) const { return 2 * (ranks_.size() + resource) + 1; }
+
+  // The rank calls: now, or when it arrives.
+  void enter(int rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    const double arrival_s = r < options_.arrival_s.size() ? options_.arrival_s[r] : 0.0;
+    if (arrival_s <= 0) {
+      advance(rank);
+      return;
+    }
+    ranks_[r].cpu.s = arrival_s;
+    events_.push(arrival_s, static_cast<std::uint32_t>(rank), EventKind::entry, sends_of(rank));
+  }
 
   // Everything that `rank` can start now, as the Executor does it: receives, then local work, then one send at a time.
   void advance(int rank) {
@@ -208,7 +225,7 @@ class Simulator {
     const double bytes = message.wire_bytes;
     for (const int resource : route.resources) {
       const auto r = static_cast<std::size_t>(resource);
-      result_.resource_busy_s[r] += bytes / network_.resources[r].bytes_per_s;
+      wires_.busy_s()[r] += bytes / network_.resources[r].bytes_per_s;
     }
     flows_.add(channel.route, route, index, bytes, message.first.s);
   }
@@ -239,46 +256,19 @@ class Simulator {
     Message& message = messages_[index];
     const Channel& channel = channels_[message.channel];
     const net::Route& route = channels_.route(channel);
-    if (message.hop == route.resources.size()) {  // only where a route crosses nothing at all
-      message.first = message.last.after_latency(route.latency_s);
+    const bool is_request = message.stage == Stage::request;
+    const Passage passage = wires_.pass(message, route, is_request ? 0.0 : message.wire_bytes);
+    if (!passage.crosses) {
       events_.push(message.first.s, index, EventKind::arrival, answers_of(channel.sender));
       return;
     }
-    const auto resource = static_cast<std::size_t>(route.resources[message.hop]);
-    const double rate = network_.resources[resource].bytes_per_s;
-    const bool is_request = message.stage == Stage::request;
-    const double message_s = network_.resources[resource].message_s;
-    const double bytes = is_request ? 0.0 : message.wire_bytes;
-    const double busy_s = bytes / rate + message_s;
-    const double packet_s = std::min(bytes, network_.packet_bytes) / rate + message_s;
-    const Moment start = later(message.first, free_[resource]);
-    acknowledge(network_.resources[resource].reverse, bytes, message.first);
-    Moment end = start.after_transfer(busy_s);
-    if (message.hop > 0) end = later(end, message.last.after_transfer(packet_s));
-    free_[resource] = start.after_transfer(busy_s);
-    result_.resource_busy_s[resource] += busy_s;
     if (options_.keep_intervals && !is_request) {
-      result_.intervals.push_back(
-          {static_cast<int>(resource), channel.sender, channel.receiver, message.bytes, start.s, end.s});
+      result_.intervals.push_back({static_cast<int>(passage.resource), channel.sender, channel.receiver,
+                                   message.bytes, passage.start_s, passage.end_s});
     }
-    message.last = end;
-    if (++message.hop < route.resources.size()) {
-      message.first = start.after_transfer(packet_s);
-      events_.push(message.first.s, index, EventKind::hop, onwards_from(resource));
-    } else {
-      message.first = end.after_latency(route.latency_s);
-      events_.push(message.first.s, index, EventKind::arrival, arrivals_from(resource));
-    }
-  }
-
-  // The bytes' acknowledgements on the link's other direction: charged when the message comes to the link, before they
-  // are really there, so that nothing is reserved in the future.
-  void acknowledge(int reverse, double bytes, const Moment& now) {
-    if (reverse < 0 || network_.reverse_share == 0) return;
-    const auto resource = static_cast<std::size_t>(reverse);
-    const double busy_s = network_.reverse_share * bytes / network_.resources[resource].bytes_per_s;
-    free_[resource] = later(free_[resource], now).after_transfer(busy_s);
-    result_.resource_busy_s[resource] += busy_s;
+    const EventKind next = passage.arrives ? EventKind::arrival : EventKind::hop;
+    events_.push(message.first.s, index, next,
+                 passage.arrives ? arrivals_from(passage.resource) : onwards_from(passage.resource));
   }
 
   void on_arrival(std::uint32_t index) {
@@ -392,6 +382,7 @@ class Simulator {
     result_.seconds = result_.finished ? last.s : options_.stop_after_s;
     result_.terms = {last.s - last.latency_s - last.overhead_s - last.combine_s, last.latency_s,
                      last.overhead_s, last.combine_s};
+    result_.resource_busy_s = std::move(wires_.busy_s());
     const auto busiest = std::max_element(result_.resource_busy_s.begin(), result_.resource_busy_s.end());
     if (busiest != result_.resource_busy_s.end() && *busiest > 0) {
       result_.binding = static_cast<int>(busiest - result_.resource_busy_s.begin());
@@ -403,7 +394,7 @@ class Simulator {
   const net::Network& network_;
   const PredictOptions& options_;
   std::vector<RankState> ranks_;
-  std::vector<Moment> free_;  // per resource
+  Wires wires_;
   Channels channels_;
   std::vector<Message> messages_;
   std::vector<std::uint32_t> free_messages_;

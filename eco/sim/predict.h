@@ -54,6 +54,8 @@ struct PredictOptions {
   bool input_is_output = false;
   // Longer messages wait for their receive (rendezvous); 0: none do, or it is not known.
   std::size_t eager_bytes = 0;
+  // When each rank calls, by rank; empty: all at once, at 0. What comes for a rank before that waits for it.
+  std::vector<double> arrival_s{};
   // Virtual seconds after which a prediction is given up: the candidate has lost already.
   double stop_after_s = std::numeric_limits<double>::infinity();
   bool keep_intervals = false;

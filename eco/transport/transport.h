@@ -31,6 +31,10 @@ enum class Status : std::uint8_t {
 // Chosen by the caller, handed back on completion.
 using Ticket = std::uint32_t;
 
+// Of a receive: from whoever sends with that tag. A tag is received either from anybody or from named peers at a time,
+// never both.
+inline constexpr int kAnyPeer = -2;
+
 // What one member of a group does in a collective of the transport's own library.
 struct GroupCall {
   coll::CommonProblem problem;  // ranks are members, the root is one; elements are those of `combine`
@@ -58,6 +62,10 @@ class Transport {
   [[nodiscard]] virtual Status wait_some(std::span<Ticket> done, std::size_t& n_done) = 0;
   // The same without blocking.
   [[nodiscard]] virtual Status test_some(std::span<Ticket> done, std::size_t& n_done) = 0;
+  // The same for callers that do nothing else meanwhile: makes the library progress.
+  [[nodiscard]] virtual Status poll_some(std::span<Ticket> done, std::size_t& n_done) {
+    return test_some(done, n_done);
+  }
 
   // Groups of ranks that do collectives among themselves, beside the messages: a capability, which a transport may lack.
   // Collective over all ranks, with the same list on all and no schedule under way: operations of these groups may be

@@ -159,6 +159,7 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
   }
 
   runtime_ = std::move(result.communicator);
+  if (session_.options().late) runtime_->form_around_the_late(*session_.options().late);
   state_ = State::armed;
   why_native_ = std::move(result.reason);
   session_.note_armed(*this);

@@ -10,6 +10,7 @@ namespace nb = nanobind;
 
 void bind_algo(nb::module_& m);
 void bind_errors(nb::module_& m);
+void bind_late(nb::module_& m);
 void bind_map(nb::module_& m);
 void bind_net(nb::module_& m);
 void bind_options(nb::module_& m);

@@ -6,6 +6,7 @@ NB_MODULE(_core, m) {
   m.def("version", [] { return ECO_VERSION; }, "Which version this was built as; equal to eco.__version__.");
   eco::python::bind_errors(m);
   eco::python::bind_algo(m);
+  eco::python::bind_late(m);
   eco::python::bind_map(m);
   eco::python::bind_net(m);
   eco::python::bind_options(m);

@@ -41,6 +41,21 @@ def test_a_small_scope_is_counted(tmp_path: Path) -> None:
     assert total["ordered"] > 0
 
 
+def test_late_ranks_are_played(tmp_path: Path) -> None:
+    file = tmp_path / "proof.json"
+    code, output = invoke("--op", "late", "--ranks", "2-3,9", "--json", str(file))
+    assert code == 0, output
+    document = json.loads(file.read_text())
+    assert document["algorithms"] == {}
+    assert sorted(document["late"]) == sorted(_core.late_plans())
+    for plays in document["late"].values():
+        # All orders of 2 and of 3 ranks, and random ones of each.
+        assert plays["plays"] == plays["cases"] // 3 * (2 * 3 + 6 * 9 + 3 * command.RANDOM_PLAYS)
+        assert plays["faults"] == []
+    broken = command.Outcome(1, 2, [2], 0.0, True, {}, {"mended": command.Plays(1, 1, ["x"])})
+    assert broken.exit_code == 1
+
+
 def test_the_seed_picks_the_parameters() -> None:
     tasks = _core.proof_tasks([6], [], "broadcast/subnets")
     assert [root for _, _, root in tasks] == list(range(6))

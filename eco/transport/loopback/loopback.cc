@@ -44,6 +44,23 @@ void Hub::match(Stream& stream) {
   changed_.notify_all();
 }
 
+void Hub::match_any(int to, int tag) {
+  const auto found = from_anybody_.find({to, tag});
+  if (found == from_anybody_.end()) return;
+  std::deque<Receive>& receives = found->second;
+  for (int i = 0; i < n_ranks_ && !receives.empty(); ++i) {
+    const int from =
+        options_.seed == 0
+            ? i
+            : (i + static_cast<int>(options_.seed % static_cast<std::uint64_t>(n_ranks_))) % n_ranks_;
+    const auto stream = streams_.find({from, to, tag});
+    if (stream == streams_.end() || stream->second.sends.empty()) continue;
+    stream->second.receives.push_back(receives.front());
+    receives.pop_front();
+    match(stream->second);
+  }
+}
+
 void Hub::settle(const std::vector<int>& ranks, Meeting& meeting) {
   const bool all_here = meeting.n_here == meeting.members.size();
   for (std::size_t m = 0; m < meeting.members.size(); ++m) {
@@ -91,6 +108,7 @@ Status LoopbackTransport::post_send(int peer, int tag, std::span<const std::byte
   Hub::Stream& stream = hub_.streams_[{rank_, peer, tag}];
   stream.sends.push_back(std::move(send));
   hub_.match(stream);
+  hub_.match_any(peer, tag);
   return Status::ok;
 }
 
@@ -98,6 +116,11 @@ Status LoopbackTransport::post_recv(int peer, int tag, std::span<std::byte> byte
   const std::lock_guard lock(hub_.mutex_);
   ++hub_.mailboxes_[static_cast<std::size_t>(rank_)].n_posted;
   if (hub_.options_.seed != 0) std::fill(bytes.begin(), bytes.end(), std::byte{0xA5});
+  if (peer == kAnyPeer) {
+    hub_.from_anybody_[{rank_, tag}].push_back({rank_, ticket, bytes.data(), bytes.size()});
+    hub_.match_any(rank_, tag);
+    return Status::ok;
+  }
   Hub::Stream& stream = hub_.streams_[{peer, rank_, tag}];
   stream.receives.push_back({rank_, ticket, bytes.data(), bytes.size()});
   hub_.match(stream);

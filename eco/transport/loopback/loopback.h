@@ -20,6 +20,7 @@
 #include <random>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "eco/transport/native.h"
@@ -93,13 +94,16 @@ class Hub {
   };
 
   void match(Stream& stream);
+  // Receives from anybody with what ranks have sent, in any order of the senders.
+  void match_any(int to, int tag);
   void settle(const std::vector<int>& ranks, Meeting& meeting);
 
   const int n_ranks_;
   const LoopbackOptions options_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::tuple<int, int, int>, Stream> streams_;  // from, to, tag
+  std::map<std::tuple<int, int, int>, Stream> streams_;              // from, to, tag
+  std::map<std::pair<int, int>, std::deque<Receive>> from_anybody_;  // to, tag
   std::map<coll::RankGroup, Meetings> meetings_;
   std::vector<Mailbox> mailboxes_;
   std::vector<bool> lost_;

@@ -63,6 +63,9 @@ class MpiTransport final : public Transport {
   [[nodiscard]] Status wait_some(std::span<Ticket> done, std::size_t& n_done) override;
   // May be called from inside the library's progress, as preload/backend/background.h does: under MPICH it makes none.
   [[nodiscard]] Status test_some(std::span<Ticket> done, std::size_t& n_done) override;
+  [[nodiscard]] Status poll_some(std::span<Ticket> done, std::size_t& n_done) override {
+    return complete(&PMPI_Testsome, done, n_done);
+  }
   [[nodiscard]] bool open_groups(const std::vector<coll::RankGroup>& groups) override {
     return groups_.open(groups);
   }
@@ -80,7 +83,10 @@ class MpiTransport final : public Transport {
 
   // As MPI_Testsome, without progress.
   static int look(int n, MPI_Request* requests, int* n_done, int* positions, MPI_Status* statuses);
-  int rank_of(int peer) const { return share_.ranks[static_cast<std::size_t>(peer)]; }
+  // In the shared communicator. From anybody is from anybody of this group: no other has its tags.
+  int rank_of(int peer) const {
+    return peer == kAnyPeer ? MPI_ANY_SOURCE : share_.ranks[static_cast<std::size_t>(peer)];
+  }
   [[nodiscard]] Status add(int code, MPI_Request request, Ticket ticket, Way way);
   [[nodiscard]] Status complete(Completion function, std::span<Ticket> done, std::size_t& n_done);
   // Takes the requests at these positions out of the arrays and appends their tickets to finished_.

@@ -1,0 +1,108 @@
+#include "eco/late/broadcasts.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "eco/late/arrival_broadcast.h"
+#include "eco/late/mended_broadcast.h"
+
+namespace eco::late {
+namespace {
+
+constexpr std::array<algo::Pattern, 6> kPatterns = {algo::Pattern::subnets,  algo::Pattern::flat,
+                                                    algo::Pattern::chain,    algo::Pattern::kary,
+                                                    algo::Pattern::binomial, algo::Pattern::knomial};
+// What a scheduler does to a rank that is on time; ranks are not late by less.
+constexpr double kLeastPatience_s = 0.001;
+// An answer to an offer takes a message there and one back; as much again for what is queued before them.
+constexpr double kLatencies = 4;
+// Of what the message takes on its way: to wait so much longer costs little, and to send it once more a whole one.
+constexpr double kShare = 0.02;
+
+struct ArrivalPlan {
+  Filling filling;
+  Telling telling;
+};
+
+ArrivalPlan arrival_plan(Plan plan) {
+  static constexpr std::array<ArrivalPlan, 4> kOf = {{{Filling::depth_first, Telling::with_data},
+                                                      {Filling::depth_first, Telling::ahead},
+                                                      {Filling::breadth_first, Telling::with_data},
+                                                      {Filling::breadth_first, Telling::ahead}}};
+  return kOf[static_cast<std::size_t>(plan)];
+}
+
+// The same tree over its own places: ranks in the order of filling, depth first.
+algo::Tree over_places(const algo::Tree& tree) {
+  std::vector<int> rank_at{tree.root};
+  for (const int rank : order_of_filling(tree, Filling::depth_first)) rank_at.push_back(rank);
+  std::vector<int> place_of(rank_at.size());
+  for (std::size_t place = 0; place < rank_at.size(); ++place)
+    place_of[static_cast<std::size_t>(rank_at[place])] = static_cast<int>(place);
+  algo::Tree places;
+  for (const int rank : rank_at) {
+    const auto r = static_cast<std::size_t>(rank);
+    places.parent.push_back(tree.parent[r] < 0 ? -1 : place_of[static_cast<std::size_t>(tree.parent[r])]);
+    places.children.emplace_back();
+    for (const int child : tree.children[r])
+      places.children.back().push_back(place_of[static_cast<std::size_t>(child)]);
+  }
+  places.n_far.assign(rank_at.size(), 0);
+  return places;
+}
+
+}  // namespace
+
+std::string_view name(Plan plan) {
+  static constexpr std::array<std::string_view, kPlans> kNames = {
+      "depth_first", "depth_first_ahead", "breadth_first", "breadth_first_ahead", "mended"};
+  return kNames[static_cast<std::size_t>(plan)];
+}
+
+std::optional<Plan> plan_from_name(std::string_view wanted) {
+  for (std::size_t i = 0; i < kPlans; ++i) {
+    if (name(static_cast<Plan>(i)) == wanted) return static_cast<Plan>(i);
+  }
+  return std::nullopt;
+}
+
+Broadcasts::Broadcasts(Plan plan, const algo::Tree& tree, Pieces pieces, double patience_s)
+    : plan_(plan),
+      tree_(plan == Plan::mended ? tree : over_places(tree)),
+      root_(tree.root),
+      pieces_(pieces),
+      patience_s_(patience_s) {}
+
+std::unique_ptr<ScheduleSource> Broadcasts::source(int rank, std::span<std::byte> message) const {
+  if (plan_ == Plan::mended)
+    return std::make_unique<MendedBroadcast>(tree_, rank, message, MendedParams{patience_s_, pieces_});
+  const ArrivalPlan how = arrival_plan(plan_);
+  return std::make_unique<ArrivalBroadcast>(tree_, root_, rank, message,
+                                            ArrivalParams{how.filling, how.telling, pieces_});
+}
+
+std::optional<Broadcasts> broadcasts_of(Plan plan, const algo::Recipe& recipe,
+                                        const coll::CommonProblem& problem, const net::GroupView& view) {
+  if (problem.collective != coll::Collective::broadcast) return std::nullopt;
+  for (const algo::Pattern pattern : kPatterns) {
+    if (recipe.algorithm != "broadcast/" + std::string(algo::name(pattern))) continue;
+    const Pieces pieces{recipe.params.segment_bytes, recipe.params.window};
+    return Broadcasts(plan, algo::pattern_tree(pattern, view, problem.root, recipe.params), pieces,
+                      patience_s(view, problem.bytes));
+  }
+  return std::nullopt;
+}
+
+double patience_s(const net::GroupView& view, std::size_t bytes) {
+  double patience_s = kLeastPatience_s;
+  const int from = view.host_of_rank.front();
+  for (const int to : view.host_of_rank) {
+    patience_s = std::max(patience_s, kLatencies * view.network->message_s(from, to, 0));
+    patience_s = std::max(patience_s, kShare * view.network->message_s(from, to, bytes));
+  }
+  return patience_s;
+}
+
+}  // namespace eco::late

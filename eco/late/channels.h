@@ -1,0 +1,13 @@
+// What a source of this room sends on which channel; segments of the message go on Flow::kChannel.
+#pragma once
+
+#include "eco/late/flow.h"
+
+namespace eco::late {
+
+inline constexpr int kReadyChannel = Flow::kChannel + 1;   // of no bytes: I am there
+inline constexpr int kNoticeChannel = Flow::kChannel + 2;  // notices about oneself
+inline constexpr int kChildChannel = Flow::kChannel + 3;   // notices about one's children
+inline constexpr int kChannels = Flow::kChannel + 4;
+
+}  // namespace eco::late

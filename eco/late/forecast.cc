@@ -1,0 +1,220 @@
+#include "eco/late/forecast.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "eco/base/errors.h"
+#include "eco/late/mail.h"
+#include "eco/sim/channels.h"
+#include "eco/sim/event_queue.h"
+#include "eco/sim/wires.h"
+
+namespace eco::late {
+namespace {
+
+using sim::EventKind;
+using sim::later;
+using sim::Moment;
+
+class Simulator {
+ public:
+  Simulator(const net::GroupView& view, std::span<ScheduleSource* const> sources)
+      : network_(*view.network),
+        view_(view),
+        sources_(sources),
+        wires_(network_),
+        channels_(view),
+        events_(sources.size()),
+        cpu_(sources.size()) {}
+
+  Forecast run(const std::vector<double>& arrival_s) {
+    for (std::size_t rank = 0; rank < sources_.size(); ++rank) {
+      cpu_[rank].s = arrival_s[rank];
+      events_.push(arrival_s[rank], static_cast<std::uint32_t>(rank), EventKind::entry, rank);
+    }
+    while (!events_.is_empty()) {
+      const sim::Event event = events_.pop();
+      switch (event.kind) {
+        case EventKind::entry:
+          enter(static_cast<int>(event.message));
+          break;
+        case EventKind::wake:
+          wake(event.message);
+          break;
+        case EventKind::hop:
+          on_hop(event.message);
+          break;
+        case EventKind::arrival:
+          on_arrival(event.message);
+          break;
+        default:  // of synchronous sends
+          complete(transits_[event.message].letter.from, transits_[event.message].letter.ticket,
+                   transits_[event.message].message.first);
+      }
+    }
+    return finish();
+  }
+
+ private:
+  struct Transit {
+    sim::Message message;
+    std::uint32_t channel = 0;
+    Letter letter;
+  };
+  struct Wake {
+    int rank;
+    Ticket ticket;
+    Moment when;
+  };
+
+  Moment& cpu(int rank) { return cpu_[static_cast<std::size_t>(rank)]; }
+  ScheduleSource& source(int rank) { return *sources_[static_cast<std::size_t>(rank)]; }
+
+  void enter(int rank) {
+    source(rank).enter();
+    take_orders(rank);
+  }
+
+  void complete(int rank, Ticket ticket, const Moment& when) {
+    cpu(rank) = later(cpu(rank), when);
+    source(rank).on_done(ticket);
+    take_orders(rank);
+  }
+
+  void wake(std::uint32_t index) {
+    const Wake due = wakes_[index];
+    if (!source(due.rank).is_done()) complete(due.rank, due.ticket, due.when);
+  }
+
+  // Eager sends are complete as soon as they are posted, which may bring new orders: first all of these, in their order.
+  void take_orders(int rank) {
+    std::deque<Ticket> sent;
+    for (bool first = true; first || !sent.empty(); first = false) {
+      if (!sent.empty()) {
+        const Ticket ticket = sent.front();
+        sent.pop_front();
+        source(rank).on_done(ticket);
+      }
+      for (const Order& order : source(rank).take_orders()) {
+        if (order.kind == Order::Kind::wake) {
+          wakes_.push_back({rank, order.ticket, cpu(rank)});
+          wakes_.back().when.s += order.after_s;
+          events_.push(wakes_.back().when.s, static_cast<std::uint32_t>(wakes_.size() - 1), EventKind::wake,
+                       static_cast<std::size_t>(rank));
+        } else if (order.kind == Order::Kind::send) {
+          send(rank, order);
+          if (!order.synchronous) sent.push_back(order.ticket);
+        } else if (auto met = mail_.want({rank, order.peer, order.channel, order.ticket, order.target})) {
+          // It came before and lies in the library's memory.
+          early_.push_back(std::move(*met));
+        }
+      }
+    }
+    while (!early_.empty()) {
+      const Meeting met = std::move(early_.front());
+      early_.pop_front();
+      receive(met, cpu(met.slot.rank));
+    }
+  }
+
+  void send(int rank, const Order& order) {
+    ++result_.n_messages;
+    cpu(rank) = cpu(rank).after_overhead(network_.send_overhead_s);
+    const auto index = static_cast<std::uint32_t>(transits_.size());
+    transits_.emplace_back();
+    Transit& transit = transits_.back();
+    transit.channel = channels_.number(rank, order.peer, order.channel);
+    transit.letter = {.from = rank, .to = order.peer, .channel = order.channel, .ticket = order.ticket};
+    transit.letter.bytes = order.source;
+    transit.letter.owes_completion = order.synchronous;
+    const auto host = [&](int of) { return view_.host_of_rank[static_cast<std::size_t>(of)]; };
+    const std::size_t bytes = order.source.size();
+    const bool is_local = host(rank) == host(order.peer);
+    transit.message.wire_bytes = is_local ? static_cast<double>(bytes) : network_.wire_bytes(bytes);
+    transit.message.first = transit.message.last = cpu(rank);
+    events_.push(cpu(rank).s, index, EventKind::hop, static_cast<std::size_t>(rank));
+  }
+
+  void on_hop(std::uint32_t index) {
+    Transit& transit = transits_[index];
+    const net::Route& route = channels_.route(channels_[transit.channel]);
+    const sim::Passage passage = wires_.pass(transit.message, route, transit.message.wire_bytes);
+    events_.push(transit.message.first.s, index, passage.arrives ? EventKind::arrival : EventKind::hop,
+                 static_cast<std::size_t>(transit.letter.from));
+  }
+
+  void on_arrival(std::uint32_t index) {
+    const Letter& letter = transits_[index].letter;
+    const int to = letter.to;
+    cpu(to) = later(cpu(to), transits_[index].message.first).after_overhead(network_.receive_overhead_s);
+    if (letter.owes_completion) number_of_[{letter.from, letter.ticket}] = index;
+    if (auto met = mail_.put(letter)) receive(*met, cpu(to));
+  }
+
+  void receive(const Meeting& met, const Moment& when) {
+    const std::span<const std::byte> bytes = met.letter.bytes;
+    if (!bytes.empty()) std::memcpy(met.slot.target.data(), bytes.data(), bytes.size());
+    if (met.letter.owes_completion) {
+      const std::uint32_t index = number_of_[{met.letter.from, met.letter.ticket}];
+      Transit& transit = transits_[index];
+      const double latency_s = channels_.route(channels_[transit.channel]).latency_s;
+      transit.message.first = when.after_latency(latency_s);
+      events_.push(transit.message.first.s, index, EventKind::confirmation,
+                   static_cast<std::size_t>(met.slot.rank));
+    }
+    complete(met.slot.rank, met.slot.ticket, when);
+  }
+
+  Forecast finish() {
+    for (std::size_t rank = 0; rank < sources_.size(); ++rank) {
+      if (!sources_[rank]->is_done())
+        throw InvalidArgument("rank " + std::to_string(rank) + " of a broadcast stands still");
+      result_.rank_end_s.push_back(cpu_[rank].s);
+      result_.seconds = std::max(result_.seconds, cpu_[rank].s);
+    }
+    return std::move(result_);
+  }
+
+  const net::Network& network_;
+  const net::GroupView& view_;
+  std::span<ScheduleSource* const> sources_;
+  sim::Wires wires_;
+  sim::Channels channels_;
+  sim::EventQueue events_;
+  Mail mail_;
+  std::vector<Moment> cpu_;  // by rank: busy until then
+  std::deque<Transit> transits_;
+  std::vector<Wake> wakes_;
+  std::deque<Meeting> early_;
+  std::map<std::pair<int, Ticket>, std::uint32_t> number_of_;  // letters under way whose senders wait
+  Forecast result_;
+};
+
+}  // namespace
+
+Forecast forecast(const net::GroupView& view, std::span<ScheduleSource* const> sources,
+                  const std::vector<double>& arrival_s) {
+  return Simulator(view, sources).run(arrival_s);
+}
+
+double clairvoyant_bound_s(const net::GroupView& view, int root, std::size_t bytes,
+                           const std::vector<double>& arrival_s) {
+  const net::Network& network = *view.network;
+  const auto host = [&](int of) { return view.host_of_rank[static_cast<std::size_t>(of)]; };
+  double bound_s = arrival_s[static_cast<std::size_t>(root)];
+  for (int rank = 0; rank < view.n_ranks(); ++rank) {
+    if (host(rank) == host(root)) continue;
+    const net::Route route = network.route(host(root), host(rank));
+    const double rate = network.resources[static_cast<std::size_t>(route.resources.back())].bytes_per_s;
+    const double both_s =
+        std::max(arrival_s[static_cast<std::size_t>(root)], arrival_s[static_cast<std::size_t>(rank)]);
+    bound_s = std::max(bound_s, both_s + network.wire_bytes(bytes) / rate);
+  }
+  return bound_s;
+}
+
+}  // namespace eco::late

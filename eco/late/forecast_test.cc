@@ -1,0 +1,127 @@
+#include "eco/late/forecast.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "eco/algo/algorithm.h"
+#include "eco/base/errors.h"
+#include "eco/late/proving.h"
+#include "eco/net/synthetic.h"
+#include "eco/sim/predict.h"
+
+namespace eco::late {
+namespace {
+
+constexpr std::size_t kBytes = 1 << 20;
+constexpr std::size_t kSegment = 8192;
+constexpr int kRanks = 8;
+
+net::GroupView one_switch() {
+  auto network = std::make_shared<net::Network>(net::synthetic_network("hosts=8 rate_mbit=100"));
+  return net::make_view(network, {0, 1, 2, 3, 4, 5, 6, 7});
+}
+
+algo::Tree chain() { return algo::shape_tree(algo::Shape::chain, algo::rank_ring(kRanks, 0), kRanks); }
+
+Forecast of(Plan plan, const algo::Tree& tree, Pieces pieces, const std::vector<double>& arrival_s) {
+  const Broadcasts broadcasts(plan, tree, pieces);
+  std::vector<std::vector<std::byte>> messages(kRanks, std::vector<std::byte>(kBytes));
+  std::vector<std::unique_ptr<ScheduleSource>> sources;
+  std::vector<ScheduleSource*> pointers;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    sources.push_back(broadcasts.source(rank, messages[static_cast<std::size_t>(rank)]));
+    pointers.push_back(sources.back().get());
+  }
+  return forecast(one_switch(), pointers, arrival_s);
+}
+
+sim::Prediction of_static(const std::string& recipe, const std::vector<double>& arrival_s) {
+  const net::GroupView view = one_switch();
+  const coll::CommonProblem problem{
+      .collective = coll::Collective::broadcast, .n_ranks = kRanks, .bytes = kBytes};
+  sim::PredictOptions options;
+  options.arrival_s = arrival_s;
+  options.eager_bytes = 65536;
+  return sim::predict(view, algo::build_all(algo::parse_recipe(recipe), problem, view), options);
+}
+
+const std::vector<double> kOnTime(kRanks, 0.0);
+
+TEST(LateForecast, AMendedBroadcastWithNobodyLateIsTheStaticOneAndOneLatency) {
+  const double statically = of_static("broadcast/chain segment=8192", kOnTime).seconds;
+  const Forecast mended = of(Plan::mended, chain(), {kSegment, 0}, kOnTime);
+  const double latency_s = one_switch().network->message_s(0, 1, 0);
+  EXPECT_GE(mended.seconds, statically);
+  // The parent's word that a child is there, and what small messages hold up.
+  EXPECT_LE(mended.seconds, statically + 3 * latency_s + 0.001 * statically);
+  // A segment for everybody each, and one message of no bytes.
+  EXPECT_EQ(mended.n_messages, (kRanks - 1) * (kBytes / kSegment + 1));
+}
+
+TEST(LateForecast, LateRanksHoldUpTheirSubtreesOnlyWhereTheTreeIsStatic) {
+  const double undelayed = of_static("broadcast/chain segment=8192", kOnTime).seconds;
+  std::vector<double> late = kOnTime;
+  late[2] = 0.47 * undelayed;
+  late[4] = 0.70 * undelayed;
+  late[6] = 0.94 * undelayed;
+  const sim::Prediction statically = of_static("broadcast/chain segment=8192", late);
+  const Forecast mended = of(Plan::mended, chain(), {kSegment, 0}, late);
+  // The root is done when it has sent all; 1, 3 and 5 feed those who are late.
+  EXPECT_LT(mended.rank_end_s[7], 1.1 * undelayed);
+  EXPECT_GT(statically.rank_end_s[7], 1.5 * undelayed);
+  const double bound = clairvoyant_bound_s(one_switch(), 0, kBytes, late);
+  EXPECT_GE(mended.seconds, bound);
+  EXPECT_LE(mended.seconds, 1.1 * bound);
+}
+
+// It comes before its child has been given to somebody else, who would have been fed the same once more.
+TEST(LateForecast, WhoIsHardlyLateAdoptsItsChildren) {
+  const double statically = of_static("broadcast/chain segment=8192", kOnTime).seconds;
+  std::vector<double> late = kOnTime;
+  late[1] = 1.02 * 0.001;
+  EXPECT_LT(of(Plan::mended, chain(), {kSegment, 0}, late).seconds, 1.1 * statically);
+  late[1] = 0.3 * statically;
+  EXPECT_GT(of(Plan::mended, chain(), {kSegment, 0}, late).seconds, 1.25 * statically);
+}
+
+TEST(LateForecast, ByOrderOfArrivalBeatsTheStaticTreeUncut) {
+  const algo::Tree binomial = algo::shape_tree(algo::Shape::binomial, algo::rank_ring(kRanks, 0), kRanks);
+  const double undelayed = of_static("broadcast/binomial", kOnTime).seconds;
+  std::vector<double> late = kOnTime;
+  late[1] = 0.47 * undelayed;
+  late[2] = 0.70 * undelayed;
+  late[4] = 0.94 * undelayed;  // who has half of the others below it
+  const double statically = of_static("broadcast/binomial", late).seconds;
+  for (const Plan plan : {Plan::depth_first, Plan::breadth_first}) {
+    const Forecast by_arrival = of(plan, binomial, {}, late);
+    EXPECT_LT(by_arrival.seconds, statically) << name(plan);
+    EXPECT_GE(by_arrival.seconds, clairvoyant_bound_s(one_switch(), 0, kBytes, late));
+  }
+}
+
+TEST(LateForecast, AStaticScheduleWaitsForWhoIsLate) {
+  std::vector<double> late = kOnTime;
+  late[3] = 1.0;
+  const sim::Prediction prediction = of_static("broadcast/chain segment=8192", late);
+  EXPECT_GT(prediction.rank_end_s[3], 1.0);
+  EXPECT_GT(prediction.rank_end_s[7], 1.0);
+  EXPECT_LT(prediction.rank_end_s[2], 0.5);
+}
+
+// Never says anything.
+class Silent final : public ScheduleSource {
+ public:
+  void enter() override {}
+  void on_done(Ticket) override {}
+  bool is_done() const override { return false; }
+};
+
+TEST(LateForecast, SourcesThatStandStillAreRefused) {
+  Silent silent;
+  std::vector<ScheduleSource*> pointers(kRanks, &silent);
+  EXPECT_THROW(forecast(one_switch(), pointers, kOnTime), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace eco::late

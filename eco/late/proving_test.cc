@@ -1,0 +1,120 @@
+#include "eco/late/proving.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "eco/late/mended_broadcast.h"
+#include "eco/late/play.h"
+
+namespace eco::late {
+namespace {
+
+std::vector<Plan> plans() {
+  std::vector<Plan> all;
+  for (std::size_t i = 0; i < kPlans; ++i) all.push_back(static_cast<Plan>(i));
+  return all;
+}
+
+void expect_no_fault(const Proof& proof) {
+  EXPECT_GT(proof.n_plays, 0U);
+  for (const std::string& fault : proof.faults) ADD_FAILURE() << fault;
+}
+
+TEST(LateProof, EveryOrderOfFewRanks) {
+  for (const Plan plan : plans()) {
+    for (int n_ranks = 1; n_ranks <= 4; ++n_ranks) {
+      const Proof proof = prove({.plan = plan, .n_ranks = n_ranks, .n_random = 0, .all_orders = true});
+      expect_no_fault(proof);
+      if (n_ranks == 4) {
+        EXPECT_EQ(proof.n_plays, proof.n_cases * 24 * 27);
+      }
+    }
+  }
+}
+
+TEST(LateProof, RandomOrdersOfManyRanks) {
+  for (const Plan plan : plans()) {
+    for (const int n_ranks : {5, 8, 13, 33})
+      expect_no_fault(prove({.plan = plan, .n_ranks = n_ranks, .n_random = 40}));
+  }
+}
+
+// Does one thing wrong with its first segment, for a play to find.
+class Broken final : public ScheduleSource {
+ public:
+  enum class How : std::uint8_t { forgets, repeats, spoils, ends_early };
+
+  Broken(std::unique_ptr<ScheduleSource> good, How how) : good_(std::move(good)), how_(how) {}
+
+  void enter() override { good_->enter(); }
+  void on_done(Ticket ticket) override {
+    if (ticket != kRepeated) good_->on_done(ticket);
+  }
+  bool is_done() const override { return good_->is_done() || (how_ == How::ends_early && did_); }
+
+  std::vector<Order> take_orders() override {
+    std::vector<Order> orders = good_->take_orders();
+    const auto data = std::find_if(orders.begin(), orders.end(), [](const Order& order) {
+      return order.kind == Order::Kind::send && order.channel == Flow::kChannel;
+    });
+    if (data == orders.end() || std::exchange(did_, true)) return orders;
+    switch (how_) {
+      case How::forgets:
+        good_->on_done(data->ticket);
+        orders.erase(data);
+        break;
+      case How::repeats:
+        orders.push_back(*data);
+        orders.back().ticket = kRepeated;
+        break;
+      case How::spoils:
+        spoiled_.assign(data->source.size(), std::byte{1});
+        data->source = spoiled_;
+        break;
+      case How::ends_early:
+        break;
+    }
+    return orders;
+  }
+
+ private:
+  static constexpr Ticket kRepeated = 9999;
+
+  std::unique_ptr<ScheduleSource> good_;
+  How how_;
+  bool did_ = false;
+  std::vector<std::byte> spoiled_;
+};
+
+class Mutation : public ::testing::TestWithParam<Broken::How> {};
+
+TEST_P(Mutation, IsFound) {
+  const algo::Tree tree = algo::shape_tree(algo::Shape::chain, algo::rank_ring(4, 0), 4);
+  for (const Plan plan : plans()) {
+    const Broadcasts broadcasts(plan, tree, {.segment_bytes = 4, .window = 0});
+    std::vector<std::vector<std::byte>> messages(4, std::vector<std::byte>(12));
+    std::vector<std::unique_ptr<ScheduleSource>> sources;
+    std::vector<ScheduleSource*> pointers;
+    for (int rank = 0; rank < 4; ++rank) {
+      sources.push_back(broadcasts.source(rank, messages[static_cast<std::size_t>(rank)]));
+      if (rank == 1) sources.back() = std::make_unique<Broken>(std::move(sources.back()), GetParam());
+      pointers.push_back(sources.back().get());
+    }
+    messages[0].assign(12, std::byte{7});
+    Play play(pointers, 1);
+    for (int rank = 0; rank < 4; ++rank) play.enter(rank);
+    play.settle();
+    const bool is_wrong = std::any_of(messages.begin(), messages.end(),
+                                      [&](const auto& message) { return message != messages[0]; });
+    EXPECT_TRUE(is_wrong || !play.fault().empty()) << name(plan);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(LateProof, Mutation,
+                         ::testing::Values(Broken::How::forgets, Broken::How::repeats, Broken::How::spoils,
+                                           Broken::How::ends_early));
+
+}  // namespace
+}  // namespace eco::late

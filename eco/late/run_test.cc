@@ -1,0 +1,79 @@
+// Sources live: ranks as threads that come late, on loopback with and without its nastiness.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <random>
+#include <thread>
+
+#include "eco/exec/executor.h"
+#include "eco/late/channels.h"
+#include "eco/late/proving.h"
+#include "eco/transport/loopback/loopback.h"
+
+namespace eco::late {
+namespace {
+
+using transport::Status;
+
+struct Nastiness {
+  std::uint64_t seed;
+  bool synchronous;
+};
+
+class LateRun : public ::testing::TestWithParam<Nastiness> {};
+
+TEST_P(LateRun, EveryPlanBringsEveryByteWhoeverIsLate) {
+  constexpr int kRanks = 6;
+  constexpr std::size_t kBytes = 5000;
+  constexpr int kCalls = 8;
+  for (std::size_t plan = 0; plan < kPlans; ++plan) {
+    transport::Hub hub(kRanks, {.synchronous = GetParam().synchronous, .seed = GetParam().seed});
+    transport::run_ranks(hub, [&](transport::LoopbackTransport& transport, transport::LoopbackNative&) {
+      exec::Executor executor(transport);
+      std::mt19937 chance(static_cast<unsigned>(transport.rank()));
+      for (int call = 0; call < kCalls; ++call) {
+        const int root = call % kRanks;
+        const auto tree = algo::shape_tree(call % 2 == 0 ? algo::Shape::chain : algo::Shape::binomial,
+                                           algo::rank_ring(kRanks, root), kRanks);
+        const Broadcasts broadcasts(static_cast<Plan>(plan), tree, {512, call % 3}, 0.0005);
+        std::vector<std::byte> message(kBytes);
+        if (transport.rank() == root) message.assign(kBytes, static_cast<std::byte>(call + 1));
+        if (chance() % 3 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(chance() % 4));
+        const auto source = broadcasts.source(transport.rank(), message);
+        // Tags come again after so many turns as there are ranks.
+        ASSERT_EQ(executor.run(*source, call % kRanks * kChannels), Status::ok);
+        EXPECT_TRUE(message == std::vector<std::byte>(kBytes, static_cast<std::byte>(call + 1)))
+            << name(static_cast<Plan>(plan)) << ", rank " << transport.rank() << ", call " << call;
+      }
+    });
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Nastiness, LateRun,
+                         ::testing::Values(Nastiness{0, false}, Nastiness{0, true}, Nastiness{3, false},
+                                           Nastiness{4, true}));
+
+TEST(LateRun, ALostPeerEndsTheCall) {
+  constexpr int kRanks = 3;
+  transport::Hub hub(kRanks);
+  const auto tree = algo::shape_tree(algo::Shape::chain, algo::rank_ring(kRanks, 0), kRanks);
+  const Broadcasts broadcasts(Plan::mended, tree, {100, 0});
+  transport::run_ranks(hub, [&](transport::LoopbackTransport& transport, transport::LoopbackNative&) {
+    if (transport.rank() == 2) {
+      hub.lose(2);
+      return;
+    }
+    exec::Executor executor(transport);
+    std::vector<std::byte> message(1000);
+    const auto source = broadcasts.source(transport.rank(), message);
+    const Status status = executor.run(*source, 0);
+    if (transport.rank() == 1) {
+      EXPECT_EQ(status, Status::lost_peer);
+      EXPECT_FALSE(executor.recorder().in_call());
+    }
+  });
+}
+
+}  // namespace
+}  // namespace eco::late

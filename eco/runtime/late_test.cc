@@ -1,0 +1,97 @@
+// Broadcasts that form around who is there, among static calls: armed, with ranks that come late.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "eco/runtime/testing.h"
+
+namespace eco::runtime {
+namespace {
+
+using coll::Collective;
+using testing::Directory;
+
+// A tree for short and another for long messages from either subnet, and an allreduce.
+std::string plan_of_trees() {
+  plan::PlanTable table;
+  table.host_of_rank = {0, 1, 2, 3};
+  for (const int subnet : {0, 1}) {
+    plan::Row shorter{500, algo::parse_recipe("broadcast/binomial"), 0, 0, 0, "by hand"};
+    plan::Row longer{100000,   algo::parse_recipe("broadcast/subnets segment=512 head=1 window=2"), 0, 0, 0,
+                     "by hand"};
+    table.entries.push_back({Collective::broadcast, subnet, {shorter, longer}});
+  }
+  table.entries.push_back({Collective::allreduce,
+                           0,
+                           {{100000, algo::parse_recipe("allreduce/ring segment=512"), 0, 0, 0, "by hand"}}});
+  return table.to_json();
+}
+
+class LateRanks : public ::testing::TestWithParam<late::Plan> {};
+
+TEST_P(LateRanks, ServeRightResultsAmongStaticCalls) {
+  const Directory directory;
+  Options options = testing::with_network(directory);
+  options.plan_file = directory.write("plan.json", plan_of_trees());
+  for (const std::uint64_t seed : {0, 5}) {
+    testing::Group group;
+    group.loopback.seed = seed;
+    const auto reasons =
+        testing::arm_group(group, options, [](transport::Transport& transport, ArmResult& armed) {
+          ASSERT_TRUE(armed.communicator) << armed.reason;
+          armed.communicator->form_around_the_late(GetParam());
+          const int rank = transport.rank();
+          std::mt19937 common(3);
+          std::mt19937 own(static_cast<unsigned>(rank));
+          for (int call = 0; call < 40; ++call) {
+            const std::size_t bytes = common() % 2 == 0 ? 8 + common() % 400 : 8 + common() % 20000;
+            const int root = static_cast<int>(common() % 4);
+            if (own() % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(own() % 5000));
+            const Collective collective = common() % 3 == 0 ? Collective::allreduce : Collective::broadcast;
+            testing::expect_served(*armed.communicator, rank, testing::problem_of(collective, bytes, root));
+          }
+        });
+    testing::expect_all(reasons, "armed");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Plans, LateRanks,
+                         ::testing::Values(late::Plan::mended, late::Plan::depth_first,
+                                           late::Plan::breadth_first_ahead),
+                         [](const auto& plan) { return std::string(late::name(plan.param)); });
+
+// A transport that has few tags.
+class FewTags final : public testing::PassingTransport {
+ public:
+  FewTags(transport::Transport& below, int n_tags) : PassingTransport(below), n_tags_(n_tags) {}
+  int max_tag() const override { return n_tags_ - 1; }
+
+ private:
+  int n_tags_;
+};
+
+// 4 ranks in as many turns of 4 channels want 16 tags, and may not have more than half.
+TEST(LateRanks, BroadcastsStayStaticWhereTagsAreFew) {
+  const Directory directory;
+  Options options = testing::with_network(directory);
+  options.plan_file = directory.write("plan.json", plan_of_trees());
+  for (const auto& [n_tags, forms] : {std::pair(31, false), std::pair(32, true)}) {
+    testing::Group group;
+    group.wrap = [n = n_tags](int, transport::Transport& below) {
+      return std::make_unique<FewTags>(below, n);
+    };
+    testing::arm_group(group, options, [forms = forms](transport::Transport& transport, ArmResult& armed) {
+      ASSERT_TRUE(armed.communicator) << armed.reason;
+      armed.communicator->form_around_the_late(late::Plan::mended);
+      EXPECT_EQ(armed.communicator->forms_around_the_late(), forms);
+      for (int call = 0; call < 5; ++call)
+        testing::expect_served(*armed.communicator, transport.rank(),
+                               testing::problem_of(Collective::broadcast, 3000, call % 4));
+    });
+  }
+}
+
+}  // namespace
+}  // namespace eco::runtime

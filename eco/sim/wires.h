@@ -1,0 +1,74 @@
+// The network's resources in virtual time: who has which until when, and how a message passes one (predict.h has the model).
+//
+//   Wires wires(network);
+//   const Passage passage = wires.pass(message, route, bytes);      // its next hop
+//   passage.arrives ? deliver at message.first.s : hop again at message.first.s
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "eco/net/network.h"
+#include "eco/sim/channels.h"
+#include "eco/sim/moment.h"
+
+namespace eco::sim {
+
+struct Passage {
+  std::size_t resource = 0;
+  bool crosses =
+      false;  // a resource, for the time from start to end; false only where a route has none at all
+  bool arrives = false;  // at message.first, at the receiver; else that is when it reaches the next hop
+  double start_s = 0;
+  double end_s = 0;
+};
+
+class Wires {
+ public:
+  explicit Wires(const net::Network& network)
+      : network_(network), free_(network.resources.size()), busy_s_(network.resources.size()) {}
+
+  // The message is at its next hop at message.first; `bytes` on the wire.
+  Passage pass(Message& message, const net::Route& route, double bytes) {
+    if (message.hop == route.resources.size()) {
+      message.first = message.last.after_latency(route.latency_s);
+      return {.arrives = true};
+    }
+    const auto resource = static_cast<std::size_t>(route.resources[message.hop]);
+    const double rate = network_.resources[resource].bytes_per_s;
+    const double message_s = network_.resources[resource].message_s;
+    const double busy_s = bytes / rate + message_s;
+    const double packet_s = std::min(bytes, network_.packet_bytes) / rate + message_s;
+    const Moment start = later(message.first, free_[resource]);
+    acknowledge(network_.resources[resource].reverse, bytes, message.first);
+    Moment end = start.after_transfer(busy_s);
+    if (message.hop > 0) end = later(end, message.last.after_transfer(packet_s));
+    free_[resource] = start.after_transfer(busy_s);
+    busy_s_[resource] += busy_s;
+    message.last = end;
+    const bool arrives = ++message.hop == route.resources.size();
+    message.first = arrives ? end.after_latency(route.latency_s) : start.after_transfer(packet_s);
+    return {resource, true, arrives, start.s, end.s};
+  }
+
+  // Of each resource; whoever lets bytes flow otherwise than by pass() adds them.
+  std::vector<double>& busy_s() { return busy_s_; }
+
+ private:
+  // The bytes' acknowledgements on the link's other direction: charged when the message comes to the link, before they
+  // are really there, so that nothing is reserved in the future.
+  void acknowledge(int reverse, double bytes, const Moment& now) {
+    if (reverse < 0 || network_.reverse_share == 0) return;
+    const auto resource = static_cast<std::size_t>(reverse);
+    const double busy_s = network_.reverse_share * bytes / network_.resources[resource].bytes_per_s;
+    free_[resource] = later(free_[resource], now).after_transfer(busy_s);
+    busy_s_[resource] += busy_s;
+  }
+
+  const net::Network& network_;
+  std::vector<Moment> free_;  // per resource
+  std::vector<double> busy_s_;
+};
+
+}  // namespace eco::sim
