@@ -1,0 +1,269 @@
+#include "eco/structure/placing.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <random>
+
+namespace eco::structure {
+namespace {
+
+// Fewer hosts than this are measured with all their pairs.
+constexpr std::size_t kLandmarks = 32;
+// A way that two have in common must be this share of the way between them, there and back.
+constexpr double kShare = kResolution;
+// Branches that a host asks at least, if there are: what is common to all but one is the way to the node.
+constexpr std::size_t kBranches = 4;
+// Of a link, what a host below it must have in common with it.
+constexpr double kWholeLink = 0.75;
+// Landmarks on a node that ask all its other hosts before it is believed that nobody there has neighbours of his own.
+constexpr std::size_t kAsking = 3;
+constexpr std::size_t kMostAsking = 32;
+constexpr int kMostRounds = 200;
+
+class Placing {
+ public:
+  Placing(Sampler& sampler, int n_hosts, unsigned long seed)
+      : sampler_(sampler), is_landmark_(n_hosts, false), has_asked_(n_hosts, false), places_(n_hosts) {
+    std::vector<int> hosts(n_hosts);
+    std::iota(hosts.begin(), hosts.end(), 0);
+    std::shuffle(hosts.begin(), hosts.end(), std::mt19937_64(seed));
+    if (hosts.size() > kLandmarks) hosts.resize(kLandmarks);
+    for (const int host : hosts) add_landmark(host);
+  }
+
+  LatencyTree run() {
+    for (int round = 0; round < kMostRounds; ++round) {
+      const std::size_t before = landmarks_.size();
+      build();
+      go_down();
+      if (landmarks_.size() == before) ask_around();
+      if (landmarks_.size() == before && !is_asking_) break;
+    }
+    for (std::size_t host = 0; host < places_.size(); ++host) {
+      if (is_landmark_[host]) continue;
+      TreeNode leaf{places_[host].node, {}, static_cast<int>(host), places_[host].way_s};
+      tree_.nodes[leaf.parent].children.push_back(static_cast<int>(tree_.nodes.size()));
+      tree_.nodes.push_back(std::move(leaf));
+    }
+    return std::move(tree_);
+  }
+
+ private:
+  struct Place {
+    int node = -1;
+    double way_s = 0;  // to the node
+  };
+  struct Answer {
+    int child;
+    int host;       // who was asked
+    double beyond;  // from the node to who was asked
+  };
+
+  void add_landmark(int host) {
+    if (is_landmark_[host]) return;
+    is_landmark_[host] = true;
+    landmarks_.push_back(host);
+  }
+
+  bool is_leaf(int node) const { return tree_.nodes[node].host >= 0; }
+
+  void build() {
+    std::vector<Pair> pairs;
+    for (std::size_t i = 0; i < landmarks_.size(); ++i) {
+      // So that rounds of disjoint pairs are full.
+      for (std::size_t j = 0; j < i; ++j) pairs.push_back({landmarks_[j], landmarks_[i]});
+    }
+    std::stable_sort(pairs.begin(), pairs.end(), [](const Pair& x, const Pair& y) {
+      return (x.from + x.to) % 61 < (y.from + y.to) % 61;
+    });
+    sampler_.want(pairs);
+    tree_ = group_hosts(landmarks_, [this](int a, int b) { return sampler_.latency_s(a, b); });
+    node_of_.assign(is_landmark_.size(), -1);
+    for (std::size_t node = 0; node < tree_.nodes.size(); ++node) {
+      if (tree_.nodes[node].host >= 0) node_of_[tree_.nodes[node].host] = static_cast<int>(node);
+    }
+  }
+
+  // Whom host x asks at a node: one landmark of every branch that has several, and of single ones as many as are needed.
+  std::vector<Answer> representatives(int x, int node) const {
+    std::vector<Answer> asked;
+    std::vector<Answer> singles;
+    for (const int child : tree_.nodes[node].children) {
+      const std::vector<int> leaves = tree_.leaves_below(child);
+      // Whoever is known already, else any.
+      int chosen = leaves[static_cast<std::size_t>(x) % leaves.size()];
+      for (const int leaf : leaves) {
+        if (sampler_.knows(x, tree_.nodes[leaf].host)) chosen = leaf;
+      }
+      double beyond = 0;
+      for (int at = chosen; at != node; at = tree_.nodes[at].parent) beyond += tree_.nodes[at].arm_s;
+      (is_leaf(child) ? singles : asked).push_back({child, tree_.nodes[chosen].host, beyond});
+    }
+    std::stable_sort(singles.begin(), singles.end(), [&](const Answer& a, const Answer& b) {
+      return sampler_.knows(x, a.host) > sampler_.knows(x, b.host);
+    });
+    for (std::size_t i = 0; i < singles.size() && asked.size() < kBranches; ++i) {
+      const bool is_known = sampler_.knows(x, singles[i].host);
+      asked.push_back(singles[is_known ? i : (i + static_cast<std::size_t>(x)) % singles.size()]);
+    }
+    return asked;
+  }
+
+  struct Branch {
+    int child = -1;       // -1: none, the host hangs on the node
+    double common_s = 0;  // way in common with the link to the child
+    double way_s = 0;     // from the host to the node
+    double share = 0;
+    double distance_s = 0;
+    int host = -1;
+  };
+
+  // Which branch host x is in: the way over the node is as long as it is for every other branch.
+  Branch branch_of(int x, const std::vector<Answer>& asked) const {
+    Branch best;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      const double distance = sampler_.latency_s(x, asked[i].host);
+      double sum = 0;
+      double weights = 0;
+      for (std::size_t j = 0; j < asked.size(); ++j) {
+        const double other = sampler_.latency_s(x, asked[j].host);
+        if (j == i || asked[j].host == asked[i].host) continue;
+        sum += (other - asked[j].beyond) / (other * other);
+        weights += 1 / (other * other);
+      }
+      if (weights == 0) continue;
+      const double common_s = (sum / weights - (distance - asked[i].beyond)) / 2;
+      if (best.host < 0 || 2 * common_s / distance > best.share) {
+        best = {asked[i].child, common_s, sum / weights, 2 * common_s / distance, distance, asked[i].host};
+      }
+    }
+    if (best.share >= kShare) return best;
+    // Nobody's: then all of them say how far the node is.
+    double sum = 0;
+    double weights = 0;
+    for (const Answer& answer : asked) {
+      const double distance = sampler_.latency_s(x, answer.host);
+      sum += (distance - answer.beyond) / (distance * distance);
+      weights += 1 / (distance * distance);
+    }
+    best.child = -1;
+    best.way_s = std::max(0.0, sum / weights);
+    return best;
+  }
+
+  void go_down() {
+    std::vector<int> going;
+    for (std::size_t host = 0; host < places_.size(); ++host) {
+      if (is_landmark_[host]) continue;
+      places_[host] = {tree_.root, 0};
+      going.push_back(static_cast<int>(host));
+    }
+    std::map<int, int> met;  // landmarks to be, by the child that they are on the link of, or beside
+    while (!going.empty()) {
+      std::vector<std::vector<Answer>> asked;
+      std::vector<Pair> pairs;
+      for (const int x : going) {
+        asked.push_back(representatives(x, places_[x].node));
+        for (const Answer& answer : asked.back()) pairs.push_back({x, answer.host});
+      }
+      sampler_.want(pairs);
+      std::vector<int> further;
+      for (std::size_t i = 0; i < going.size(); ++i) {
+        const int x = going[i];
+        const Branch branch = branch_of(x, asked[i]);
+        places_[x].way_s = branch.way_s;
+        if (branch.child < 0) continue;
+        const double link_s = tree_.nodes[branch.child].arm_s;
+        const bool is_below =
+            !is_leaf(branch.child) && (branch.common_s >= kWholeLink * link_s ||
+                                       2 * (link_s - branch.common_s) < kShare * branch.distance_s);
+        if (is_below) {
+          places_[x].node = branch.child;
+          further.push_back(x);
+        } else if (met[branch.child]++ < 2) {
+          add_landmark(x);
+        }
+      }
+      going = std::move(further);
+    }
+  }
+
+  // On every node with hosts that are no landmarks: a few landmarks ask all of these.
+  void ask_around() {
+    is_asking_ = false;
+    std::map<int, std::vector<int>> there;
+    for (std::size_t host = 0; host < places_.size(); ++host) {
+      if (!is_landmark_[host]) there[places_[host].node].push_back(static_cast<int>(host));
+    }
+    struct Question {
+      int asks;
+      int node;
+    };
+    std::vector<Question> questions;
+    std::vector<Pair> pairs;
+    for (const auto& [node, hosts] : there) {
+      std::size_t have_asked = 0;
+      std::vector<int> may_ask;
+      for (const int child : tree_.nodes[node].children) {
+        if (!is_leaf(child)) continue;
+        const int host = tree_.nodes[child].host;
+        if (has_asked_[host]) {
+          ++have_asked;
+        } else {
+          may_ask.push_back(host);
+        }
+      }
+      if (have_asked >= kAsking) continue;
+      const std::size_t wanted = std::max(kAsking - have_asked, n_asking_);
+      if (may_ask.size() < wanted) {
+        const std::size_t missing = std::min(wanted - may_ask.size(), hosts.size());
+        for (std::size_t i = 0; i < missing; ++i) add_landmark(hosts[i]);
+        if (may_ask.empty()) continue;
+      }
+      may_ask.resize(std::min(may_ask.size(), wanted));
+      for (const int host : may_ask) {
+        questions.push_back({host, node});
+        for (const int x : hosts) {
+          if (!is_landmark_[x]) pairs.push_back({host, x});
+        }
+      }
+    }
+    if (questions.empty()) return;
+    is_asking_ = true;
+    sampler_.want(pairs);
+    std::size_t n_met = 0;
+    for (const auto& [host, node] : questions) {
+      int met = 0;
+      for (const int x : there[node]) {
+        if (!sampler_.knows(host, x)) continue;
+        const double distance = sampler_.latency_s(host, x);
+        const double over_the_node = tree_.nodes[node_of_[host]].arm_s + places_[x].way_s;
+        if (over_the_node - distance < kShare * distance) continue;
+        if (met++ < 2) add_landmark(x);
+      }
+      has_asked_[host] = met == 0;
+      n_met += met > 0 ? 1 : 0;
+    }
+    // Where everybody has neighbours, there are many switches to be found.
+    n_asking_ = n_met == questions.size() ? std::min(2 * std::max(n_asking_, kAsking), kMostAsking) : 0;
+  }
+
+  Sampler& sampler_;
+  std::vector<int> landmarks_;
+  std::vector<bool> is_landmark_;
+  std::vector<bool> has_asked_;
+  std::vector<Place> places_;
+  std::vector<int> node_of_;
+  LatencyTree tree_;
+  std::size_t n_asking_ = 0;
+  bool is_asking_ = false;
+};
+
+}  // namespace
+
+LatencyTree place_hosts(Sampler& sampler, int n_hosts, unsigned long seed) {
+  return Placing(sampler, n_hosts, seed).run();
+}
+
+}  // namespace eco::structure
