@@ -1,6 +1,7 @@
 #include "eco/structure/capacities.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace eco::structure {
@@ -10,7 +11,7 @@ using net::SubnetKind;
 
 // A flow that n flows on one medium slow n-fold is halfway there at (1 + n) / 2; below 1.3 nothing was shared.
 constexpr double kUndisturbed = 1.3;
-// An uplink is what limits if the two sides could send more than its throughput by this.
+// An uplink holds its hosts up if less than this share of what all else could carry comes out.
 constexpr double kLimits = 0.87;
 // Both directions together carry twice as much if they do not share.
 constexpr double kBothWays = 1.4;
@@ -61,127 +62,182 @@ void find_kinds(Tree& tree, Streams& streams) {
   }
 }
 
-// Hosts in turn from every branch: the first so many of them are spread over all.
-std::vector<int> spread(const std::vector<std::vector<int>>& branches) {
-  std::vector<int> hosts;
-  for (std::size_t i = 0, n = 1; n > 0; ++i) {
-    n = 0;
-    for (const auto& branch : branches) {
-      if (i >= branch.size()) continue;
-      hosts.push_back(branch[i]);
-      ++n;
-    }
-  }
-  return hosts;
-}
-
-std::vector<int> spread_below(const Tree& tree, int level) {
-  std::vector<std::vector<int>> branches;
-  for (const int host : tree.levels[level].hosts) branches.push_back({host});
-  for (const int child : tree.levels[level].children) branches.push_back(spread_below(tree, child));
-  return spread(branches);
-}
-
-// Those beside the level first, then those beside its parent, and so on.
-std::vector<int> spread_outside(const Tree& tree, int level) {
-  std::vector<int> hosts;
-  for (int at = level; tree.levels[at].parent >= 0; at = tree.levels[at].parent) {
-    const Level& parent = tree.levels[tree.levels[at].parent];
-    std::vector<std::vector<int>> branches;
-    for (const int host : parent.hosts) branches.push_back({host});
-    for (const int child : parent.children) {
-      if (child != at) branches.push_back(spread_below(tree, child));
-    }
-    const std::vector<int> next = spread(branches);
-    hosts.insert(hosts.end(), next.begin(), next.end());
-  }
-  return hosts;
-}
-
 double total(const std::vector<double>& rates) { return std::accumulate(rates.begin(), rates.end(), 0.0); }
 
-struct Throughput {
-  std::vector<Pair> flows;
-  double bytes_per_s = 0;
-};
-
-// What a level's own hosts can send: each sends to its neighbour in a ring, on all levels at once, and has what the faster
-// of its two flows says of its port; hosts of a bus together no more than one of them alone.
-std::vector<double> own_supplies(const Tree& tree, Streams& streams) {
+// What each host's port carries: each sends to its neighbour in a ring, on all levels at once, and has what the faster of its
+// two flows says. A host without neighbours has its level's rate.
+std::vector<double> find_ports(const Tree& tree, std::size_t n_hosts, Streams& streams) {
   std::vector<Pair> flows;
   for (const Level& level : tree.levels) {
     const std::size_t n = level.hosts.size();
     for (std::size_t i = 0; n > 1 && i < n; ++i) flows.push_back({level.hosts[i], level.hosts[(i + 1) % n]});
   }
   const std::vector<double> rates = flows.empty() ? std::vector<double>() : streams.rates(flows);
-  std::vector<double> supplies;
-  std::size_t first = 0;
-  for (const Level& level : tree.levels) {
-    const std::size_t n = level.hosts.size();
-    double supply = n == 1 || level.kind == SubnetKind::bus ? level.bytes_per_s : 0;
-    for (std::size_t i = 0; n > 1 && i < n && level.kind != SubnetKind::bus; ++i) {
-      supply += std::max(rates[first + i], rates[first + (i + n - 1) % n]);
-    }
-    if (n > 1) first += n;
-    supplies.push_back(supply);
+  std::vector<double> ports(n_hosts, 0);
+  for (std::size_t f = 0; f < flows.size(); ++f) {
+    for (const int host : {flows[f].from, flows[f].to}) ports[host] = std::max(ports[host], rates[f]);
   }
-  return supplies;
+  for (const Level& level : tree.levels) {
+    for (const int host : level.hosts) {
+      if (level.hosts.size() == 1 || level.kind == SubnetKind::bus) ports[host] = level.bytes_per_s;
+    }
+  }
+  return ports;
 }
 
+// Streams out of a level, chosen so that nothing that is known holds them up; what they could carry, and what they did.
+struct Sent {
+  std::vector<Pair> flows;
+  double could = 0;
+  double did = 0;
+};
+
+// What is known of every level: how much came out of it. With that streams are chosen that use more of it, and more comes
+// out, until it is the uplink itself that holds them up, or the hosts.
 class Uplinks {
  public:
   Uplinks(Tree& tree, Streams& streams)
-      : tree_(tree), streams_(streams), own_(own_supplies(tree, streams)), throughput_(tree.levels.size()) {}
+      : tree_(tree),
+        streams_(streams),
+        throughput_(tree.levels.size(), std::numeric_limits<double>::infinity()) {
+    level_of_.assign(tree.hosts_below(0).size(), 0);
+    for (int level = 0; level < n_levels(); ++level) {
+      for (const int host : tree.levels[level].hosts) level_of_[host] = level;
+    }
+    ports_ = find_ports(tree, level_of_.size(), streams);
+  }
 
   void run() {
-    for (int level = 1; level < n_levels(); ++level) measure(level);
-    for (int level = 1; level < n_levels(); ++level) judge(level);
+    std::vector<Sent> sent(tree_.levels.size());
+    for (int pass = 0; pass < kPasses; ++pass) {
+      std::vector<double> most(tree_.levels.size(), 0);
+      for (int level = 1; level < n_levels(); ++level) {
+        sent[level] = send_out_of(level);
+        most[level] = pass == 0 ? sent[level].did : std::max(sent[level].did, throughput_[level]);
+      }
+      throughput_ = std::move(most);
+    }
+    for (int level = 1; level < n_levels(); ++level) judge(level, sent[level]);
   }
 
  private:
+  // The first pass knows ports and buses alone.
+  static constexpr int kPasses = 3;
+
   int n_levels() const { return static_cast<int>(tree_.levels.size()); }
 
-  void measure(int level) {
-    const std::vector<int> inside = spread_below(tree_, level);
-    const std::vector<int> outside = spread_outside(tree_, level);
-    Throughput& throughput = throughput_[level];
-    for (std::size_t i = 0; i < std::min(inside.size(), outside.size()); ++i) {
-      throughput.flows.push_back({inside[i], outside[i]});
+  // What is left of everything between a host and a level (not its uplink).
+  struct Left {
+    std::vector<double> ports;
+    std::vector<double> uplinks;
+    std::vector<double> buses;
+  };
+  Left everything() const {
+    Left left{ports_, throughput_, {}};
+    for (const Level& level : tree_.levels) {
+      left.buses.push_back(level.kind == SubnetKind::bus ? level.bytes_per_s
+                                                         : std::numeric_limits<double>::infinity());
     }
-    throughput.bytes_per_s = total(streams_.rates(throughput.flows));
+    return left;
   }
 
-  double supply_below(int level) const {
-    double supply = own_[level];
-    for (const int child : tree_.levels[level].children) supply += throughput_[child].bytes_per_s;
-    return supply;
-  }
-
-  double supply_outside(int level) const {
-    const int parent = tree_.levels[level].parent;
-    double supply = own_[parent];
-    for (const int child : tree_.levels[parent].children) {
-      if (child != level) supply += throughput_[child].bytes_per_s;
+  // Calls with each thing that a stream passes on its way from a host up to, and with, a level's medium.
+  template <class Use>
+  void way_up(Left& left, int host, int top, const Use& use) const {
+    use(left.ports[host]);
+    for (int level = level_of_[host];; level = tree_.levels[level].parent) {
+      use(left.buses[level]);
+      if (level == top) return;
+      use(left.uplinks[level]);
     }
-    return parent == 0 ? supply : supply + throughput_[parent].bytes_per_s;
+  }
+  // From outside of a level to the medium of its parent.
+  template <class Use>
+  void way_in(Left& left, int host, int level, const Use& use) const {
+    std::vector<int> above;
+    for (int at = tree_.levels[level].parent; at >= 0; at = tree_.levels[at].parent) above.push_back(at);
+    int top = level_of_[host];
+    while (std::find(above.begin(), above.end(), top) == above.end()) top = tree_.levels[top].parent;
+    way_up(left, host, top, use);
+    for (const int at : above) {
+      if (at == top) return;
+      use(left.uplinks[at]);
+      use(left.buses[at]);
+    }
   }
 
-  void judge(int number) {
+  // Of the hosts the one with the most room, which is then taken out of them.
+  template <class Room>
+  static int take_roomiest(std::vector<int>& hosts, const Room& room) {
+    auto best = hosts.begin();
+    double most = -1;
+    for (auto host = hosts.begin(); host != hosts.end(); ++host) {
+      const double of_host = room(*host);
+      if (of_host > most) {
+        most = of_host;
+        best = host;
+      }
+    }
+    const int chosen = *best;
+    hosts.erase(best);
+    return chosen;
+  }
+
+  Sent send_out_of(int level) {
+    std::vector<int> inside = tree_.hosts_below(level);
+    std::vector<int> outside;
+    for (int host = 0; host < static_cast<int>(level_of_.size()); ++host) {
+      if (!std::binary_search(inside.begin(), inside.end(), host)) outside.push_back(host);
+    }
+    Left left = everything();
+    const auto room_up = [&](int host) {
+      double room = std::numeric_limits<double>::infinity();
+      way_up(left, host, level, [&](double& of) { room = std::min(room, of); });
+      return room;
+    };
+    const auto room_in = [&](int host) {
+      double room = std::numeric_limits<double>::infinity();
+      way_in(left, host, level, [&](double& of) { room = std::min(room, of); });
+      return room;
+    };
+    Sent sent;
+    while (!inside.empty() && !outside.empty()) {
+      const int from = take_roomiest(inside, room_up);
+      const int to = take_roomiest(outside, room_in);
+      const double rate = std::min(room_up(from), room_in(to));
+      // Where no room is left, more streams would only take it from others.
+      if (!sent.flows.empty() && rate < kLittle * sent.could / static_cast<double>(sent.flows.size())) break;
+      way_up(left, from, level, [&](double& of) { of -= rate; });
+      way_in(left, to, level, [&](double& of) { of -= rate; });
+      sent.flows.push_back({from, to});
+      sent.could += rate;
+    }
+    sent.did = total(streams_.rates(sent.flows));
+    return sent;
+  }
+
+  void judge(int number, const Sent& sent) {
     Level& level = tree_.levels[number];
-    const double capacity = throughput_[number].bytes_per_s;
-    const double below = supply_below(number);
-    if (capacity >= kLimits * std::min(below, supply_outside(number))) return;
-    level.uplink_bytes_per_s = capacity;
-    level.oversubscription = below / capacity;
-    std::vector<Pair> both = throughput_[number].flows;
-    for (const Pair& flow : throughput_[number].flows) both.push_back({flow.to, flow.from});
-    level.half_duplex = total(streams_.rates(both)) < kBothWays * capacity;
+    if (sent.did >= kLimits * sent.could) return;
+    level.uplink_bytes_per_s = throughput_[number];
+    double below = 0;
+    for (const int host : level.hosts) below += ports_[host];
+    if (level.kind == SubnetKind::bus) below = level.bytes_per_s;
+    for (const int child : level.children) below += throughput_[child];
+    level.oversubscription = below / throughput_[number];
+    std::vector<Pair> both = sent.flows;
+    for (const Pair& flow : sent.flows) both.push_back({flow.to, flow.from});
+    level.half_duplex = total(streams_.rates(both)) < kBothWays * sent.did;
   }
+
+  // Of the streams' mean: a stream with less room than this is not worth starting.
+  static constexpr double kLittle = 0.02;
 
   Tree& tree_;
   Streams& streams_;
-  std::vector<double> own_;
-  std::vector<Throughput> throughput_;
+  std::vector<double> throughput_;  // out of each level; infinite while it is not known
+  std::vector<int> level_of_;
+  std::vector<double> ports_;
 };
 
 }  // namespace

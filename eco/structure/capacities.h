@@ -3,8 +3,8 @@
 //   find_shared(tree, streams);
 //
 // Media: two disjoint pairs at once (three hosts in a ring, two in both directions), on all levels at the same time.
-// Uplinks: all hosts below send to as many outside, each to another; what arrives in all is the uplink's if the hosts and
-// uplinks on both sides could do more. Then the same in both directions.
+// Uplinks: hosts below send to hosts outside, each to another, chosen so that nothing known is in their way; if less comes
+// out than all else could carry, the uplink is what holds them up, and carries that. Then the same in both directions.
 #pragma once
 
 #include "eco/structure/streams.h"

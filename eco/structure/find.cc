@@ -148,7 +148,7 @@ class Builder {
       }
       const Checked checked = check(child);
       // What most checks deny is not there: what hung on it hangs on its parent.
-      if (checked.n > 0 && 2 * checked.agree < checked.n) {
+      if (checked.n > 0 && 2 * checked.agree <= checked.n) {
         hang_children(child, number);
         continue;
       }
@@ -167,6 +167,15 @@ class Builder {
   Tree tree_;
 };
 
+// Of several fast groups with slow ways between them all but one have links of their own; the last may hang on the level
+// itself. Its hosts then have no uplink that holds them up.
+void dissolve_idle_rate_levels(Tree& tree, std::size_t by_latency) {
+  for (std::size_t number = tree.levels.size(); number-- > by_latency;) {
+    if (tree.levels[number].uplink_bytes_per_s) continue;
+    tree.dissolve(static_cast<int>(number));
+  }
+}
+
 }  // namespace
 
 Found find_structure(Probe& probe, unsigned long seed) {
@@ -179,8 +188,10 @@ Found find_structure(Probe& probe, unsigned long seed) {
   }
   found.tree = Builder(place_hosts(sampler, probe.n_hosts(), seed), sampler).run();
   Streams streams(probe, sampler);
+  const std::size_t by_latency = found.tree.levels.size();
   find_rate_levels(found.tree, streams);
   find_shared(found.tree, streams);
+  dissolve_idle_rate_levels(found.tree, by_latency);
   found.pairs = sampler.n_pairs();
   found.in_parallel = sampler.in_parallel();
   return found;

@@ -4,6 +4,9 @@
 #include <map>
 #include <numeric>
 #include <random>
+#ifdef TRY_DEBUG
+#include <cstdio>
+#endif
 
 namespace eco::structure {
 namespace {
@@ -37,6 +40,10 @@ class Placing {
       const std::size_t before = landmarks_.size();
       build();
       go_down();
+#ifdef TRY_DEBUG
+      fprintf(stderr, "round %d landmarks %zu -> %zu asking %zu pairs %zu\n", round, before,
+              landmarks_.size(), n_asking_, sampler_.n_pairs());
+#endif
       if (landmarks_.size() == before) ask_around();
       if (landmarks_.size() == before && !is_asking_) break;
     }
@@ -245,8 +252,8 @@ class Placing {
       has_asked_[host] = met == 0;
       n_met += met > 0 ? 1 : 0;
     }
-    // Where everybody has neighbours, there are many switches to be found.
-    n_asking_ = n_met == questions.size() ? std::min(2 * std::max(n_asking_, kAsking), kMostAsking) : 0;
+    // Where many have neighbours, there are many switches to be found.
+    n_asking_ = std::min(2 * n_met, kMostAsking);
   }
 
   Sampler& sampler_;

@@ -8,8 +8,10 @@
 namespace eco::structure {
 namespace {
 
-// A minimum is confirmed by a sample within 3 %, and stable if the second half of the samples lowered it by no more than 1 %.
-constexpr double kAgreement = 0.97;
+// A minimum is confirmed by two samples within 4 %: of a few thousand pairs some have two samples that are spoilt alike. It is
+// stable if the second half of the samples changed it by no more than 1 %.
+constexpr double kAgreement = 0.96;
+constexpr std::size_t kConfirmations = 2;
 constexpr double kStable = 0.99;
 constexpr int kFirstSamples = 6;
 constexpr int kMoreSamples = 4;
@@ -21,11 +23,13 @@ constexpr double kUndisturbed = 1.1;
 
 }  // namespace
 
-double confirmed_minimum(std::vector<double> values, double agreement) {
+double confirmed_minimum(std::vector<double> values, double agreement, std::size_t confirmations) {
   ECO_ASSERT(light, !values.empty(), "a minimum of something");
   std::sort(values.begin(), values.end());
-  for (std::size_t i = 0; i + 1 < values.size(); ++i) {
-    if (values[i] >= agreement * values[i + 1]) return values[i];
+  for (std::size_t wanted = confirmations; wanted > 0; --wanted) {
+    for (std::size_t i = 0; i + wanted < values.size(); ++i) {
+      if (values[i] >= agreement * values[i + wanted]) return values[i];
+    }
   }
   return values.front();
 }
@@ -43,8 +47,8 @@ double Sampler::latency_s(int a, int b) const {
 
 bool Sampler::is_stable(const std::vector<double>& samples) {
   const auto half = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
-  const double before = confirmed_minimum({samples.begin(), half}, kAgreement);
-  const double now = confirmed_minimum(samples, kAgreement);
+  const double before = confirmed_minimum({samples.begin(), half}, kAgreement, kConfirmations);
+  const double now = confirmed_minimum(samples, kAgreement, kConfirmations);
   return now >= kStable * before && kStable * now <= before;
 }
 
@@ -79,7 +83,7 @@ void Sampler::measure(const std::vector<Pair>& pairs) {
   }
   for (const Pair& pair : pairs) {
     const std::uint64_t of_pair = key(pair.from, pair.to);
-    known_[of_pair] = confirmed_minimum(samples_[of_pair], kAgreement);
+    known_[of_pair] = confirmed_minimum(samples_[of_pair], kAgreement, kConfirmations);
     samples_.erase(of_pair);
   }
 }

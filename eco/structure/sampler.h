@@ -17,8 +17,9 @@
 
 namespace eco::structure {
 
-// The lowest of the values that the next one confirms to within `agreement`; the lowest of all if none is confirmed.
-double confirmed_minimum(std::vector<double> values, double agreement);
+// The lowest of the values that so many others confirm, as far above it as `agreement` allows; with fewer confirmations where
+// none has as many, and the lowest of all where none has any.
+double confirmed_minimum(std::vector<double> values, double agreement, std::size_t confirmations = 1);
 
 class Sampler {
  public:

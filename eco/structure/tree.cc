@@ -17,6 +17,21 @@ std::vector<int> Tree::hosts_below(int level) const {
   return hosts;
 }
 
+void Tree::dissolve(int level) {
+  const Level gone = levels[level];
+  levels.erase(levels.begin() + level);
+  Level& parent = levels[gone.parent];
+  std::erase(parent.children, level);
+  parent.children.insert(parent.children.end(), gone.children.begin(), gone.children.end());
+  parent.hosts.insert(parent.hosts.end(), gone.hosts.begin(), gone.hosts.end());
+  std::sort(parent.hosts.begin(), parent.hosts.end());
+  for (Level& other : levels) {
+    if (other.parent == level) other.parent = gone.parent;
+    if (other.parent > level) --other.parent;
+    for (int& child : other.children) child -= child > level ? 1 : 0;
+  }
+}
+
 std::vector<int> without_first(const std::vector<int>& side, int n_hosts) {
   if (side.empty() || side.front() != 0) return side;
   std::vector<int> other;

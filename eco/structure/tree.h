@@ -41,6 +41,8 @@ struct Tree {
   std::vector<int> hosts_below(int level) const;  // ascending
   // What each level but the root parts, as the side without host 0; only where both sides have two hosts or more.
   std::set<std::vector<int>> splits() const;
+  // What hangs on a level, not the root, hangs on its parent from then on.
+  void dissolve(int level);
 };
 
 // The side of a split that names it: without host 0.

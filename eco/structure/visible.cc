@@ -176,15 +176,34 @@ class Unrooted {
     return 2 * edges_[e].latency_s / std::max({across, (a1 + a2 + b1 + b2) / 2});
   }
 
-  bool is_seen_by_rate(std::size_t e) const {
-    for (const int node : {edges_[e].a, edges_[e].b}) {
-      const double wanted = kFasterThanLink * edges_[e].bytes_per_s;
-      const auto fast = std::count_if(
-          edges_of_[node].begin(), edges_of_[node].end(),
-          [&](std::size_t further) { return further != e && fastest(further, node) >= wanted; });
-      if (fast < 2 || medium(node) < wanted) return false;
+  // The two fastest of what lies beyond the edges of a node, as a pair would see them that meets there.
+  double fastest_pair_at(int node, std::size_t without) const {
+    double first = 0;
+    double second = 0;
+    for (const std::size_t e : edges_of_[node]) {
+      if (e == without) continue;
+      const double rate = fastest(e, node);
+      second = std::max(second, std::min(first, rate));
+      first = std::max(first, rate);
     }
-    return true;
+    return std::min(second, medium(node));
+  }
+  double fastest_pair_beyond(int node, std::size_t without) const {
+    if (node < n_hosts_) return 0;
+    double most = fastest_pair_at(node, without);
+    for (const std::size_t e : edges_of_[node]) {
+      if (e != without) most = std::max(most, fastest_pair_beyond(other(e, node), e));
+    }
+    return most;
+  }
+
+  // Those that meet at one end, and some that meet anywhere beyond the other.
+  bool is_seen_by_rate(std::size_t e) const {
+    const double wanted = kFasterThanLink * edges_[e].bytes_per_s;
+    const auto is_seen_from = [&](int near, int far) {
+      return fastest_pair_at(near, e) >= wanted && fastest_pair_beyond(far, e) >= wanted;
+    };
+    return is_seen_from(edges_[e].a, edges_[e].b) || is_seen_from(edges_[e].b, edges_[e].a);
   }
 
   void collect(int node, std::size_t from, std::vector<int>& hosts) const {
