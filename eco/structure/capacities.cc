@@ -92,14 +92,15 @@ struct Sent {
   double did = 0;
 };
 
-// What is known of every level: how much came out of it. With that streams are chosen that use more of it, and more comes
-// out, until it is the uplink itself that holds them up, or the hosts.
+// First all uplinks count as wide: what holds streams up is then found where it is and also behind. From then on each is asked
+// again, from the lowest up, with streams that all others known to be narrow have room for; if these are held up it is this
+// uplink, and if not it counts as wide again.
 class Uplinks {
  public:
   Uplinks(Tree& tree, Streams& streams)
       : tree_(tree),
         streams_(streams),
-        throughput_(tree.levels.size(), std::numeric_limits<double>::infinity()) {
+        carries_(tree.levels.size(), kWide) {
     level_of_.assign(tree.hosts_below(0).size(), 0);
     for (int level = 0; level < n_levels(); ++level) {
       for (const int host : tree.levels[level].hosts) level_of_[host] = level;
@@ -110,19 +111,22 @@ class Uplinks {
   void run() {
     std::vector<Sent> sent(tree_.levels.size());
     for (int pass = 0; pass < kPasses; ++pass) {
-      std::vector<double> most(tree_.levels.size(), 0);
-      for (int level = 1; level < n_levels(); ++level) {
+      std::vector<double> found = carries_;
+      for (int level = n_levels() - 1; level > 0; --level) {
         sent[level] = send_out_of(level);
-        most[level] = pass == 0 ? sent[level].did : std::max(sent[level].did, throughput_[level]);
+        const bool is_held_up = sent[level].did < kLimits * sent[level].could;
+        (pass == 0 ? found : carries_)[level] = is_held_up ? sent[level].did : kWide;
       }
-      throughput_ = std::move(most);
+      if (pass == 0) carries_ = std::move(found);
     }
-    for (int level = 1; level < n_levels(); ++level) judge(level, sent[level]);
+    for (int level = 1; level < n_levels(); ++level) {
+      if (carries_[level] < kWide) describe(level, sent[level]);
+    }
   }
 
  private:
-  // The first pass knows ports and buses alone.
-  static constexpr int kPasses = 3;
+  static constexpr int kPasses = 4;
+  static constexpr double kWide = std::numeric_limits<double>::infinity();
 
   int n_levels() const { return static_cast<int>(tree_.levels.size()); }
 
@@ -133,7 +137,7 @@ class Uplinks {
     std::vector<double> buses;
   };
   Left everything() const {
-    Left left{ports_, throughput_, {}};
+    Left left{ports_, carries_, {}};
     for (const Level& level : tree_.levels) {
       left.buses.push_back(level.kind == SubnetKind::bus ? level.bytes_per_s
                                                          : std::numeric_limits<double>::infinity());
@@ -190,6 +194,11 @@ class Uplinks {
       if (!std::binary_search(inside.begin(), inside.end(), host)) outside.push_back(host);
     }
     Left left = everything();
+    // A root of two is a place on one link, whose other half this is.
+    const Level& root = tree_.levels[0];
+    if (tree_.levels[level].parent == 0 && root.hosts.empty() && root.children.size() == 2) {
+      for (const int child : root.children) left.uplinks[child] = kWide;
+    }
     const auto room_up = [&](int host) {
       double room = std::numeric_limits<double>::infinity();
       way_up(left, host, level, [&](double& of) { room = std::min(room, of); });
@@ -216,18 +225,22 @@ class Uplinks {
     return sent;
   }
 
-  void judge(int number, const Sent& sent) {
+  void describe(int number, const Sent& sent) {
     Level& level = tree_.levels[number];
-    if (sent.did >= kLimits * sent.could) return;
-    level.uplink_bytes_per_s = throughput_[number];
-    double below = 0;
-    for (const int host : level.hosts) below += ports_[host];
-    if (level.kind == SubnetKind::bus) below = level.bytes_per_s;
-    for (const int child : level.children) below += throughput_[child];
-    level.oversubscription = below / throughput_[number];
+    level.uplink_bytes_per_s = carries_[number];
+    level.oversubscription = supply(number) / carries_[number];
     std::vector<Pair> both = sent.flows;
     for (const Pair& flow : sent.flows) both.push_back({flow.to, flow.from});
     level.half_duplex = total(streams_.rates(both)) < kBothWays * sent.did;
+  }
+
+  // What all below could send.
+  double supply(int number) const {
+    const Level& level = tree_.levels[number];
+    double all = 0;
+    for (const int host : level.hosts) all += ports_[host];
+    for (const int child : level.children) all += std::min(carries_[child], supply(child));
+    return level.kind == SubnetKind::bus ? std::min(all, level.bytes_per_s) : all;
   }
 
   // Of the streams' mean: a stream with less room than this is not worth starting.
@@ -235,7 +248,7 @@ class Uplinks {
 
   Tree& tree_;
   Streams& streams_;
-  std::vector<double> throughput_;  // out of each level; infinite while it is not known
+  std::vector<double> carries_;  // each uplink
   std::vector<int> level_of_;
   std::vector<double> ports_;
 };

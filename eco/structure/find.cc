@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kChecks = 6;
 // Of the resolution: what a check must see of a link to agree that it is there.
-constexpr double kAgrees = 0.5;
+constexpr double kAgrees = 0.6;
 
 // Two of a branch that are near the node.
 constexpr std::size_t kNear = 3;

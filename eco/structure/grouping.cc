@@ -9,7 +9,7 @@ namespace eco::structure {
 namespace {
 
 // By what share a latency may be wrong after its minimum was stable.
-constexpr double kError = 0.012;
+constexpr double kError = 0.02;
 // Arms follow from the nearest others of a group; more of them say nothing new.
 constexpr std::size_t kNearest = 8;
 

@@ -17,7 +17,7 @@
 
 namespace eco::structure {
 
-inline constexpr double kResolution = 0.05;
+inline constexpr double kResolution = 0.08;
 
 struct TreeNode {
   int parent = -1;

@@ -14,12 +14,10 @@ namespace {
 // Fewer hosts than this are measured with all their pairs.
 constexpr std::size_t kLandmarks = 32;
 // A way that two have in common must be this share of the way between them, there and back.
-constexpr double kShare = kResolution;
+constexpr double kShare = 0.05;
 // Branches that a host asks at least, if there are: what is common to all but one is the way to the node.
 constexpr std::size_t kBranches = 4;
-// Of a link, what a host below it must have in common with it.
-constexpr double kWholeLink = 0.75;
-// Landmarks on a node that ask all its other hosts before it is believed that nobody there has neighbours of his own.
+// Hosts on a node that ask all others there before it is believed that nobody there has neighbours of his own.
 constexpr std::size_t kAsking = 3;
 constexpr std::size_t kMostAsking = 32;
 constexpr int kMostRounds = 200;
@@ -27,10 +25,14 @@ constexpr int kMostRounds = 200;
 class Placing {
  public:
   Placing(Sampler& sampler, int n_hosts, unsigned long seed)
-      : sampler_(sampler), is_landmark_(n_hosts, false), has_asked_(n_hosts, false), places_(n_hosts) {
+      : sampler_(sampler),
+        is_landmark_(n_hosts, false),
+        has_asked_(n_hosts, false),
+        places_(n_hosts),
+        random_(seed) {
     std::vector<int> hosts(n_hosts);
     std::iota(hosts.begin(), hosts.end(), 0);
-    std::shuffle(hosts.begin(), hosts.end(), std::mt19937_64(seed));
+    std::shuffle(hosts.begin(), hosts.end(), random_);
     if (hosts.size() > kLandmarks) hosts.resize(kLandmarks);
     for (const int host : hosts) add_landmark(host);
   }
@@ -183,8 +185,7 @@ class Placing {
         if (branch.child < 0) continue;
         const double link_s = tree_.nodes[branch.child].arm_s;
         const bool is_below =
-            !is_leaf(branch.child) && (branch.common_s >= kWholeLink * link_s ||
-                                       2 * (link_s - branch.common_s) < kShare * branch.distance_s);
+            !is_leaf(branch.child) && 2 * (link_s - branch.common_s) < kShare * branch.distance_s;
         if (is_below) {
           places_[x].node = branch.child;
           further.push_back(x);
@@ -196,7 +197,32 @@ class Placing {
     }
   }
 
-  // On every node with hosts that are no landmarks: a few landmarks ask all of these.
+  double way_of(int host) const {
+    return is_landmark_[host] ? tree_.nodes[node_of_[host]].arm_s : places_[host].way_s;
+  }
+
+  // Of the hosts on a node, those that are to ask the others: who is farthest from it, since neighbours that nobody knows
+  // yet are beyond a link of theirs, then any.
+  std::vector<int> who_asks(int node, const std::vector<int>& hosts) {
+    const int farthest =
+        *std::max_element(hosts.begin(), hosts.end(), [this](int x, int y) { return way_of(x) < way_of(y); });
+    std::size_t have_asked = 0;
+    std::vector<int> may_ask;
+    for (const int host : hosts) (has_asked_[host] ? void(++have_asked) : may_ask.push_back(host));
+    for (const int child : tree_.nodes[node].children) {
+      if (is_leaf(child) && has_asked_[tree_.nodes[child].host]) ++have_asked;
+    }
+    const std::size_t wanted =
+        have_asked >= kAsking && has_asked_[farthest]
+            ? 0
+            : std::max<std::size_t>({1, kAsking - std::min(kAsking, have_asked), n_asking_});
+    std::shuffle(may_ask.begin(), may_ask.end(), random_);
+    std::stable_partition(may_ask.begin(), may_ask.end(), [&](int host) { return host == farthest; });
+    may_ask.resize(std::min(may_ask.size(), wanted));
+    return may_ask;
+  }
+
+  // On every node with hosts that are no landmarks: a few of them ask all others there.
   void ask_around() {
     is_asking_ = false;
     std::map<int, std::vector<int>> there;
@@ -209,49 +235,35 @@ class Placing {
     };
     std::vector<Question> questions;
     std::vector<Pair> pairs;
-    for (const auto& [node, hosts] : there) {
-      std::size_t have_asked = 0;
-      std::vector<int> may_ask;
+    for (auto& [node, hosts] : there) {
+      const std::vector<int> asking = who_asks(node, hosts);
       for (const int child : tree_.nodes[node].children) {
-        if (!is_leaf(child)) continue;
-        const int host = tree_.nodes[child].host;
-        if (has_asked_[host]) {
-          ++have_asked;
-        } else {
-          may_ask.push_back(host);
-        }
+        if (is_leaf(child)) hosts.push_back(tree_.nodes[child].host);
       }
-      if (have_asked >= kAsking) continue;
-      const std::size_t wanted = std::max(kAsking - have_asked, n_asking_);
-      if (may_ask.size() < wanted) {
-        const std::size_t missing = std::min(wanted - may_ask.size(), hosts.size());
-        for (std::size_t i = 0; i < missing; ++i) add_landmark(hosts[i]);
-        if (may_ask.empty()) continue;
-      }
-      may_ask.resize(std::min(may_ask.size(), wanted));
-      for (const int host : may_ask) {
+      for (const int host : asking) {
         questions.push_back({host, node});
-        for (const int x : hosts) {
-          if (!is_landmark_[x]) pairs.push_back({host, x});
-        }
+        for (const int x : hosts) pairs.push_back({host, x});
       }
     }
     if (questions.empty()) return;
     is_asking_ = true;
     sampler_.want(pairs);
     std::size_t n_met = 0;
+    std::vector<int> new_landmarks;
     for (const auto& [host, node] : questions) {
       int met = 0;
       for (const int x : there[node]) {
-        if (!sampler_.knows(host, x)) continue;
+        if (x == host) continue;
         const double distance = sampler_.latency_s(host, x);
-        const double over_the_node = tree_.nodes[node_of_[host]].arm_s + places_[x].way_s;
-        if (over_the_node - distance < kShare * distance) continue;
-        if (met++ < 2) add_landmark(x);
+        if (way_of(host) + way_of(x) - distance < kShare * distance) continue;
+        if (met++ < 2) new_landmarks.push_back(x);
       }
       has_asked_[host] = met == 0;
-      n_met += met > 0 ? 1 : 0;
+      if (met == 0) continue;
+      new_landmarks.push_back(host);
+      ++n_met;
     }
+    for (const int host : new_landmarks) add_landmark(host);
     // Where many have neighbours, there are many switches to be found.
     n_asking_ = std::min(2 * n_met, kMostAsking);
   }
@@ -263,6 +275,7 @@ class Placing {
   std::vector<Place> places_;
   std::vector<int> node_of_;
   LatencyTree tree_;
+  std::mt19937_64 random_;
   std::size_t n_asking_ = 0;
   bool is_asking_ = false;
 };
