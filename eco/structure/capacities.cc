@@ -98,9 +98,7 @@ struct Sent {
 class Uplinks {
  public:
   Uplinks(Tree& tree, Streams& streams)
-      : tree_(tree),
-        streams_(streams),
-        carries_(tree.levels.size(), kWide) {
+      : tree_(tree), streams_(streams), carries_(tree.levels.size(), kWide) {
     level_of_.assign(tree.hosts_below(0).size(), 0);
     for (int level = 0; level < n_levels(); ++level) {
       for (const int host : tree.levels[level].hosts) level_of_[host] = level;

@@ -102,6 +102,10 @@ class Builder {
     const Branches beyond = outside(node);
     Checked checked;
     if (below.size() < 2 || beyond.size() < 2) return checked;
+    if (below.size() == 2 && below[0].size() == 1 && below[1].size() == 1) {
+      sampler_.want({{below[0][0].host, below[1][0].host}});
+      sampler_.measure_again({below[0][0].host, below[1][0].host});
+    }
     std::vector<double> shares;
     for (int i = 0; i < kChecks; ++i) {
       const auto pick = [i](const std::vector<Reach>& branch, int stride) {

@@ -17,6 +17,7 @@ constexpr double kMbit = 1e6 / 8;
 constexpr int kMostHosts = 1000;
 constexpr int kFewestHosts = 8;
 constexpr int kMostOnBus = 24;
+constexpr std::size_t kMostSites = 8;
 
 class Generator {
  public:
@@ -109,7 +110,7 @@ class Generator {
     // All children alike but for their rates: only these tell them apart.
     const bool only_by_rate = height == 2 && chance(0.15);
     const Medium alike{any_medium(0).bytes_per_s, false, false};
-    const bool is_far = height == top_ && chance(0.35);
+    const bool is_far = height == top_ && sizes.size() <= kMostSites && chance(0.35);
 
     Filled all;
     all.near_s = std::numeric_limits<double>::infinity();

@@ -23,15 +23,31 @@ constexpr double kUndisturbed = 1.1;
 
 }  // namespace
 
+namespace {
+
+// The first of ascending values that is confirmed; their number if none is.
+std::size_t first_confirmed(const std::vector<double>& sorted, double agreement, std::size_t confirmations) {
+  for (std::size_t i = 0; i + confirmations < sorted.size(); ++i) {
+    if (sorted[i] >= agreement * sorted[i + confirmations]) return i;
+  }
+  return sorted.size();
+}
+
+}  // namespace
+
 double confirmed_minimum(std::vector<double> values, double agreement, std::size_t confirmations) {
   ECO_ASSERT(light, !values.empty(), "a minimum of something");
   std::sort(values.begin(), values.end());
   for (std::size_t wanted = confirmations; wanted > 0; --wanted) {
-    for (std::size_t i = 0; i + wanted < values.size(); ++i) {
-      if (values[i] >= agreement * values[i + wanted]) return values[i];
-    }
+    const std::size_t first = first_confirmed(values, agreement, wanted);
+    if (first < values.size()) return values[first];
   }
   return values.front();
+}
+
+bool is_confirmed(std::vector<double> values, double agreement, std::size_t confirmations) {
+  std::sort(values.begin(), values.end());
+  return first_confirmed(values, agreement, confirmations) < values.size();
 }
 
 std::uint64_t Sampler::key(int a, int b) {
@@ -46,6 +62,7 @@ double Sampler::latency_s(int a, int b) const {
 }
 
 bool Sampler::is_stable(const std::vector<double>& samples) {
+  if (!is_confirmed(samples, kAgreement, kConfirmations)) return false;
   const auto half = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
   const double before = confirmed_minimum({samples.begin(), half}, kAgreement, kConfirmations);
   const double now = confirmed_minimum(samples, kAgreement, kConfirmations);
@@ -86,6 +103,13 @@ void Sampler::measure(const std::vector<Pair>& pairs) {
     known_[of_pair] = confirmed_minimum(samples_[of_pair], kAgreement, kConfirmations);
     samples_.erase(of_pair);
   }
+}
+
+void Sampler::measure_again(Pair pair) {
+  const double before = latency_s(pair.from, pair.to);
+  measure({pair});
+  double& known = known_[key(pair.from, pair.to)];
+  known = std::max(known, before);
 }
 
 void Sampler::check_that_rounds_are_quiet(const std::vector<Pair>& pairs) {

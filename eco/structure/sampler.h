@@ -20,6 +20,8 @@ namespace eco::structure {
 // The lowest of the values that so many others confirm, as far above it as `agreement` allows; with fewer confirmations where
 // none has as many, and the lowest of all where none has any.
 double confirmed_minimum(std::vector<double> values, double agreement, std::size_t confirmations = 1);
+// Whether one has as many.
+bool is_confirmed(std::vector<double> values, double agreement, std::size_t confirmations);
 
 class Sampler {
  public:
@@ -28,6 +30,8 @@ class Sampler {
   void want(const std::vector<Pair>& pairs);
   bool knows(int a, int b) const { return known_.contains(key(a, b)); }
   double latency_s(int a, int b) const;
+  // Measures a pair anew, where much rests on it alone: the larger of both times counts.
+  void measure_again(Pair pair);
   // Whether pairs of one round left each other alone.
   bool in_parallel() const { return in_parallel_; }
   std::size_t n_pairs() const { return known_.size(); }

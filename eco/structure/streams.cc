@@ -16,11 +16,6 @@ constexpr double kLatencies = 4;
 // Flows whose latency is looked at for that.
 constexpr std::size_t kLookedAt = 8;
 
-bool is_confirmed(std::vector<double> seconds) {
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[0] >= kAgreement * seconds[kConfirmations];
-}
-
 }  // namespace
 
 std::vector<double> Streams::rates(const std::vector<Pair>& flows) {
@@ -37,8 +32,9 @@ std::vector<double> Streams::rates(const std::vector<Pair>& flows) {
     for (std::size_t f = 0; f < flows.size(); ++f) seconds_per_byte[f].push_back(1 / rates[f]);
     if (repeat + 1 < kRepeats) continue;
     // Of many flows at once a few are always off; of few each counts.
-    const auto in_doubt = std::count_if(seconds_per_byte.begin(), seconds_per_byte.end(),
-                                        [](const auto& seconds) { return !is_confirmed(seconds); });
+    const auto in_doubt =
+        std::count_if(seconds_per_byte.begin(), seconds_per_byte.end(),
+                      [](const auto& seconds) { return !is_confirmed(seconds, kAgreement, kConfirmations); });
     if (20 * static_cast<std::size_t>(in_doubt) <= flows.size()) break;
   }
   std::vector<double> confirmed;

@@ -197,11 +197,21 @@ class Unrooted {
     return most;
   }
 
-  // Those that meet at one end, and some that meet anywhere beyond the other.
+  double fastest_at(int node, std::size_t without) const {
+    double most = 0;
+    for (const std::size_t e : edges_of_[node]) {
+      if (e != without) most = std::max(most, fastest(e, node));
+    }
+    return std::min(most, medium(node));
+  }
+
+  // Those that meet at one end, and some that meet anywhere beyond the other; of a link that limits a pair.
   bool is_seen_by_rate(std::size_t e) const {
-    const double wanted = kFasterThanLink * edges_[e].bytes_per_s;
+    const double rate = edges_[e].bytes_per_s;
+    const double wanted = kFasterThanLink * rate;
     const auto is_seen_from = [&](int near, int far) {
-      return fastest_pair_at(near, e) >= wanted && fastest_pair_beyond(far, e) >= wanted;
+      return fastest_pair_at(near, e) >= wanted && fastest_pair_beyond(far, e) >= wanted &&
+             fastest_at(far, e) >= rate;
     };
     return is_seen_from(edges_[e].a, edges_[e].b) || is_seen_from(edges_[e].b, edges_[e].a);
   }

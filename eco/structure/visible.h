@@ -7,7 +7,8 @@
 // one is seen
 //   by latency  if there and back over it is at least kResolution of the shortest way over it between four hosts, two on each
 //               side that do not meet before it: less drowns in the error of the minima;
-//   by rate     if two hosts that meet at one of its ends are kFasterThanLink times as fast as it, and two beyond the other;
+//   by rate     if two hosts that meet at one of its ends are kFasterThanLink times as fast as it, and two beyond the other,
+//               and it is the slowest link between some pair;
 //   by sharing  if neither shows it, but what one side can send and the other receive is more than it carries.
 // The first two are found; a link seen by sharing alone is told apart only by many pairs at once.
 #pragma once
