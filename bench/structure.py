@@ -83,7 +83,7 @@ def main() -> None:
         f"capacities within 15 % {total(results, 'capacities_right')} of {total(results, 'capacities')}, "
         f"duplex {total(results, 'duplex_right')} of {total(results, 'capacities')}, "
         f"uplinks wrongly said to hold somebody up {total(results, 'held_up_wrongly')}, "
-        f"links that only many pairs at once would show {total(results, 'only_shared')}"
+        f"links that only many pairs at once show {total(results, 'only_shared')}"
     )
     print(
         f"most network time {max(r['network_s'] for r in results):.1f} s, "

@@ -1,12 +1,10 @@
 #include "eco/structure/placing.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <random>
-#ifdef TRY_DEBUG
-#include <cstdio>
-#endif
 
 namespace eco::structure {
 namespace {
@@ -14,13 +12,15 @@ namespace {
 // Fewer hosts than this are measured with all their pairs.
 constexpr std::size_t kLandmarks = 32;
 // A way that two have in common must be this share of the way between them, there and back.
-constexpr double kShare = 0.05;
+constexpr double kShare = 0.07;
 // Branches that a host asks at least, if there are: what is common to all but one is the way to the node.
 constexpr std::size_t kBranches = 4;
 // Hosts on a node that ask all others there before it is believed that nobody there has neighbours of his own.
 constexpr std::size_t kAsking = 3;
 constexpr std::size_t kMostAsking = 32;
 constexpr int kMostRounds = 200;
+// Representatives may be this much farther than the nearest.
+constexpr double kNear = 1.25;
 
 class Placing {
  public:
@@ -42,10 +42,6 @@ class Placing {
       const std::size_t before = landmarks_.size();
       build();
       go_down();
-#ifdef TRY_DEBUG
-      fprintf(stderr, "round %d landmarks %zu -> %zu asking %zu pairs %zu\n", round, before,
-              landmarks_.size(), n_asking_, sampler_.n_pairs());
-#endif
       if (landmarks_.size() == before) ask_around();
       if (landmarks_.size() == before && !is_asking_) break;
     }
@@ -94,20 +90,32 @@ class Placing {
     }
   }
 
+  // The landmarks of a branch that are not much farther from the node than its nearest.
+  std::vector<Answer> near_leaves(int child, int node) const {
+    std::vector<Answer> leaves;
+    double nearest = std::numeric_limits<double>::infinity();
+    for (const int leaf : tree_.leaves_below(child)) {
+      double beyond = 0;
+      for (int at = leaf; at != node; at = tree_.nodes[at].parent) beyond += tree_.nodes[at].arm_s;
+      leaves.push_back({child, tree_.nodes[leaf].host, beyond});
+      nearest = std::min(nearest, beyond);
+    }
+    std::erase_if(leaves, [&](const Answer& leaf) { return leaf.beyond > kNear * nearest; });
+    return leaves;
+  }
+
   // Whom host x asks at a node: one landmark of every branch that has several, and of single ones as many as are needed.
   std::vector<Answer> representatives(int x, int node) const {
     std::vector<Answer> asked;
     std::vector<Answer> singles;
     for (const int child : tree_.nodes[node].children) {
-      const std::vector<int> leaves = tree_.leaves_below(child);
+      const std::vector<Answer> near = near_leaves(child, node);
       // Whoever is known already, else any.
-      int chosen = leaves[static_cast<std::size_t>(x) % leaves.size()];
-      for (const int leaf : leaves) {
-        if (sampler_.knows(x, tree_.nodes[leaf].host)) chosen = leaf;
+      Answer chosen = near[static_cast<std::size_t>(x) % near.size()];
+      for (const Answer& leaf : near) {
+        if (sampler_.knows(x, leaf.host)) chosen = leaf;
       }
-      double beyond = 0;
-      for (int at = chosen; at != node; at = tree_.nodes[at].parent) beyond += tree_.nodes[at].arm_s;
-      (is_leaf(child) ? singles : asked).push_back({child, tree_.nodes[chosen].host, beyond});
+      (is_leaf(child) ? singles : asked).push_back(chosen);
     }
     std::stable_sort(singles.begin(), singles.end(), [&](const Answer& a, const Answer& b) {
       return sampler_.knows(x, a.host) > sampler_.knows(x, b.host);
@@ -201,6 +209,12 @@ class Placing {
     return is_landmark_[host] ? tree_.nodes[node_of_[host]].arm_s : places_[host].way_s;
   }
 
+  // Whether a host asked all of these in vain: others may have come since.
+  bool has_asked(int host, const std::vector<int>& hosts) const {
+    return has_asked_[host] && std::all_of(hosts.begin(), hosts.end(),
+                                           [&](int x) { return x == host || sampler_.knows(host, x); });
+  }
+
   // Of the hosts on a node, those that are to ask the others: who is farthest from it, since neighbours that nobody knows
   // yet are beyond a link of theirs, then any.
   std::vector<int> who_asks(int node, const std::vector<int>& hosts) {
@@ -208,12 +222,12 @@ class Placing {
         *std::max_element(hosts.begin(), hosts.end(), [this](int x, int y) { return way_of(x) < way_of(y); });
     std::size_t have_asked = 0;
     std::vector<int> may_ask;
-    for (const int host : hosts) (has_asked_[host] ? void(++have_asked) : may_ask.push_back(host));
+    for (const int host : hosts) (has_asked(host, hosts) ? void(++have_asked) : may_ask.push_back(host));
     for (const int child : tree_.nodes[node].children) {
-      if (is_leaf(child) && has_asked_[tree_.nodes[child].host]) ++have_asked;
+      if (is_leaf(child) && has_asked(tree_.nodes[child].host, hosts)) ++have_asked;
     }
     const std::size_t wanted =
-        have_asked >= kAsking && has_asked_[farthest]
+        have_asked >= kAsking && has_asked(farthest, hosts)
             ? 0
             : std::max<std::size_t>({1, kAsking - std::min(kAsking, have_asked), n_asking_});
     std::shuffle(may_ask.begin(), may_ask.end(), random_);

@@ -187,23 +187,23 @@ std::vector<std::vector<int>> by_depth(const Tree& tree) {
   return depths;
 }
 
-// The rates of two matchings of each level's entities, all levels together.
+// The rates of three matchings of each level's entities, all levels together.
 struct Crowd {
   std::vector<double> rates;
 };
 
 std::vector<Crowd> ask_crowds(Streams& streams, const std::vector<std::vector<Entity>>& of_level) {
   std::vector<Crowd> crowds(of_level.size());
-  for (const std::size_t step : {1U, 2U}) {
+  for (const std::size_t step : {1U, 2U, 3U}) {
     std::vector<Pair> flows;
     std::vector<std::size_t> level_of_flow;
     for (std::size_t l = 0; l < of_level.size(); ++l) {
       const auto& entities = of_level[l];
-      // Neighbours in order, or those half the way round: other pairs the second time.
+      // Neighbours in order, those half the way round, first with last: of four hosts all pairs.
       const std::size_t n = entities.size() / 2;
       for (std::size_t i = 0; i < n; ++i) {
         const std::size_t from = step == 1 ? 2 * i : i;
-        const std::size_t to = step == 1 ? 2 * i + 1 : i + n;
+        const std::size_t to = step == 1 ? 2 * i + 1 : step == 2 ? i + n : entities.size() - 1 - i;
         flows.push_back({entities[from].host, entities[to].host});
         level_of_flow.push_back(l);
       }

@@ -117,16 +117,23 @@ Trial try_structure(const TrueNetwork& network, const SimulatedOptions& options)
 
   const std::vector<TrueSplit> all = true_splits(network);
   std::map<std::vector<int>, const TrueSplit*> truth;
+  std::set<std::vector<int>> neither;  // right nor wrong to find
   for (const TrueSplit& split : all) {
-    if (split.seen_by == SeenBy::sharing) ++trial.n_only_shared;
-    if (split.seen_by == SeenBy::sharing || split.seen_by == SeenBy::nothing) continue;
+    if (split.seen_by == SeenBy::nothing) continue;
+    if (split.seen_by == SeenBy::sharing) {
+      if (split.bytes_per_s > kHoldsUp * split.could_carry) {
+        neither.insert(split.side);
+        continue;
+      }
+      ++trial.n_only_shared;
+    }
     truth[split.side] = &split;
   }
   trial.n_splits = static_cast<int>(truth.size());
   trial.depth = depth_of(network);
   const std::set<std::vector<int>> splits = found.tree.splits();
   for (const auto& [side, split] : truth) trial.n_missed += splits.contains(side) ? 0 : 1;
-  for (const auto& side : splits) trial.n_invented += truth.contains(side) ? 0 : 1;
+  for (const auto& side : splits) trial.n_invented += truth.contains(side) || neither.contains(side) ? 0 : 1;
   compare_media(network, found.tree, trial);
   compare_uplinks(found.tree, truth, trial);
   try_figure2(network, options, trial);

@@ -11,10 +11,10 @@ namespace eco::structure {
 struct Trial {
   int n_hosts = 0;
   int depth = 0;               // levels of the true tree, hosts among them
-  int n_splits = 0;            // of the truth, that latencies or rates show
+  int n_splits = 0;            // of the truth, that are told apart
   int n_missed = 0;            // of these
   int n_invented = 0;          // found, and not there
-  int n_only_shared = 0;       // of the truth, that only many pairs at once would show: nobody looks for them
+  int n_only_shared = 0;       // of these, that only many pairs at once show
   int n_media = 0;             // with two hosts or more
   int n_media_right = 0;       // bus or switch
   int n_capacities = 0;        // of uplinks that hold somebody up

@@ -10,7 +10,7 @@
 //   by rate     if two hosts that meet at one of its ends are kFasterThanLink times as fast as it, and two beyond the other,
 //               and it is the slowest link between some pair;
 //   by sharing  if neither shows it, but what one side can send and the other receive is more than it carries.
-// The first two are found; a link seen by sharing alone is told apart only by many pairs at once.
+// All three are to be found.
 #pragma once
 
 #include <vector>
