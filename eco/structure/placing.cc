@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <random>
+#include <unordered_set>
 
 namespace eco::structure {
 namespace {
@@ -209,10 +210,21 @@ class Placing {
     return is_landmark_[host] ? tree_.nodes[node_of_[host]].arm_s : places_[host].way_s;
   }
 
+  static std::uint64_t pair_key(int a, int b) {
+    const auto [low, high] = std::minmax(a, b);
+    return static_cast<std::uint64_t>(low) << 32U | static_cast<std::uint64_t>(high);
+  }
+
+  // Two on one node that have a way to it in common.
+  bool are_near(int x, int y, double distance) const {
+    return way_of(x) + way_of(y) - distance >= kShare * distance;
+  }
+
   // Whether a host asked all of these in vain: others may have come since.
   bool has_asked(int host, const std::vector<int>& hosts) const {
-    return has_asked_[host] && std::all_of(hosts.begin(), hosts.end(),
-                                           [&](int x) { return x == host || sampler_.knows(host, x); });
+    return has_asked_[host] && std::all_of(hosts.begin(), hosts.end(), [&](int x) {
+             return x == host || asked_.contains(pair_key(host, x));
+           });
   }
 
   // Of the hosts on a node, those that are to ask the others: who is farthest from it, since neighbours that nobody knows
@@ -249,6 +261,7 @@ class Placing {
     };
     std::vector<Question> questions;
     std::vector<Pair> pairs;
+    std::unordered_set<std::uint64_t> pairs_asked;
     for (auto& [node, hosts] : there) {
       const std::vector<int> asking = who_asks(node, hosts);
       for (const int child : tree_.nodes[node].children) {
@@ -256,20 +269,27 @@ class Placing {
       }
       for (const int host : asking) {
         questions.push_back({host, node});
-        for (const int x : hosts) pairs.push_back({host, x});
+        for (const int x : hosts) {
+          if (x != host && pairs_asked.insert(pair_key(host, x)).second) pairs.push_back({host, x});
+        }
       }
     }
     if (questions.empty()) return;
     is_asking_ = true;
-    sampler_.want(pairs);
+    const std::vector<double> glances = sampler_.glance(pairs);
+    std::vector<Pair> doubtful;
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      asked_.insert(pair_key(pairs[i].from, pairs[i].to));
+      if (are_near(pairs[i].from, pairs[i].to, glances[i])) doubtful.push_back(pairs[i]);
+    }
+    sampler_.want(doubtful);
     std::size_t n_met = 0;
     std::vector<int> new_landmarks;
     for (const auto& [host, node] : questions) {
       int met = 0;
       for (const int x : there[node]) {
-        if (x == host) continue;
-        const double distance = sampler_.latency_s(host, x);
-        if (way_of(host) + way_of(x) - distance < kShare * distance) continue;
+        if (x == host || !sampler_.knows(host, x)) continue;
+        if (!are_near(host, x, sampler_.latency_s(host, x))) continue;
         if (met++ < 2) new_landmarks.push_back(x);
       }
       has_asked_[host] = met == 0;
@@ -285,7 +305,8 @@ class Placing {
   Sampler& sampler_;
   std::vector<int> landmarks_;
   std::vector<bool> is_landmark_;
-  std::vector<bool> has_asked_;
+  std::vector<bool> has_asked_;  // in vain
+  std::unordered_set<std::uint64_t> asked_;
   std::vector<Place> places_;
   std::vector<int> node_of_;
   LatencyTree tree_;

@@ -69,30 +69,48 @@ bool Sampler::is_stable(const std::vector<double>& samples) {
   return now >= kStable * before && kStable * now <= before;
 }
 
-void Sampler::round(const std::vector<Pair>& pairs, int samples) {
-  const auto seconds = probe_.latencies(pairs, samples);
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    auto& all = samples_[key(pairs[i].from, pairs[i].to)];
-    all.insert(all.end(), seconds[i].begin(), seconds[i].end());
+// Calls round(pairs) with disjoint ones, until all were in one.
+template <class Round>
+void Sampler::in_rounds(const std::vector<Pair>& pairs, const Round& round) {
+  std::vector<Pair> waiting = pairs;
+  while (!waiting.empty()) {
+    std::vector<bool> busy(static_cast<std::size_t>(probe_.n_hosts()), false);
+    std::vector<Pair> now;
+    std::vector<Pair> later;
+    for (const Pair& pair : waiting) {
+      const bool fits = !busy[pair.from] && !busy[pair.to] && (in_parallel_ || now.empty());
+      (fits ? now : later).push_back(pair);
+      if (fits) busy[pair.from] = busy[pair.to] = true;
+    }
+    round(now);
+    waiting = std::move(later);
   }
+}
+
+std::vector<double> Sampler::glance(const std::vector<Pair>& pairs) {
+  constexpr int kSamples = 2;
+  std::unordered_map<std::uint64_t, double> seen;
+  in_rounds(pairs, [&](const std::vector<Pair>& now) {
+    const auto seconds = probe_.latencies(now, kSamples);
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      seen[key(now[i].from, now[i].to)] = *std::min_element(seconds[i].begin(), seconds[i].end());
+    }
+  });
+  std::vector<double> lowest;
+  for (const Pair& pair : pairs) lowest.push_back(seen.at(key(pair.from, pair.to)));
+  return lowest;
 }
 
 void Sampler::measure(const std::vector<Pair>& pairs) {
   std::vector<Pair> open = pairs;
   for (int samples = kFirstSamples; !open.empty(); samples = kMoreSamples) {
-    std::vector<Pair> waiting = open;
-    while (!waiting.empty()) {
-      std::vector<bool> busy(static_cast<std::size_t>(probe_.n_hosts()), false);
-      std::vector<Pair> now;
-      std::vector<Pair> later;
-      for (const Pair& pair : waiting) {
-        const bool fits = !busy[pair.from] && !busy[pair.to] && (in_parallel_ || now.empty());
-        (fits ? now : later).push_back(pair);
-        if (fits) busy[pair.from] = busy[pair.to] = true;
+    in_rounds(open, [&](const std::vector<Pair>& now) {
+      const auto seconds = probe_.latencies(now, samples);
+      for (std::size_t i = 0; i < now.size(); ++i) {
+        auto& all = samples_[key(now[i].from, now[i].to)];
+        all.insert(all.end(), seconds[i].begin(), seconds[i].end());
       }
-      round(now, samples);
-      waiting = std::move(later);
-    }
+    });
     std::erase_if(open, [this](const Pair& pair) {
       const auto& samples_of_pair = samples_[key(pair.from, pair.to)];
       return samples_of_pair.size() >= kMostSamples || is_stable(samples_of_pair);

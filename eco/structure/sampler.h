@@ -30,6 +30,8 @@ class Sampler {
   void want(const std::vector<Pair>& pairs);
   bool knows(int a, int b) const { return known_.contains(key(a, b)); }
   double latency_s(int a, int b) const;
+  // The lower of two samples of each pair, for whoever asks the others only if it says something.
+  std::vector<double> glance(const std::vector<Pair>& pairs);
   // Measures a pair anew, where much rests on it alone: the larger of both times counts.
   void measure_again(Pair pair);
   // Whether pairs of one round left each other alone.
@@ -40,7 +42,8 @@ class Sampler {
   static std::uint64_t key(int a, int b);
   static bool is_stable(const std::vector<double>& samples);
   void measure(const std::vector<Pair>& pairs);
-  void round(const std::vector<Pair>& pairs, int samples);
+  template <class Round>
+  void in_rounds(const std::vector<Pair>& pairs, const Round& round);
   void check_that_rounds_are_quiet(const std::vector<Pair>& pairs);
 
   Probe& probe_;
