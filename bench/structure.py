@@ -70,7 +70,9 @@ def total(results: list[dict[str, Any]], key: str) -> int:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--networks", type=int, default=30)
     options.add_argument("--json", type=Path)

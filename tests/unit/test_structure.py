@@ -29,7 +29,14 @@ def test_without_noise_small_networks_are_right():
 
 def test_the_bench_ends_with_how_many_trees_are_right(tmp_path):
     written = tmp_path / "structure.json"
-    bench = [sys.executable, str(REPOSITORY / "bench/structure.py"), "--networks", "3", "--json", str(written)]
+    bench = [
+        sys.executable,
+        str(REPOSITORY / "bench/structure.py"),
+        "--networks",
+        "3",
+        "--json",
+        str(written),
+    ]
     ended = subprocess.run(bench, capture_output=True, text=True, check=True)
     networks = json.loads(written.read_text())["networks"]
     right = sum(network["missed"] == network["invented"] == 0 for network in networks)
