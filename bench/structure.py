@@ -3,8 +3,8 @@
     python bench/structure.py [--seed 1] [--networks 30] [--json F.json]
 
 Each network is drawn by the seed and its number, measured through simulated probes with noise and 5 % of the samples
-spoilt, and compared with its true tree, up to what any traffic can tell apart (eco/structure/visible.h). Figure 2 of the
-ECO paper, with all pairs one after the other, stands beside it. The last line says how many trees are right.
+spoilt, and compared with its true tree, up to what any traffic can tell apart (eco/structure/visible.h). Figure 2 of
+the ECO paper, with all pairs one after the other, stands beside it. The last line says how many trees are right.
 """
 
 import argparse

@@ -43,9 +43,10 @@ std::string structure_trial(unsigned long seed, int index, double noise, double 
 }  // namespace
 
 void bind_structure(nb::module_& m) {
-  m.def("structure_trial", &structure_trial, nb::arg("seed"), nb::arg("index"), nb::arg("noise"),
-        nb::arg("spoilt"), nb::call_guard<nb::gil_scoped_release>(),
-        "The structure of a generated network found by simulated probes, held against the truth: JSON. Local.");
+  m.def(
+      "structure_trial", &structure_trial, nb::arg("seed"), nb::arg("index"), nb::arg("noise"),
+      nb::arg("spoilt"), nb::call_guard<nb::gil_scoped_release>(),
+      "The structure of a generated network found by simulated probes, held against the truth: JSON. Local.");
 }
 
 }  // namespace eco::python
