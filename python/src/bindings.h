@@ -16,6 +16,7 @@ void bind_net(nb::module_& m);
 void bind_options(nb::module_& m);
 void bind_plan(nb::module_& m);
 void bind_sched(nb::module_& m);
+void bind_structure(nb::module_& m);
 void bind_tune(nb::module_& m);
 
 }  // namespace eco::python

@@ -12,5 +12,6 @@ NB_MODULE(_core, m) {
   eco::python::bind_options(m);
   eco::python::bind_plan(m);
   eco::python::bind_sched(m);
+  eco::python::bind_structure(m);
   eco::python::bind_tune(m);
 }

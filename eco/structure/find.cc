@@ -1,0 +1,205 @@
+#include "eco/structure/find.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "eco/base/quantile.h"
+#include "eco/structure/capacities.h"
+#include "eco/structure/placing.h"
+#include "eco/structure/rate_levels.h"
+#include "eco/structure/sampler.h"
+#include "eco/structure/streams.h"
+
+namespace eco::structure {
+namespace {
+
+constexpr int kChecks = 6;
+// Of the resolution: what a check must see of a link to agree that it is there.
+constexpr double kAgrees = 0.6;
+
+// Two of a branch that are near the node.
+constexpr std::size_t kNear = 3;
+
+struct Reach {
+  int host;
+  double way_s;
+};
+
+class Builder {
+ public:
+  Builder(const LatencyTree& from, Sampler& sampler) : from_(from), sampler_(sampler) {}
+
+  Tree run() {
+    add(from_.root, -1);
+    return std::move(tree_);
+  }
+
+ private:
+  using Branches = std::vector<std::vector<Reach>>;
+
+  bool is_leaf(int node) const { return from_.nodes[node].host >= 0; }
+
+  std::vector<Reach> reach(int node, double way_s) const {
+    if (is_leaf(node)) return {{from_.nodes[node].host, way_s}};
+    std::vector<Reach> hosts;
+    for (const int child : from_.nodes[node].children) {
+      const std::vector<Reach> below = reach(child, way_s + from_.nodes[child].arm_s);
+      hosts.insert(hosts.end(), below.begin(), below.end());
+    }
+    nearest(hosts);
+    return hosts;
+  }
+
+  static void nearest(std::vector<Reach>& hosts) {
+    std::stable_sort(hosts.begin(), hosts.end(),
+                     [](const Reach& x, const Reach& y) { return x.way_s < y.way_s; });
+    if (hosts.size() > kNear) hosts.resize(kNear);
+  }
+
+  // What hangs on a node, but not on `without`, nearest first.
+  Branches branches(int node, int without) const {
+    Branches all;
+    for (const int child : from_.nodes[node].children) {
+      if (child != without) all.push_back(reach(child, from_.nodes[child].arm_s));
+    }
+    const int parent = from_.nodes[node].parent;
+    if (parent >= 0 && without != parent) {
+      std::vector<Reach> above;
+      for (std::vector<Reach>& branch : branches(parent, node)) {
+        above.insert(above.end(), branch.begin(), branch.end());
+      }
+      for (Reach& host : above) host.way_s += from_.nodes[node].arm_s;
+      nearest(above);
+      if (!above.empty()) all.push_back(std::move(above));
+    }
+    std::stable_sort(all.begin(), all.end(),
+                     [](const auto& x, const auto& y) { return x[0].way_s < y[0].way_s; });
+    return all;
+  }
+
+  // What lies beyond a node's link to its parent.
+  Branches outside(int node) const {
+    const int parent = from_.nodes[node].parent;
+    Branches all = branches(parent, node);
+    // A root of two is a place on a link: what lies beyond hangs on its other child.
+    if (all.size() == 1 && parent == from_.root) {
+      for (const int other : from_.nodes[parent].children) {
+        if (other != node && !is_leaf(other)) return branches(other, parent);
+      }
+    }
+    return all;
+  }
+
+  struct Checked {
+    int n = 0;
+    int agree = 0;
+    double share = 0;  // median of what the link is of the way across it and back
+  };
+
+  Checked check(int node) {
+    const Branches below = branches(node, from_.nodes[node].parent);
+    const Branches beyond = outside(node);
+    Checked checked;
+    if (below.size() < 2 || beyond.size() < 2) return checked;
+    if (below.size() == 2 && below[0].size() == 1 && below[1].size() == 1) {
+      sampler_.want({{below[0][0].host, below[1][0].host}});
+      sampler_.measure_again({below[0][0].host, below[1][0].host});
+    }
+    std::vector<double> shares;
+    for (int i = 0; i < kChecks; ++i) {
+      // The nearest branches: against the errors of far ones a link is nothing.
+      const auto pick = [i](const std::vector<Reach>& branch, int stride) {
+        return branch[static_cast<std::size_t>(i / stride) % branch.size()].host;
+      };
+      const int x = pick(below[0], 1);
+      const int y = pick(below[1], 2);
+      const int k = pick(beyond[0], 1);
+      const int l = pick(beyond[1], 2);
+      sampler_.want({{x, y}, {k, l}, {x, k}, {y, l}, {x, l}, {y, k}});
+      const double inside = sampler_.latency_s(x, y) + sampler_.latency_s(k, l);
+      const double one = sampler_.latency_s(x, k) + sampler_.latency_s(y, l);
+      const double other = sampler_.latency_s(x, l) + sampler_.latency_s(y, k);
+      const double farthest = std::max({sampler_.latency_s(x, k), sampler_.latency_s(y, l), inside / 2});
+      shares.push_back((std::min(one, other) - inside) / farthest);
+    }
+    std::sort(shares.begin(), shares.end());
+    checked.n = kChecks;
+    checked.agree = static_cast<int>(std::count_if(
+        shares.begin(), shares.end(), [](double share) { return share >= kAgrees * kResolution; }));
+    checked.share = base::quantile(shares, 0.5);
+    return checked;
+  }
+
+  int add(int node, int parent) {
+    const int number = static_cast<int>(tree_.levels.size());
+    tree_.levels.emplace_back();
+    tree_.levels[number].parent = parent;
+    tree_.levels[number].uplink_latency_s = from_.nodes[node].arm_s;
+    if (parent >= 0) tree_.levels[parent].children.push_back(number);
+    hang_children(node, number);
+    Level& level = tree_.levels[number];
+    std::sort(level.hosts.begin(), level.hosts.end());
+    const Branches all = branches(node, from_.nodes[node].parent);
+    if (all.size() > 1) level.latency_s = all[0][0].way_s + all[1][0].way_s;
+    return number;
+  }
+
+  void hang_children(int node, int number) {
+    for (const int child : from_.nodes[node].children) {
+      if (is_leaf(child)) {
+        tree_.levels[number].hosts.push_back(from_.nodes[child].host);
+        continue;
+      }
+      const Checked checked = check(child);
+      // What most checks deny is not there: what hung on it hangs on its parent.
+      if (checked.n > 0 && 2 * checked.agree <= checked.n) {
+        hang_children(child, number);
+        continue;
+      }
+      const int below = add(child, number);
+      tree_.levels[below].confidence = checked.n == 0 ? 1 : static_cast<double>(checked.agree) / checked.n;
+      tree_.levels[below].evidence =
+          checked.n == 0 ? ""
+                         : "its link is " + std::to_string(std::lround(100 * checked.share)) +
+                               " % of the way across and back, " + std::to_string(checked.agree) + " of " +
+                               std::to_string(checked.n) + " checks";
+    }
+  }
+
+  const LatencyTree& from_;
+  Sampler& sampler_;
+  Tree tree_;
+};
+
+// Of several fast groups with slow ways between them all but one have links of their own; the last may hang on the level
+// itself. Its hosts then have no uplink that holds them up.
+void dissolve_idle_rate_levels(Tree& tree, std::size_t by_latency) {
+  for (std::size_t number = tree.levels.size(); number-- > by_latency;) {
+    if (tree.levels[number].uplink_bytes_per_s) continue;
+    tree.dissolve(static_cast<int>(number));
+  }
+}
+
+}  // namespace
+
+Found find_structure(Probe& probe, unsigned long seed) {
+  Sampler sampler(probe);
+  Found found;
+  if (probe.n_hosts() < 2) {
+    found.tree.levels.emplace_back();
+    if (probe.n_hosts() == 1) found.tree.levels[0].hosts = {0};
+    return found;
+  }
+  found.tree = Builder(place_hosts(sampler, probe.n_hosts(), seed), sampler).run();
+  Streams streams(probe, sampler);
+  const std::size_t by_latency = found.tree.levels.size();
+  find_rate_levels(found.tree, streams);
+  find_shared(found.tree, streams);
+  dissolve_idle_rate_levels(found.tree, by_latency);
+  found.pairs = sampler.n_pairs();
+  found.in_parallel = sampler.in_parallel();
+  return found;
+}
+
+}  // namespace eco::structure

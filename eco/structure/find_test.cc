@@ -1,0 +1,110 @@
+#include "eco/structure/find.h"
+
+#include <gtest/gtest.h>
+
+#include "eco/structure/generate.h"
+#include "eco/structure/testing.h"
+#include "eco/structure/trial.h"
+
+namespace eco::structure {
+namespace {
+
+using net::SubnetKind;
+using testing::racks;
+
+const SimulatedOptions kNoisy = {.noise = 0.02, .spoilt = 0.05, .seed = 5};
+
+Tree found(const TrueNetwork& network, const SimulatedOptions& options = kNoisy) {
+  SimulatedProbe probe(network, options);
+  return find_structure(probe).tree;
+}
+
+TEST(FindStructure, ABusASwitchAndTheirUplinks) {
+  const TrueNetwork network =
+      racks({{.n_hosts = 5, .port = 10e6, .is_bus = true}, {.n_hosts = 4, .arm_s = 50e-6}, {.n_hosts = 4}},
+            {15e-6, 4e6});
+  const Tree tree = found(network);
+  EXPECT_EQ(tree.splits(),
+            (std::set<std::vector<int>>{{5, 6, 7, 8, 9, 10, 11, 12}, {5, 6, 7, 8}, {9, 10, 11, 12}}));
+  ASSERT_EQ(tree.levels.size(), 4U);
+  for (std::size_t l = 1; l < tree.levels.size(); ++l) {
+    const Level& level = tree.levels[l];
+    EXPECT_EQ(level.kind, level.hosts.front() == 0 ? SubnetKind::bus : SubnetKind::switched);
+    ASSERT_TRUE(level.uplink_bytes_per_s);
+    EXPECT_NEAR(*level.uplink_bytes_per_s / 4e6, 1, 0.1);
+    EXPECT_FALSE(level.half_duplex);
+    EXPECT_GT(level.confidence, 0.5);
+    EXPECT_FALSE(level.evidence.empty());
+  }
+}
+
+TEST(FindStructure, NoStructureIsOneLevel) {
+  for (const int n : {1, 2, 3, 8, 100}) {
+    const Tree tree = found(racks({{.n_hosts = n}}, {}));
+    EXPECT_EQ(tree.levels.size(), 1U) << n << " hosts";
+    EXPECT_EQ(tree.levels[0].hosts.size(), static_cast<std::size_t>(n));
+    if (n > 1) EXPECT_EQ(tree.levels[0].kind, SubnetKind::switched) << n << " hosts";
+  }
+}
+
+TEST(FindStructure, HalfDuplexUplinksAndThoseThatHoldNobodyUp) {
+  const std::vector<testing::Rack> three(3, {.n_hosts = 4});
+  for (const bool half : {false, true}) {
+    const Tree tree = found(racks(three, {15e-6, 30e6, half}));
+    ASSERT_EQ(tree.levels.size(), 4U);
+    for (std::size_t l = 1; l < 4; ++l) EXPECT_EQ(tree.levels[l].half_duplex, half);
+  }
+  const Tree wide = found(racks(three, {15e-6, 200e6}));
+  ASSERT_EQ(wide.levels.size(), 4U);
+  for (std::size_t l = 1; l < 4; ++l) EXPECT_FALSE(wide.levels[l].uplink_bytes_per_s);
+}
+
+TEST(FindStructure, LevelsThatOnlyRatesShow) {
+  const Tree tree = found(racks(std::vector<testing::Rack>(4, {.n_hosts = 3}), {0, 8e6}));
+  EXPECT_EQ(tree.splits(),
+            (std::set<std::vector<int>>{{3, 4, 5, 6, 7, 8, 9, 10, 11}, {3, 4, 5}, {6, 7, 8}, {9, 10, 11}}));
+  for (std::size_t l = 1; l < tree.levels.size(); ++l) {
+    EXPECT_NEAR(tree.levels[l].bytes_per_s / 25e6, 1, 0.1);
+    ASSERT_TRUE(tree.levels[l].uplink_bytes_per_s);
+    EXPECT_NEAR(*tree.levels[l].uplink_bytes_per_s / 8e6, 1, 0.1);
+  }
+}
+
+TEST(FindStructure, SlowHostsAreNoLevel) {
+  TrueNetwork network = racks({{.n_hosts = 10}}, {});
+  network.hosts[3].port.bytes_per_s = network.hosts[7].port.bytes_per_s = 5e6;
+  network.finish();
+  EXPECT_EQ(found(network).levels.size(), 1U);
+}
+
+TEST(FindStructure, ManyHostsWithFewPairs) {
+  const TrueNetwork network = racks(std::vector<testing::Rack>(8, {.n_hosts = 30}), {15e-6, 50e6});
+  SimulatedProbe probe(network, kNoisy);
+  const Found structure = find_structure(probe);
+  EXPECT_EQ(structure.tree.levels.size(), 9U);
+  EXPECT_TRUE(structure.in_parallel);
+  EXPECT_LT(structure.pairs, 240U * 239 / 2 / 4);
+}
+
+TEST(FindStructure, GeneratedNetworksAreFoundAgain) {
+  for (int index = 0; index < 12; ++index) {
+    const TrueNetwork network = generate_network(2026, index);
+    if (network.n_hosts() > 200) continue;
+    const Trial trial = try_structure(network, kNoisy);
+    EXPECT_TRUE(trial.is_right()) << "network " << index << ": " << trial.n_missed << " missed, "
+                                  << trial.n_invented << " invented";
+    EXPECT_EQ(trial.n_media_right, trial.n_media) << "network " << index;
+  }
+}
+
+TEST(FindStructure, TheSameNetworkForTheSameNumbers) {
+  const TrueNetwork one = generate_network(7, 3);
+  const TrueNetwork same = generate_network(7, 3);
+  const TrueNetwork other = generate_network(8, 3);
+  ASSERT_EQ(one.n_hosts(), same.n_hosts());
+  EXPECT_EQ(one.latency_s(0, 1), same.latency_s(0, 1));
+  EXPECT_NE(one.latency_s(0, 1), other.latency_s(0, 1));
+}
+
+}  // namespace
+}  // namespace eco::structure

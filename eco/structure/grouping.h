@@ -1,0 +1,41 @@
+// The tree that latencies between a few hosts come from, all pairs known: recursive grouping.
+//
+//   LatencyTree tree = group_hosts({0, 3, 7, 9}, [&](int a, int b) { return sampler.latency_s(a, b); });
+//
+// Latencies add up along the tree. So for two hosts x, y on one switch d(x, k) - d(y, k) is the same for every third host k:
+// the difference of their own ways to the switch. Where it is not, something lies between them. Hosts on one switch become
+// one leaf at the switch, with the distances that it has, and so on up (Choi, Tan, Anandkumar and Willsky, "Learning latent
+// tree graphical models", 2011, have this for statistics). Unlike clustering by distance this needs no equal hosts, switches
+// or uplinks: a slow host is far from all, and still on its switch.
+//
+// Errors grow with distances, so each distance has a tolerance of its own, and what differences of far pairs say of near
+// ones is nothing. A level is there if its link is at least kResolution of the shortest way across it and back.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+namespace eco::structure {
+
+inline constexpr double kResolution = 0.08;
+
+struct TreeNode {
+  int parent = -1;
+  std::vector<int> children;
+  int host = -1;     // of a leaf
+  double arm_s = 0;  // to the parent
+};
+
+struct LatencyTree {
+  std::vector<TreeNode> nodes;
+  int root = -1;
+
+  std::vector<int> leaves_below(int node) const;  // nodes
+};
+
+using Latency = std::function<double(int a, int b)>;
+
+// Local, pure, deterministic. At least one host.
+LatencyTree group_hosts(const std::vector<int>& hosts, const Latency& latency);
+
+}  // namespace eco::structure

@@ -1,0 +1,324 @@
+#include "eco/structure/placing.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <random>
+#include <unordered_set>
+
+namespace eco::structure {
+namespace {
+
+// Fewer hosts than this are measured with all their pairs.
+constexpr std::size_t kLandmarks = 32;
+// A way that two have in common must be this share of the way between them, there and back.
+constexpr double kShare = 0.07;
+// Branches that a host asks at least, if there are: what is common to all but one is the way to the node.
+constexpr std::size_t kBranches = 4;
+// Hosts on a node that ask all others there before it is believed that nobody there has neighbours of his own.
+constexpr std::size_t kAsking = 3;
+constexpr std::size_t kMostAsking = 32;
+constexpr int kMostRounds = 200;
+// Representatives may be this much farther than the nearest.
+constexpr double kNear = 1.25;
+
+class Placing {
+ public:
+  Placing(Sampler& sampler, int n_hosts, unsigned long seed)
+      : sampler_(sampler),
+        is_landmark_(n_hosts, false),
+        has_asked_(n_hosts, false),
+        places_(n_hosts),
+        random_(seed) {
+    std::vector<int> hosts(n_hosts);
+    std::iota(hosts.begin(), hosts.end(), 0);
+    std::shuffle(hosts.begin(), hosts.end(), random_);
+    if (hosts.size() > kLandmarks) hosts.resize(kLandmarks);
+    for (const int host : hosts) add_landmark(host);
+  }
+
+  LatencyTree run() {
+    for (int round = 0; round < kMostRounds; ++round) {
+      const std::size_t before = landmarks_.size();
+      build();
+      go_down();
+      if (landmarks_.size() == before) ask_around();
+      if (landmarks_.size() == before && !is_asking_) break;
+    }
+    for (std::size_t host = 0; host < places_.size(); ++host) {
+      if (is_landmark_[host]) continue;
+      TreeNode leaf{places_[host].node, {}, static_cast<int>(host), places_[host].way_s};
+      tree_.nodes[leaf.parent].children.push_back(static_cast<int>(tree_.nodes.size()));
+      tree_.nodes.push_back(std::move(leaf));
+    }
+    return std::move(tree_);
+  }
+
+ private:
+  struct Place {
+    int node = -1;
+    double way_s = 0;  // to the node
+  };
+  struct Answer {
+    int child;
+    int host;       // who was asked
+    double beyond;  // from the node to who was asked
+  };
+
+  void add_landmark(int host) {
+    if (is_landmark_[host]) return;
+    is_landmark_[host] = true;
+    landmarks_.push_back(host);
+  }
+
+  bool is_leaf(int node) const { return tree_.nodes[node].host >= 0; }
+
+  void build() {
+    std::vector<Pair> pairs;
+    for (std::size_t i = 0; i < landmarks_.size(); ++i) {
+      // So that rounds of disjoint pairs are full.
+      for (std::size_t j = 0; j < i; ++j) pairs.push_back({landmarks_[j], landmarks_[i]});
+    }
+    std::stable_sort(pairs.begin(), pairs.end(), [](const Pair& x, const Pair& y) {
+      return (x.from + x.to) % 61 < (y.from + y.to) % 61;
+    });
+    sampler_.want(pairs);
+    tree_ = group_hosts(landmarks_, [this](int a, int b) { return sampler_.latency_s(a, b); });
+    node_of_.assign(is_landmark_.size(), -1);
+    for (std::size_t node = 0; node < tree_.nodes.size(); ++node) {
+      if (tree_.nodes[node].host >= 0) node_of_[tree_.nodes[node].host] = static_cast<int>(node);
+    }
+  }
+
+  // The landmarks of a branch that are not much farther from the node than its nearest.
+  std::vector<Answer> near_leaves(int child, int node) const {
+    std::vector<Answer> leaves;
+    double nearest = std::numeric_limits<double>::infinity();
+    for (const int leaf : tree_.leaves_below(child)) {
+      double beyond = 0;
+      for (int at = leaf; at != node; at = tree_.nodes[at].parent) beyond += tree_.nodes[at].arm_s;
+      leaves.push_back({child, tree_.nodes[leaf].host, beyond});
+      nearest = std::min(nearest, beyond);
+    }
+    std::erase_if(leaves, [&](const Answer& leaf) { return leaf.beyond > kNear * nearest; });
+    return leaves;
+  }
+
+  // Whom host x asks at a node: one landmark of every branch that has several, and of single ones as many as are needed.
+  std::vector<Answer> representatives(int x, int node) const {
+    std::vector<Answer> asked;
+    std::vector<Answer> singles;
+    for (const int child : tree_.nodes[node].children) {
+      const std::vector<Answer> near = near_leaves(child, node);
+      // Whoever is known already, else any.
+      Answer chosen = near[static_cast<std::size_t>(x) % near.size()];
+      for (const Answer& leaf : near) {
+        if (sampler_.knows(x, leaf.host)) chosen = leaf;
+      }
+      (is_leaf(child) ? singles : asked).push_back(chosen);
+    }
+    std::stable_sort(singles.begin(), singles.end(), [&](const Answer& a, const Answer& b) {
+      return sampler_.knows(x, a.host) > sampler_.knows(x, b.host);
+    });
+    for (std::size_t i = 0; i < singles.size() && asked.size() < kBranches; ++i) {
+      const bool is_known = sampler_.knows(x, singles[i].host);
+      asked.push_back(singles[is_known ? i : (i + static_cast<std::size_t>(x)) % singles.size()]);
+    }
+    return asked;
+  }
+
+  struct Branch {
+    int child = -1;       // -1: none, the host hangs on the node
+    double common_s = 0;  // way in common with the link to the child
+    double way_s = 0;     // from the host to the node
+    double share = 0;
+    double distance_s = 0;
+    int host = -1;
+  };
+
+  // Which branch host x is in: the way over the node is as long as it is for every other branch.
+  Branch branch_of(int x, const std::vector<Answer>& asked) const {
+    Branch best;
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      const double distance = sampler_.latency_s(x, asked[i].host);
+      double sum = 0;
+      double weights = 0;
+      for (std::size_t j = 0; j < asked.size(); ++j) {
+        const double other = sampler_.latency_s(x, asked[j].host);
+        if (j == i || asked[j].host == asked[i].host) continue;
+        sum += (other - asked[j].beyond) / (other * other);
+        weights += 1 / (other * other);
+      }
+      if (weights == 0) continue;
+      const double common_s = (sum / weights - (distance - asked[i].beyond)) / 2;
+      if (best.host < 0 || 2 * common_s / distance > best.share) {
+        best = {asked[i].child, common_s, sum / weights, 2 * common_s / distance, distance, asked[i].host};
+      }
+    }
+    if (best.share >= kShare) return best;
+    // Nobody's: then all of them say how far the node is.
+    double sum = 0;
+    double weights = 0;
+    for (const Answer& answer : asked) {
+      const double distance = sampler_.latency_s(x, answer.host);
+      sum += (distance - answer.beyond) / (distance * distance);
+      weights += 1 / (distance * distance);
+    }
+    best.child = -1;
+    best.way_s = std::max(0.0, sum / weights);
+    return best;
+  }
+
+  void go_down() {
+    std::vector<int> going;
+    for (std::size_t host = 0; host < places_.size(); ++host) {
+      if (is_landmark_[host]) continue;
+      places_[host] = {tree_.root, 0};
+      going.push_back(static_cast<int>(host));
+    }
+    std::map<int, int> met;  // landmarks to be, by the child that they are on the link of, or beside
+    while (!going.empty()) {
+      std::vector<std::vector<Answer>> asked;
+      std::vector<Pair> pairs;
+      for (const int x : going) {
+        asked.push_back(representatives(x, places_[x].node));
+        for (const Answer& answer : asked.back()) pairs.push_back({x, answer.host});
+      }
+      sampler_.want(pairs);
+      std::vector<int> further;
+      for (std::size_t i = 0; i < going.size(); ++i) {
+        const int x = going[i];
+        const Branch branch = branch_of(x, asked[i]);
+        places_[x].way_s = branch.way_s;
+        if (branch.child < 0) continue;
+        const double link_s = tree_.nodes[branch.child].arm_s;
+        const bool is_below =
+            !is_leaf(branch.child) && 2 * (link_s - branch.common_s) < kShare * branch.distance_s;
+        if (is_below) {
+          places_[x].node = branch.child;
+          further.push_back(x);
+        } else if (met[branch.child]++ < 2) {
+          add_landmark(x);
+        }
+      }
+      going = std::move(further);
+    }
+  }
+
+  double way_of(int host) const {
+    return is_landmark_[host] ? tree_.nodes[node_of_[host]].arm_s : places_[host].way_s;
+  }
+
+  static std::uint64_t pair_key(int a, int b) {
+    const auto [low, high] = std::minmax(a, b);
+    return static_cast<std::uint64_t>(low) << 32U | static_cast<std::uint64_t>(high);
+  }
+
+  // Two on one node that have a way to it in common.
+  bool are_near(int x, int y, double distance) const {
+    return way_of(x) + way_of(y) - distance >= kShare * distance;
+  }
+
+  // Whether a host asked all of these in vain: others may have come since.
+  bool has_asked(int host, const std::vector<int>& hosts) const {
+    return has_asked_[host] && std::all_of(hosts.begin(), hosts.end(), [&](int x) {
+             return x == host || asked_.contains(pair_key(host, x));
+           });
+  }
+
+  // Of the hosts on a node, those that are to ask the others: who is farthest from it, since neighbours that nobody knows
+  // yet are beyond a link of theirs, then any.
+  std::vector<int> who_asks(int node, const std::vector<int>& hosts) {
+    const int farthest =
+        *std::max_element(hosts.begin(), hosts.end(), [this](int x, int y) { return way_of(x) < way_of(y); });
+    std::size_t have_asked = 0;
+    std::vector<int> may_ask;
+    for (const int host : hosts) (has_asked(host, hosts) ? void(++have_asked) : may_ask.push_back(host));
+    for (const int child : tree_.nodes[node].children) {
+      if (is_leaf(child) && has_asked(tree_.nodes[child].host, hosts)) ++have_asked;
+    }
+    const std::size_t wanted =
+        have_asked >= kAsking && has_asked(farthest, hosts)
+            ? 0
+            : std::max<std::size_t>({1, kAsking - std::min(kAsking, have_asked), n_asking_});
+    std::shuffle(may_ask.begin(), may_ask.end(), random_);
+    std::stable_partition(may_ask.begin(), may_ask.end(), [&](int host) { return host == farthest; });
+    may_ask.resize(std::min(may_ask.size(), wanted));
+    return may_ask;
+  }
+
+  // On every node with hosts that are no landmarks: a few of them ask all others there.
+  void ask_around() {
+    is_asking_ = false;
+    std::map<int, std::vector<int>> there;
+    for (std::size_t host = 0; host < places_.size(); ++host) {
+      if (!is_landmark_[host]) there[places_[host].node].push_back(static_cast<int>(host));
+    }
+    struct Question {
+      int asks;
+      int node;
+    };
+    std::vector<Question> questions;
+    std::vector<Pair> pairs;
+    std::unordered_set<std::uint64_t> pairs_asked;
+    for (auto& [node, hosts] : there) {
+      const std::vector<int> asking = who_asks(node, hosts);
+      for (const int child : tree_.nodes[node].children) {
+        if (is_leaf(child)) hosts.push_back(tree_.nodes[child].host);
+      }
+      for (const int host : asking) {
+        questions.push_back({host, node});
+        for (const int x : hosts) {
+          if (x != host && pairs_asked.insert(pair_key(host, x)).second) pairs.push_back({host, x});
+        }
+      }
+    }
+    if (questions.empty()) return;
+    is_asking_ = true;
+    const std::vector<double> glances = sampler_.glance(pairs);
+    std::vector<Pair> doubtful;
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      asked_.insert(pair_key(pairs[i].from, pairs[i].to));
+      if (are_near(pairs[i].from, pairs[i].to, glances[i])) doubtful.push_back(pairs[i]);
+    }
+    sampler_.want(doubtful);
+    std::size_t n_met = 0;
+    std::vector<int> new_landmarks;
+    for (const auto& [host, node] : questions) {
+      int met = 0;
+      for (const int x : there[node]) {
+        if (x == host || !sampler_.knows(host, x)) continue;
+        if (!are_near(host, x, sampler_.latency_s(host, x))) continue;
+        if (met++ < 2) new_landmarks.push_back(x);
+      }
+      has_asked_[host] = met == 0;
+      if (met == 0) continue;
+      new_landmarks.push_back(host);
+      ++n_met;
+    }
+    for (const int host : new_landmarks) add_landmark(host);
+    // Where many have neighbours, there are many switches to be found.
+    n_asking_ = std::min(2 * n_met, kMostAsking);
+  }
+
+  Sampler& sampler_;
+  std::vector<int> landmarks_;
+  std::vector<bool> is_landmark_;
+  std::vector<bool> has_asked_;  // in vain
+  std::unordered_set<std::uint64_t> asked_;
+  std::vector<Place> places_;
+  std::vector<int> node_of_;
+  LatencyTree tree_;
+  std::mt19937_64 random_;
+  std::size_t n_asking_ = 0;
+  bool is_asking_ = false;
+};
+
+}  // namespace
+
+LatencyTree place_hosts(Sampler& sampler, int n_hosts, unsigned long seed) {
+  return Placing(sampler, n_hosts, seed).run();
+}
+
+}  // namespace eco::structure

@@ -1,0 +1,252 @@
+#include "eco/structure/rate_levels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+
+namespace eco::structure {
+namespace {
+
+// Rates within this of each other are one rate; levels are faster inside than across by this much.
+constexpr double kSame = 0.8;
+constexpr double kFaster = 1.25;
+
+// What hangs on a level: a host of its own, or a level below with a host that speaks for it.
+struct Entity {
+  int host = 0;
+  int level = -1;
+};
+
+std::vector<Entity> entities_of(const Tree& tree, int level) {
+  std::vector<Entity> entities;
+  for (const int host : tree.levels[level].hosts) entities.push_back({host, -1});
+  for (const int child : tree.levels[level].children) {
+    entities.push_back({tree.hosts_below(child).front(), child});
+  }
+  return entities;
+}
+
+struct Group {
+  std::vector<int> members;  // indices of entities
+  double inside = 0;         // bytes a second; 0 of one alone
+};
+
+// One level whose pairs are not all alike.
+class Search {
+ public:
+  Search(Streams& streams, std::vector<Entity> entities)
+      : streams_(streams), entities_(std::move(entities)) {}
+
+  // The groups that are levels of their own; none if single slow hosts explain the rates.
+  std::vector<Group> run() {
+    std::vector<Group> groups;
+    std::vector<int> singles;
+    std::vector<int> left;
+    for (int e = 0; e < static_cast<int>(entities_.size()); ++e) left.push_back(e);
+    while (!left.empty()) {
+      const int speaker = left.front();
+      double fastest = 0;
+      for (const int e : left) {
+        if (e != speaker) fastest = std::max(fastest, rate(speaker, e));
+      }
+      Group group;
+      for (const int e : left) {
+        if (e == speaker || rate(speaker, e) >= kSame * fastest) group.members.push_back(e);
+      }
+      if (group.members.size() < 2 || is_slow_itself(speaker, group.members, fastest)) {
+        singles.push_back(speaker);
+        left.erase(left.begin());
+        continue;
+      }
+      group.inside = fastest;
+      std::erase_if(left, [&](int e) {
+        return std::find(group.members.begin(), group.members.end(), e) != group.members.end();
+      });
+      groups.push_back(std::move(group));
+    }
+    for (const Group& group : groups) fastest_ = std::max(fastest_, group.inside);
+    std::vector<Group> levels;
+    for (const Group& group : groups) {
+      const bool is_level = std::any_of(groups.begin(), groups.end(), [&](const Group& other) {
+        if (&other == &group) return false;
+        const double across = rate(group.members[0], other.members[0]);
+        return group.inside >= kFaster * across && other.inside >= kFaster * across;
+      });
+      if (is_level) levels.push_back(group);
+    }
+    if (levels.size() < 2) return {};
+    for (const Group& group : groups) {
+      const bool is_level = std::any_of(levels.begin(), levels.end(), [&](const Group& level) {
+        return level.members.front() == group.members.front();
+      });
+      if (!is_level) singles.insert(singles.end(), group.members.begin(), group.members.end());
+    }
+    for (const int single : singles) settle(single, levels);
+    return levels;
+  }
+
+  double fastest() const { return fastest_; }
+  double across(const std::vector<Group>& levels) {
+    double rate_across = 0;
+    for (std::size_t i = 1; i < levels.size(); ++i) {
+      rate_across = std::max(rate_across, rate(levels[0].members[0], levels[i].members[0]));
+    }
+    return rate_across;
+  }
+
+ private:
+  double rate(int a, int b) {
+    const auto key = std::minmax(a, b);
+    const auto found = rates_.find(key);
+    if (found != rates_.end()) return found->second;
+    return rates_[key] = streams_.alone({entities_[key.first].host, entities_[key.second].host});
+  }
+
+  // Whether others of its group are faster among themselves: then it is the speaker that is slow.
+  bool is_slow_itself(int speaker, const std::vector<int>& members, double fastest) {
+    int asked = 0;
+    for (std::size_t i = 0; i + 1 < members.size() && asked < 3; ++i) {
+      if (members[i] == speaker || members[i + 1] == speaker) continue;
+      ++asked;
+      if (rate(members[i], members[i + 1]) >= kFaster * fastest) return true;
+    }
+    return false;
+  }
+
+  // A slow host belongs to the group that it reaches faster than all others; to none if there is no such group.
+  void settle(int single, std::vector<Group>& levels) {
+    std::size_t best = 0;
+    double fastest = 0;
+    double next = 0;
+    for (std::size_t g = 0; g < levels.size(); ++g) {
+      const double to_group = rate(single, levels[g].members[0]);
+      if (to_group > fastest) {
+        next = fastest;
+        fastest = to_group;
+        best = g;
+      } else {
+        next = std::max(next, to_group);
+      }
+    }
+    if (fastest >= kFaster * next) levels[best].members.push_back(single);
+  }
+
+  Streams& streams_;
+  std::vector<Entity> entities_;
+  std::map<std::pair<int, int>, double> rates_;
+  double fastest_ = 0;
+};
+
+std::string rate_words(double inside, double across) {
+  return std::to_string(std::lround(inside / 1e3)) + " kB/s inside, " +
+         std::to_string(std::lround(across / 1e3)) + " kB/s across";
+}
+
+void add_levels(Tree& tree, int parent, const std::vector<Entity>& entities, const std::vector<Group>& groups,
+                double across) {
+  for (const Group& group : groups) {
+    Level level;
+    level.parent = parent;
+    level.bytes_per_s = group.inside;
+    level.latency_s = tree.levels[parent].latency_s;
+    level.evidence = rate_words(group.inside, across);
+    const int number = static_cast<int>(tree.levels.size());
+    for (const int member : group.members) {
+      const Entity& entity = entities[member];
+      if (entity.level < 0) {
+        level.hosts.push_back(entity.host);
+        std::erase(tree.levels[parent].hosts, entity.host);
+      } else {
+        level.children.push_back(entity.level);
+        std::erase(tree.levels[parent].children, entity.level);
+        tree.levels[entity.level].parent = number;
+      }
+    }
+    std::sort(level.hosts.begin(), level.hosts.end());
+    tree.levels.push_back(std::move(level));
+    tree.levels[parent].children.push_back(number);
+  }
+  tree.levels[parent].bytes_per_s = across;
+}
+
+int depth_of(const Tree& tree, int level) {
+  int depth = 0;
+  for (int at = tree.levels[level].parent; at >= 0; at = tree.levels[at].parent) ++depth;
+  return depth;
+}
+
+// Levels of one depth have no resource in common: what is inside them can be asked at once.
+std::vector<std::vector<int>> by_depth(const Tree& tree) {
+  std::vector<std::vector<int>> depths;
+  for (int level = 0; level < static_cast<int>(tree.levels.size()); ++level) {
+    const auto depth = static_cast<std::size_t>(depth_of(tree, level));
+    if (depths.size() <= depth) depths.resize(depth + 1);
+    depths[depth].push_back(level);
+  }
+  return depths;
+}
+
+// The rates of three matchings of each level's entities, all levels together.
+struct Crowd {
+  std::vector<double> rates;
+};
+
+std::vector<Crowd> ask_crowds(Streams& streams, const std::vector<std::vector<Entity>>& of_level) {
+  std::vector<Crowd> crowds(of_level.size());
+  for (const std::size_t step : {1U, 2U, 3U}) {
+    std::vector<Pair> flows;
+    std::vector<std::size_t> level_of_flow;
+    for (std::size_t l = 0; l < of_level.size(); ++l) {
+      const auto& entities = of_level[l];
+      // Neighbours in order, those half the way round, first with last: of four hosts all pairs.
+      const std::size_t n = entities.size() / 2;
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::size_t from = step == 1 ? 2 * i : i;
+        const std::size_t to = step == 1 ? 2 * i + 1 : step == 2 ? i + n : entities.size() - 1 - i;
+        flows.push_back({entities[from].host, entities[to].host});
+        level_of_flow.push_back(l);
+      }
+    }
+    if (flows.empty()) continue;
+    const std::vector<double> rates = streams.rates(flows);
+    for (std::size_t f = 0; f < flows.size(); ++f) crowds[level_of_flow[f]].rates.push_back(rates[f]);
+  }
+  return crowds;
+}
+
+}  // namespace
+
+void find_rate_levels(Tree& tree, Streams& streams) {
+  for (const std::vector<int>& levels : by_depth(tree)) {
+    std::vector<std::vector<Entity>> entities;
+    std::vector<Pair> first_pairs;
+    std::vector<std::size_t> asked;
+    for (std::size_t l = 0; l < levels.size(); ++l) {
+      entities.push_back(entities_of(tree, levels[l]));
+      if (entities[l].size() < 2) continue;
+      asked.push_back(l);
+      first_pairs.push_back({entities[l][0].host, entities[l][1].host});
+    }
+    if (asked.empty()) continue;
+    const std::vector<double> alone = streams.rates(first_pairs);
+    const std::vector<Crowd> crowds = ask_crowds(streams, entities);
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      const std::size_t l = asked[i];
+      std::vector<double> rates = crowds[l].rates;
+      tree.levels[levels[l]].bytes_per_s = alone[i];
+      if (entities[l].size() < 4) continue;
+      const auto [slowest, fastest] = std::minmax_element(rates.begin(), rates.end());
+      // All alike: of a switch as fast as alone, of a bus slower.
+      if (*slowest >= kSame * *fastest && *slowest >= kSame * alone[i]) continue;
+      const double shared = alone[i] / static_cast<double>(entities[l].size() / 2);
+      if (*slowest >= kSame * *fastest && *fastest <= kFaster * shared) continue;
+      Search search(streams, entities[l]);
+      const std::vector<Group> groups = search.run();
+      if (search.fastest() > 0) tree.levels[levels[l]].bytes_per_s = search.fastest();
+      if (!groups.empty()) add_levels(tree, levels[l], entities[l], groups, search.across(groups));
+    }
+  }
+}
+
+}  // namespace eco::structure

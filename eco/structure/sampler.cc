@@ -1,0 +1,164 @@
+#include "eco/structure/sampler.h"
+
+#include <algorithm>
+
+#include "eco/base/assert.h"
+#include "eco/base/quantile.h"
+
+namespace eco::structure {
+namespace {
+
+// A minimum is confirmed by two samples within 4 %: of a few thousand pairs some have two samples that are spoilt alike. It is
+// stable if the second half of the samples changed it by no more than 1 %.
+constexpr double kAgreement = 0.96;
+constexpr std::size_t kConfirmations = 2;
+constexpr double kStable = 0.99;
+constexpr int kFirstSamples = 6;
+constexpr int kMoreSamples = 4;
+constexpr std::size_t kMostSamples = 30;
+
+// Pairs of the first round that are measured alone too, and by how much they may be quicker then.
+constexpr std::size_t kCheckedAlone = 9;
+constexpr double kUndisturbed = 1.1;
+
+}  // namespace
+
+namespace {
+
+// The first of ascending values that is confirmed; their number if none is.
+std::size_t first_confirmed(const std::vector<double>& sorted, double agreement, std::size_t confirmations) {
+  for (std::size_t i = 0; i + confirmations < sorted.size(); ++i) {
+    if (sorted[i] >= agreement * sorted[i + confirmations]) return i;
+  }
+  return sorted.size();
+}
+
+}  // namespace
+
+double confirmed_minimum(std::vector<double> values, double agreement, std::size_t confirmations) {
+  ECO_ASSERT(light, !values.empty(), "a minimum of something");
+  std::sort(values.begin(), values.end());
+  for (std::size_t wanted = confirmations; wanted > 0; --wanted) {
+    const std::size_t first = first_confirmed(values, agreement, wanted);
+    if (first < values.size()) return values[first];
+  }
+  return values.front();
+}
+
+bool is_confirmed(std::vector<double> values, double agreement, std::size_t confirmations) {
+  std::sort(values.begin(), values.end());
+  return first_confirmed(values, agreement, confirmations) < values.size();
+}
+
+std::uint64_t Sampler::key(int a, int b) {
+  const auto [low, high] = std::minmax(a, b);
+  return static_cast<std::uint64_t>(low) << 32U | static_cast<std::uint64_t>(high);
+}
+
+double Sampler::latency_s(int a, int b) const {
+  const auto found = known_.find(key(a, b));
+  ECO_ASSERT(light, found != known_.end(), "only pairs that were wanted are known");
+  return found->second;
+}
+
+bool Sampler::is_stable(const std::vector<double>& samples) {
+  if (!is_confirmed(samples, kAgreement, kConfirmations)) return false;
+  const auto half = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
+  const double before = confirmed_minimum({samples.begin(), half}, kAgreement, kConfirmations);
+  const double now = confirmed_minimum(samples, kAgreement, kConfirmations);
+  return now >= kStable * before && kStable * now <= before;
+}
+
+// Calls round(pairs) with disjoint ones, until all were in one.
+template <class Round>
+void Sampler::in_rounds(const std::vector<Pair>& pairs, const Round& round) {
+  std::vector<Pair> waiting = pairs;
+  while (!waiting.empty()) {
+    std::vector<bool> busy(static_cast<std::size_t>(probe_.n_hosts()), false);
+    std::vector<Pair> now;
+    std::vector<Pair> later;
+    for (const Pair& pair : waiting) {
+      const bool fits = !busy[pair.from] && !busy[pair.to] && (in_parallel_ || now.empty());
+      (fits ? now : later).push_back(pair);
+      if (fits) busy[pair.from] = busy[pair.to] = true;
+    }
+    round(now);
+    waiting = std::move(later);
+  }
+}
+
+std::vector<double> Sampler::glance(const std::vector<Pair>& pairs) {
+  constexpr int kSamples = 2;
+  std::unordered_map<std::uint64_t, double> seen;
+  in_rounds(pairs, [&](const std::vector<Pair>& now) {
+    const auto seconds = probe_.latencies(now, kSamples);
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      seen[key(now[i].from, now[i].to)] = *std::min_element(seconds[i].begin(), seconds[i].end());
+    }
+  });
+  std::vector<double> lowest;
+  for (const Pair& pair : pairs) lowest.push_back(seen.at(key(pair.from, pair.to)));
+  return lowest;
+}
+
+void Sampler::measure(const std::vector<Pair>& pairs) {
+  std::vector<Pair> open = pairs;
+  for (int samples = kFirstSamples; !open.empty(); samples = kMoreSamples) {
+    in_rounds(open, [&](const std::vector<Pair>& now) {
+      const auto seconds = probe_.latencies(now, samples);
+      for (std::size_t i = 0; i < now.size(); ++i) {
+        auto& all = samples_[key(now[i].from, now[i].to)];
+        all.insert(all.end(), seconds[i].begin(), seconds[i].end());
+      }
+    });
+    std::erase_if(open, [this](const Pair& pair) {
+      const auto& samples_of_pair = samples_[key(pair.from, pair.to)];
+      return samples_of_pair.size() >= kMostSamples || is_stable(samples_of_pair);
+    });
+  }
+  for (const Pair& pair : pairs) {
+    const std::uint64_t of_pair = key(pair.from, pair.to);
+    known_[of_pair] = confirmed_minimum(samples_[of_pair], kAgreement, kConfirmations);
+    samples_.erase(of_pair);
+  }
+}
+
+void Sampler::measure_again(Pair pair) {
+  const double before = latency_s(pair.from, pair.to);
+  measure({pair});
+  double& known = known_[key(pair.from, pair.to)];
+  known = std::max(known, before);
+}
+
+void Sampler::check_that_rounds_are_quiet(const std::vector<Pair>& pairs) {
+  is_checked_ = true;
+  std::vector<Pair> some;
+  std::vector<double> beside_others;
+  for (std::size_t i = 0; i < pairs.size(); i += std::max<std::size_t>(1, pairs.size() / kCheckedAlone)) {
+    some.push_back(pairs[i]);
+    beside_others.push_back(latency_s(pairs[i].from, pairs[i].to));
+  }
+  in_parallel_ = false;
+  measure(some);
+  std::vector<double> slower;
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    slower.push_back(beside_others[i] / latency_s(some[i].from, some[i].to));
+  }
+  std::sort(slower.begin(), slower.end());
+  in_parallel_ = base::quantile(slower, 0.5) <= kUndisturbed;
+  if (!in_parallel_) measure(pairs);
+}
+
+void Sampler::want(const std::vector<Pair>& pairs) {
+  std::vector<Pair> missing;
+  for (const Pair& pair : pairs) {
+    // A placeholder keeps a pair from being asked for twice.
+    if (pair.from != pair.to && known_.try_emplace(key(pair.from, pair.to), 0).second)
+      missing.push_back(pair);
+  }
+  if (missing.empty()) return;
+  measure(missing);
+  if (!is_checked_ && probe_.n_hosts() > 3) check_that_rounds_are_quiet(missing);
+}
+
+}  // namespace eco::structure

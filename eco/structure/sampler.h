@@ -1,0 +1,56 @@
+// Pair latencies that can be relied on: rounds of disjoint pairs, each pair repeated until its minimum is stable.
+//
+//   Sampler sampler(probe);
+//   sampler.want({{0, 1}, {0, 2}, {3, 4}});     // what is not known yet is measured
+//   sampler.latency_s(0, 2)
+//
+// Ambient traffic only adds time, so the minimum labels a pair, but one that another sample confirms: of twenty samples one
+// may be off by anything. The first round's pairs are measured alone too; if they were quicker so, pairs at the same time
+// disturb each other here, and from then on they come one by one.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "eco/structure/probe.h"
+
+namespace eco::structure {
+
+// The lowest of the values that so many others confirm, as far above it as `agreement` allows; with fewer confirmations where
+// none has as many, and the lowest of all where none has any.
+double confirmed_minimum(std::vector<double> values, double agreement, std::size_t confirmations = 1);
+// Whether one has as many.
+bool is_confirmed(std::vector<double> values, double agreement, std::size_t confirmations);
+
+class Sampler {
+ public:
+  explicit Sampler(Probe& probe) : probe_(probe) {}
+
+  void want(const std::vector<Pair>& pairs);
+  bool knows(int a, int b) const { return known_.contains(key(a, b)); }
+  double latency_s(int a, int b) const;
+  // The lower of two samples of each pair, for whoever asks the others only if it says something.
+  std::vector<double> glance(const std::vector<Pair>& pairs);
+  // Measures a pair anew, where much rests on it alone: the larger of both times counts.
+  void measure_again(Pair pair);
+  // Whether pairs of one round left each other alone.
+  bool in_parallel() const { return in_parallel_; }
+  std::size_t n_pairs() const { return known_.size(); }
+
+ private:
+  static std::uint64_t key(int a, int b);
+  static bool is_stable(const std::vector<double>& samples);
+  void measure(const std::vector<Pair>& pairs);
+  template <class Round>
+  void in_rounds(const std::vector<Pair>& pairs, const Round& round);
+  void check_that_rounds_are_quiet(const std::vector<Pair>& pairs);
+
+  Probe& probe_;
+  std::unordered_map<std::uint64_t, std::vector<double>> samples_;
+  std::unordered_map<std::uint64_t, double> known_;
+  bool in_parallel_ = true;
+  bool is_checked_ = false;
+};
+
+}  // namespace eco::structure

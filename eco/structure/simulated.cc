@@ -1,0 +1,69 @@
+#include "eco/structure/simulated.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "eco/base/assert.h"
+
+namespace eco::structure {
+namespace {
+
+constexpr double kOrder_s = 2e-6;  // of rank 0, to send an order or to take an answer
+constexpr double kMessageBytes = 16384;
+constexpr double kFewestMessages = 4;
+
+}  // namespace
+
+double SimulatedProbe::disturbed(double seconds) {
+  seconds *= 1 + options_.noise * std::exponential_distribution<>(1)(random_);
+  if (std::uniform_real_distribution<>(0, 1)(random_) < options_.spoilt) {
+    seconds *= std::pow(10.0, std::uniform_real_distribution<>(-1, 1)(random_));
+  }
+  return seconds;
+}
+
+// An order to and an answer from each end; the last order and the first answer travel while others are sent.
+void SimulatedProbe::order(const std::vector<Pair>& pairs) {
+  double farthest_s = 0;
+  for (const Pair& pair : pairs) {
+    for (const int host : {pair.from, pair.to}) {
+      if (host != 0) farthest_s = std::max(farthest_s, network_.latency_s(0, host));
+    }
+  }
+  cost_.messages += 4 * static_cast<long>(pairs.size());
+  cost_.network_s += 2 * farthest_s + 4 * kOrder_s * static_cast<double>(pairs.size());
+}
+
+std::vector<std::vector<double>> SimulatedProbe::latencies(const std::vector<Pair>& pairs, int samples) {
+  std::vector<bool> busy(network_.hosts.size(), false);
+  std::vector<std::vector<double>> seconds;
+  double longest_s = 0;
+  const double crowd = 1 + options_.crowding * static_cast<double>(pairs.size() - 1);
+  for (const Pair& pair : pairs) {
+    ECO_ASSERT(light, !busy[pair.from] && !busy[pair.to] && pair.from != pair.to, "pairs are disjoint");
+    busy[pair.from] = busy[pair.to] = true;
+    const double latency_s = crowd * network_.latency_s(pair.from, pair.to);
+    auto& of_pair = seconds.emplace_back();
+    for (int i = 0; i < samples; ++i) of_pair.push_back(disturbed(latency_s));
+    longest_s = std::max(longest_s, 2 * samples * latency_s);
+  }
+  order(pairs);
+  cost_.messages += 2L * samples * static_cast<long>(pairs.size());
+  cost_.network_s += longest_s;
+  return seconds;
+}
+
+std::vector<double> SimulatedProbe::rates(const std::vector<Pair>& flows, double seconds) {
+  std::vector<double> rates = network_.shares(flows);
+  double farthest_s = 0;
+  for (std::size_t f = 0; f < flows.size(); ++f) {
+    cost_.messages += static_cast<long>(std::max(kFewestMessages, seconds * rates[f] / kMessageBytes)) + 1;
+    farthest_s = std::max(farthest_s, network_.latency_s(flows[f].from, flows[f].to));
+    rates[f] = 1 / disturbed(1 / rates[f]);
+  }
+  order(flows);
+  cost_.network_s += seconds + 2 * farthest_s;
+  return rates;
+}
+
+}  // namespace eco::structure

@@ -1,0 +1,38 @@
+// True networks from one line, for tests of this room.
+//
+//   const TrueNetwork network = racks({{.n_hosts = 3}, {.n_hosts = 4, .arm_s = 40e-6}}, {10e-6, 5e6});
+#pragma once
+
+#include <vector>
+
+#include "eco/structure/true_network.h"
+
+namespace eco::structure::testing {
+
+struct Rack {
+  int n_hosts = 0;
+  double arm_s = 20e-6;
+  double port = 25e6;  // bytes a second; of a bus, all of it
+  bool is_bus = false;
+};
+
+// Racks behind equal uplinks, hosts in order.
+inline TrueNetwork racks(const std::vector<Rack>& all, const Link& up) {
+  TrueNetwork network;
+  network.levels.push_back({});
+  for (const Rack& rack : all) {
+    const int level = static_cast<int>(network.levels.size());
+    network.levels.push_back({.parent = 0, .up = up, .bus_bytes_per_s = rack.is_bus ? rack.port : 0});
+    for (int i = 0; i < rack.n_hosts; ++i) {
+      TrueHost host;
+      host.level = level;
+      host.port.latency_s = rack.arm_s;
+      if (!rack.is_bus) host.port.bytes_per_s = rack.port;
+      network.hosts.push_back(host);
+    }
+  }
+  network.finish();
+  return network;
+}
+
+}  // namespace eco::structure::testing

@@ -1,0 +1,56 @@
+#include "eco/structure/tree.h"
+
+#include <algorithm>
+
+namespace eco::structure {
+
+std::vector<int> Tree::hosts_below(int level) const {
+  std::vector<int> hosts;
+  std::vector<int> open = {level};
+  while (!open.empty()) {
+    const Level& next = levels[open.back()];
+    open.pop_back();
+    hosts.insert(hosts.end(), next.hosts.begin(), next.hosts.end());
+    open.insert(open.end(), next.children.begin(), next.children.end());
+  }
+  std::sort(hosts.begin(), hosts.end());
+  return hosts;
+}
+
+void Tree::dissolve(int level) {
+  const Level gone = levels[level];
+  levels.erase(levels.begin() + level);
+  Level& parent = levels[gone.parent];
+  std::erase(parent.children, level);
+  parent.children.insert(parent.children.end(), gone.children.begin(), gone.children.end());
+  parent.hosts.insert(parent.hosts.end(), gone.hosts.begin(), gone.hosts.end());
+  std::sort(parent.hosts.begin(), parent.hosts.end());
+  for (Level& other : levels) {
+    if (other.parent == level) other.parent = gone.parent;
+    if (other.parent > level) --other.parent;
+    for (int& child : other.children) child -= child > level ? 1 : 0;
+  }
+}
+
+std::vector<int> without_first(const std::vector<int>& side, int n_hosts) {
+  if (side.empty() || side.front() != 0) return side;
+  std::vector<int> other;
+  for (int host = 0; host < n_hosts; ++host) {
+    if (!std::binary_search(side.begin(), side.end(), host)) other.push_back(host);
+  }
+  return other;
+}
+
+std::set<std::vector<int>> Tree::splits() const {
+  std::set<std::vector<int>> found;
+  if (levels.empty()) return found;
+  const int n = static_cast<int>(hosts_below(0).size());
+  for (int level = 1; level < static_cast<int>(levels.size()); ++level) {
+    const std::vector<int> below = hosts_below(level);
+    const int size = static_cast<int>(below.size());
+    if (size >= 2 && n - size >= 2) found.insert(without_first(below, n));
+  }
+  return found;
+}
+
+}  // namespace eco::structure

@@ -1,0 +1,44 @@
+"""bench/structure.py: generated networks found again. No network, no MPI."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from eco import _core
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def test_a_trial_is_the_same_for_the_same_numbers():
+    one, same, other = (json.loads(_core.structure_trial(seed, 5, 0.01, 0.05)) for seed in (3, 3, 4))
+    assert one == same
+    assert one != other
+
+
+def test_without_noise_small_networks_are_right():
+    for index in range(12):
+        trial = json.loads(_core.structure_trial(11, index, 0.001, 0.0))
+        if trial["hosts"] > 100:
+            continue
+        assert (trial["missed"], trial["invented"]) == (0, 0), index
+        assert trial["media_right"] == trial["media"], index
+
+
+def test_the_bench_ends_with_how_many_trees_are_right(tmp_path):
+    written = tmp_path / "structure.json"
+    bench = [
+        sys.executable,
+        str(REPOSITORY / "bench/structure.py"),
+        "--networks",
+        "3",
+        "--json",
+        str(written),
+    ]
+    ended = subprocess.run(bench, capture_output=True, text=True, check=True)
+    networks = json.loads(written.read_text())["networks"]
+    right = sum(network["missed"] == network["invented"] == 0 for network in networks)
+    assert ended.stdout.splitlines()[-1] == f"{right} of 3"
+    assert all(network["messages"] > 0 and network["network_s"] > 0 for network in networks)
