@@ -1,5 +1,5 @@
 # One function per kind of native target.
-set(ECO_ROOMS base coll model net map sched sim algo tune plan transport transport/loopback exec measure runtime)
+set(ECO_ROOMS base coll model net map sched sim algo tune plan transport transport/loopback transport/tcp exec measure runtime)
 set(ECO_NATIVE_DESTINATION eco/native)
 
 # Sources of folders below the root, tests left out: eco_glob(OUT preload/exec lab/relay ...).
