@@ -39,7 +39,7 @@ class Simulator {
       : view_(view),
         network_(*view.network),
         options_(options),
-        channels_(view),
+        channels_(view, schedules.empty() ? std::vector<std::uint8_t>() : schedules[0].rails),
         events_(2 * schedules.size() + 2 * view.network->resources.size()),
         flows_(view.network->resources) {
     const std::size_t n_ranks = schedules.size();
