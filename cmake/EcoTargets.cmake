@@ -1,5 +1,5 @@
 # One function per kind of native target.
-set(ECO_ROOMS base coll model net structure map sched sim algo tune plan transport transport/loopback exec late measure runtime)
+set(ECO_ROOMS base coll model net structure map sched sim algo tune plan transport transport/loopback transport/tcp exec late measure runtime)
 set(ECO_NATIVE_DESTINATION eco/native)
 
 # Sources of folders below the root, tests left out: eco_glob(OUT preload/exec lab/relay ...).
@@ -175,6 +175,9 @@ function(eco_add_benchmarks)
     add_executable(bench-${name} EXCLUDE_FROM_ALL "${source}")
     target_link_libraries(bench-${name} PRIVATE eco_core)
   endforeach()
+  # One rank of recipes that are executed over TCP on the hosts of a lab: bench/rails/run.py starts them.
+  add_executable(bench-rails EXCLUDE_FROM_ALL bench/rails/execute.cc)
+  target_link_libraries(bench-rails PRIVATE eco_core)
 endfunction()
 
 # The same schedules predicted and inside SimGrid: bench/simgrid/run.py builds and runs both. An SMPI program is a shared

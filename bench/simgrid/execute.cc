@@ -19,7 +19,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "bench/simgrid/cells.h"
+#include "bench/cells.h"
 #include "eco/exec/executor.h"
 #include "eco/runtime/combine.h"
 #include "eco/runtime/contents.h"

@@ -8,7 +8,7 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 
-#include "bench/simgrid/cells.h"
+#include "bench/cells.h"
 #include "eco/exec/executor.h"
 
 namespace {

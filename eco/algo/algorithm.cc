@@ -64,6 +64,7 @@ std::optional<std::string> Algorithm::why_not(const Problem& problem, const View
   if (coll::payload_bytes(problem) == 0) return "there is nothing to send";
   if (coll::whole_bytes(problem, problem.bytes) != problem.bytes)
     return "its " + std::to_string(problem.bytes) + " bytes are no equal blocks of whole elements";
+  if (on_rails && view.network->n_rails() < 2) return "hosts have one rail";
   return objection ? objection(problem, view) : std::nullopt;
 }
 

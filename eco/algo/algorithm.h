@@ -35,6 +35,8 @@ struct Algorithm {
       objection_to{};
   // Of a composition: what each part does.
   std::vector<coll::Collective> parts{};
+  // For hosts with several NICs only.
+  bool on_rails = false;
 
   // Why it can't serve this problem on this group; nothing if it can.
   std::optional<std::string> why_not(const Problem& problem, const View& view) const;

@@ -15,7 +15,7 @@ namespace {
 using coll::Collective;
 using coll::CommonProblem;
 using testing::run_on_loopback;
-using testing::views;
+using testing::views_for;
 
 // Sizes around a segment, from the first and the last root: whole words, so that they can run.
 std::vector<CommonProblem> problems(Collective collective, int n_ranks) {
@@ -151,7 +151,7 @@ TEST(Proving, ViewsAreOfEveryKind) {
 TEST(Algorithms, RunOnThreads) {
   for (const Algorithm& algorithm : registry()) {
     for (const int n_ranks : {2, 3, 5, 8}) {
-      for (const auto& view : views(n_ranks)) {
+      for (const auto& view : views_for(algorithm, n_ranks)) {
         for (const auto& problem : problems(algorithm.collective, n_ranks)) {
           if (algorithm.why_not(problem, view)) continue;
           const auto candidates = algorithm.candidates(problem, view);
@@ -174,10 +174,11 @@ TEST(Algorithms, RunOnThreads) {
 
 // Many more segments than the Executor looks ahead over: whoever sends much before it receives stands still here.
 TEST(Algorithms, LongMessages) {
-  const auto scattered = testing::scattered_view("3+3+2", 8, 3);
-  const auto runs = testing::scattered_view("3+3+2", 8);
   for (const Algorithm& algorithm : registry()) {
     if (algorithm.collective == Collective::barrier) continue;
+    const std::string hosts = algorithm.on_rails ? "3+3+2 rail_mbit=400" : "3+3+2";
+    const auto scattered = testing::scattered_view(hosts, 8, 3);
+    const auto runs = testing::scattered_view(hosts, 8);
     CommonProblem problem{.collective = algorithm.collective, .n_ranks = 8, .root = 1, .element_bytes = 8};
     problem.bytes = coll::whole_bytes(problem, 8 * 700 * 64);
     problem.neighbors = proof_graphs(algorithm.collective, 8).back();

@@ -51,6 +51,9 @@ Schedule build_reduce_scatter(const CommonProblem& problem, const TreeOf& tree_o
 Schedule build_broadcast_split(const CommonProblem& problem, const Params& params, int rank);
 Schedule build_broadcast_two_tree(const CommonProblem& problem, const Params& params, int rank);
 Schedule build_reduce_two_tree(const CommonProblem& problem, const Params& params, int rank);
+// rail_trees_broadcast.cc: halves down two binary trees in each subnet, then across, over two rails both ways.
+Schedule build_broadcast_rail_trees(const CommonProblem& problem, const GroupView& view, const Params& params,
+                                    int rank);
 // alltoall.cc: every pair directly, other subnets first where `far_first`.
 Schedule build_alltoall(const CommonProblem& problem, const GroupView& view, bool far_first,
                         const Params& params, int rank);

@@ -287,8 +287,9 @@ constexpr std::size_t kMostOfAMutation = 12;
 class Mutants {
  public:
   void of(const Algorithm& algorithm, bool commutative) {
-    // Some serve an even number of ranks only.
-    for (const auto& [network, n_ranks] : {std::pair("2+2+1", 5), std::pair("5", 5), std::pair("2+2", 4)}) {
+    // Some serve an even number of ranks only, some hosts with several NICs.
+    for (const auto& [network, n_ranks] :
+         {std::pair("2+2+1", 5), std::pair("5", 5), std::pair("2+2", 4), std::pair("5 rail_mbit=400", 5)}) {
       const auto view = testing::scattered_view(network, n_ranks);
       const CommonProblem problem = problem_of(algorithm, commutative, n_ranks);
       if (algorithm.why_not(problem, view)) continue;

@@ -105,7 +105,7 @@ class Prover {
         graphs_(proof_graphs(algorithm.collective, task.n_ranks)) {}
 
   Proof run() {
-    for (const GroupView& view : views_of(task_)) {
+    for (const GroupView& view : views()) {
       for (const auto& graph : graphs_) {
         for (CommonProblem problem : small_problems(algorithm_.collective, task_.n_ranks, task_.root)) {
           problem.neighbors = graph;
@@ -118,17 +118,20 @@ class Prover {
     }
     if (algorithm_.collective != Collective::barrier && task_.n_ranks == kLongRanks &&
         task_.root == (coll::is_rooted(algorithm_.collective) ? kLongRanks - 1 : 0)) {
-      prove_pipeline(kLongSegment, kLongSegments, dealt_view("hosts=2+2+1 uplink_mbit=100", kLongRanks, 2));
+      const std::string rails = algorithm_.on_rails ? " rail_mbit=400" : "";
+      prove_pipeline(kLongSegment, kLongSegments,
+                     dealt_view("hosts=2+2+1 uplink_mbit=100" + rails, kLongRanks, 2));
     }
     return proof_;
   }
 
  private:
   // All of them; of many ranks one for each root but the first, all in turn.
-  static std::vector<GroupView> views_of(const ProofTask& task) {
-    std::vector<GroupView> views = proof_views(task.n_ranks);
-    if (task.n_ranks <= kMostRanksOnAllViews || task.root == 0) return views;
-    return {views[static_cast<std::size_t>(task.root) % views.size()]};
+  std::vector<GroupView> views() const {
+    std::vector<GroupView> all =
+        algorithm_.on_rails ? proof_views_with_rails(task_.n_ranks) : proof_views(task_.n_ranks);
+    if (task_.n_ranks <= kMostRanksOnAllViews || task_.root == 0) return all;
+    return {all[static_cast<std::size_t>(task_.root) % all.size()]};
   }
 
   static constexpr int kMostRanksOnAllViews = 17;
@@ -307,6 +310,20 @@ std::vector<net::GroupView> proof_views(int n_ranks) {
     all.push_back(dealt_view(subnets(unequal), n_ranks, n_ranks % 5 == 0 ? 3 : 5));
     all.push_back(dealt_view(subnets(unequal) + " kind=bus", n_ranks));
     all.push_back(dealt_view("hosts=1+2 uplink_mbit=100", n_ranks));
+  }
+  return all;
+}
+
+std::vector<net::GroupView> proof_views_with_rails(int n_ranks) {
+  std::vector<GroupView> all;
+  const std::string one = "hosts=" + std::to_string(n_ranks);
+  all.push_back(dealt_view(one + " rail_mbit=1000", n_ranks));
+  all.push_back(dealt_view(one + " rail_mbit=400", n_ranks, n_ranks % 3 == 0 ? 1 : 3));
+  if (n_ranks >= 2) {
+    const std::string two =
+        "hosts=" + plus_separated({n_ranks - n_ranks / 2, n_ranks / 2}) + " uplink_mbit=100";
+    all.push_back(dealt_view(two + " rail_mbit=1000", n_ranks));
+    all.push_back(dealt_view(two + " rail_mbit=300+70", n_ranks, n_ranks % 5 == 0 ? 3 : 5));
   }
   return all;
 }

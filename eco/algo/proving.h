@@ -36,6 +36,8 @@ net::GroupView dealt_view(const std::string& network, int n_ranks, int stride = 
 // Groups of `n_ranks` of every kind: one subnet, two, three unequal ones, buses, lone hosts, several ranks on a host;
 // with ranks in a row and scattered. Few for few ranks.
 std::vector<net::GroupView> proof_views(int n_ranks);
+// The same of hosts with several NICs: two rails alike, two and three of different rates; for algorithms on rails.
+std::vector<net::GroupView> proof_views_with_rails(int n_ranks);
 
 // Problems of no, one and few elements, odd counts among them, commutative and not; bytes where nothing is combined.
 std::vector<coll::CommonProblem> small_problems(coll::Collective collective, int n_ranks, int root);

@@ -48,11 +48,12 @@ struct ListKey {
   std::vector<int> Params::* list;
   int least;
 };
-constexpr std::array<ListKey, 5> kLists = {{{"order", &Params::order, 0},
+constexpr std::array<ListKey, 6> kLists = {{{"order", &Params::order, 0},
                                             {"tree", &Params::tree, -1},
                                             {"first", &Params::first, 0},
                                             {"owners", &Params::owners, 0},
-                                            {"ring", &Params::ring, 0}}};
+                                            {"ring", &Params::ring, 0},
+                                            {"shares", &Params::shares, 0}}};
 
 Shape shape(std::string_view text, std::string_view value) {
   for (std::size_t i = 0; i < kShapes.size(); ++i) {

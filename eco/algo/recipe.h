@@ -40,6 +40,7 @@ struct Params {
   // Of a composition: the algorithm of each part in its order, "scatter/binomial", or kNativePart inside islands; empty:
   // the composition's first choice.
   std::vector<std::string> parts{};
+  std::vector<int> shares{};  // striped: of each rail, of their sum
   // What a search finds (plan/search.h); empty: as the shapes above and the order of ranks have it.
   // Parent subnet of each subnet of the view, -1 at one of them: which subnets are joined, instead of `between`. Hung
   // from the root's subnet, whichever that is; children are served in `order`.

@@ -10,6 +10,7 @@
 #include "eco/algo/objections.h"
 #include "eco/algo/patterns/candidates.h"
 #include "eco/algo/patterns/two_trees.h"
+#include "eco/algo/striped.h"
 
 namespace eco::algo {
 namespace {
@@ -433,6 +434,30 @@ void add_textbook(std::vector<Algorithm>& all) {
       });
 }
 
+// On hosts with several NICs. What is striped knows one rail; the subnets' trees know where it is narrow.
+void add_rails(std::vector<Algorithm>& all) {
+  all.push_back(
+      striped(Collective::broadcast, {"broadcast/two_tree", "broadcast/chain", "broadcast/subnets"}));
+  all.push_back(striped(Collective::reduce, {"reduce/two_tree", "reduce/chain", "reduce/subnets"}));
+  all.push_back(
+      striped(Collective::allreduce, {"allreduce/ring", "allreduce/two_tree", "allreduce/subnets"}));
+  all.push_back(striped(Collective::allgather, {"allgather/chain", "allgather/subnets"}));
+  all.push_back(striped(Collective::reduce_scatter, {"reduce_scatter/chain", "reduce_scatter/subnets"}));
+  all.push_back(striped(Collective::alltoall, {"alltoall/pairwise", "alltoall/flat"}));
+  all.push_back({"broadcast/rail_trees",
+                 Collective::broadcast,
+                 few_candidates_of(whole),
+                 build_broadcast_rail_trees,
+                 [](const CommonProblem&, const GroupView& view) -> Objection {
+                   if (view.network->n_rails() == 2) return std::nullopt;
+                   return "its two trees are for two rails, hosts have " +
+                          std::to_string(view.network->n_rails());
+                 },
+                 {},
+                 {},
+                 true});
+}
+
 std::vector<Algorithm> make_registry() {
   std::vector<Algorithm> all;
   add_trees(all);
@@ -442,6 +467,7 @@ std::vector<Algorithm> make_registry() {
   add_textbook(all);
   add_neighborhoods(all);
   add_compositions(all);
+  add_rails(all);
   return all;
 }
 

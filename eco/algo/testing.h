@@ -34,6 +34,11 @@ inline std::vector<net::GroupView> views(int n_ranks) {
   return all;
 }
 
+// Those on which an algorithm can run.
+inline std::vector<net::GroupView> views_for(const Algorithm& algorithm, int n_ranks) {
+  return algorithm.on_rails ? proof_views_with_rails(n_ranks) : views(n_ranks);
+}
+
 // One 8-byte word of a rank's input: any 32 bits, twice, the same in every run. (A barrier's is a byte.)
 inline std::uint64_t contribution(int rank, std::size_t i) {
   std::uint64_t x = (static_cast<std::uint64_t>(rank) + 1) * 0x9e3779b97f4a7c15 + i * 0xd1b54a32d192ed03;

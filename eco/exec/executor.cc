@@ -202,6 +202,12 @@ bool Executor::begin(const sched::Schedule& schedule, const Buffers& buffers, in
   recorder_.begin_call(recipe_digest, transport_.n_ranks());
   window_.restart(schedule, buffers.input_is_output);
   groups_.assign(schedule.groups.size(), -1);
+  if (transport_.n_rails() > 1) {
+    // Also where the schedule names none: its tags may have been those of one that did.
+    rails_.assign(static_cast<std::size_t>(schedule.n_channels), 0);
+    std::copy(schedule.rails.begin(), schedule.rails.end(), rails_.begin());
+    transport_.set_rails(tag_base, rails_);
+  }
   if (trace_ != nullptr) trace_->begin_call();
   begun_ = {&schedule, buffers, tag_base};
   return true;

@@ -78,6 +78,7 @@ class Executor {
   sched::Window window_;
   std::vector<std::byte> scratch_;
   std::vector<transport::Ticket> finished_;  // room for one wait
+  std::vector<std::uint8_t> rails_;          // of the present schedule's channels
   std::vector<int> groups_;                  // of the present schedule, as the transport numbers them
   FlightRecorder recorder_;
   Trace* trace_ = nullptr;

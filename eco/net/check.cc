@@ -197,6 +197,16 @@ std::optional<std::string> contradiction(const Network& network) {
   }
   if (auto reason = check_subnets(network)) return reason;
   if (auto reason = check_between(network)) return reason;
+  for (std::size_t r = 0; r < network.more_rails.size(); ++r) {
+    Network alone;
+    alone.hosts = network.hosts;
+    alone.subnets = network.more_rails[r].subnets;
+    alone.between = network.more_rails[r].between;
+    alone.uplinks = network.more_rails[r].uplinks;
+    Reason reason = check_subnets(alone);
+    if (!reason) reason = check_between(alone);
+    if (reason) return at("rail", r + 1) + ": " + *reason;
+  }
   if (auto reason = check_samples(network)) return reason;
   return check_plogp(network);
 }

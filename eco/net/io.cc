@@ -119,6 +119,51 @@ ClassPLogP read_plogp(const Fields& fields) {
   return measured;
 }
 
+// What describes one rail: the same fields of the document and of each object of its list of further rails.
+void add_structure(json& object, const std::vector<Subnet>& subnets, const std::vector<Between>& between,
+                   const std::vector<Uplink>& uplinks) {
+  object["subnets"] = json::array();
+  for (const Subnet& subnet : subnets) {
+    object["subnets"].push_back({{"hosts", subnet.hosts},
+                                 {"kind", name(subnet.kind)},
+                                 {"latency_s", subnet.latency_s},
+                                 {"bytes_per_s", subnet.bytes_per_s}});
+  }
+  object["between"] = json::array();
+  for (const Between& pair : between) {
+    object["between"].push_back({{"from", pair.from},
+                                 {"to", pair.to},
+                                 {"latency_s", pair.latency_s},
+                                 {"bytes_per_s", pair.bytes_per_s}});
+  }
+  object["uplinks"] = json::array();
+  for (const Uplink& uplink : uplinks) {
+    object["uplinks"].push_back({{"subnet", uplink.subnet},
+                                 {"bytes_per_s", uplink.bytes_per_s},
+                                 {"shared", uplink.shared},
+                                 {"half_duplex", uplink.half_duplex}});
+  }
+}
+
+void read_structure(const Fields& fields, std::vector<Subnet>& subnets, std::vector<Between>& between,
+                    std::vector<Uplink>& uplinks) {
+  fields.each("subnets", [&](const Fields& subnet) {
+    const auto word = subnet.get<std::string>("kind");
+    const auto kind = subnet_kind(word);
+    if (!kind) subnet.fail("kind '" + word + "' is none of lone, switched, bus, unknown");
+    subnets.push_back({subnet.get<std::vector<int>>("hosts"), *kind, subnet.get<double>("latency_s"),
+                       subnet.get<double>("bytes_per_s")});
+  });
+  fields.each("between", [&](const Fields& pair) {
+    between.push_back({pair.get<int>("from"), pair.get<int>("to"), pair.get<double>("latency_s"),
+                       pair.get<double>("bytes_per_s")});
+  });
+  fields.each("uplinks", [&](const Fields& uplink) {
+    uplinks.push_back({uplink.get<int>("subnet"), uplink.get<double>("bytes_per_s"),
+                       uplink.get<bool>("shared"), uplink.get<bool>("half_duplex")});
+  });
+}
+
 }  // namespace
 
 std::string to_json(const Network& network) {
@@ -134,27 +179,7 @@ std::string to_json(const Network& network) {
                                  {"boot_id", host.boot_id},
                                  {"net_namespace", host.net_namespace}});
   }
-  document["subnets"] = json::array();
-  for (const Subnet& subnet : network.subnets) {
-    document["subnets"].push_back({{"hosts", subnet.hosts},
-                                   {"kind", name(subnet.kind)},
-                                   {"latency_s", subnet.latency_s},
-                                   {"bytes_per_s", subnet.bytes_per_s}});
-  }
-  document["between"] = json::array();
-  for (const Between& pair : network.between) {
-    document["between"].push_back({{"from", pair.from},
-                                   {"to", pair.to},
-                                   {"latency_s", pair.latency_s},
-                                   {"bytes_per_s", pair.bytes_per_s}});
-  }
-  document["uplinks"] = json::array();
-  for (const Uplink& uplink : network.uplinks) {
-    document["uplinks"].push_back({{"subnet", uplink.subnet},
-                                   {"bytes_per_s", uplink.bytes_per_s},
-                                   {"shared", uplink.shared},
-                                   {"half_duplex", uplink.half_duplex}});
-  }
+  add_structure(document, network.subnets, network.between, network.uplinks);
   document["overheads"] = {{"send_s", network.send_overhead_s},
                            {"receive_s", network.receive_overhead_s},
                            {"memory_latency_s", network.memory_latency_s},
@@ -178,6 +203,11 @@ std::string to_json(const Network& network) {
                                       {"alone_s", test.alone_s},
                                       {"together_s", test.together_s}});
   }
+  for (const Rail& rail : network.more_rails) {
+    json object = json::object();
+    add_structure(object, rail.subnets, rail.between, rail.uplinks);
+    document["more_rails"].push_back(std::move(object));
+  }
   if (!network.plogp.empty()) {
     document["plogp"] = json::array();
     for (const ClassPLogP& measured : network.plogp) document["plogp"].push_back(plogp_to_json(measured));
@@ -197,21 +227,14 @@ Network parse_network(std::string_view text, const std::string& where) {
     network.hosts.push_back({host.get<std::string>("name"), host.get<std::string>("address"),
                              host.get<std::string>("boot_id"), host.get<std::string>("net_namespace")});
   });
-  fields.each("subnets", [&](const Fields& subnet) {
-    const auto word = subnet.get<std::string>("kind");
-    const auto kind = subnet_kind(word);
-    if (!kind) subnet.fail("kind '" + word + "' is none of lone, switched, bus, unknown");
-    network.subnets.push_back({subnet.get<std::vector<int>>("hosts"), *kind, subnet.get<double>("latency_s"),
-                               subnet.get<double>("bytes_per_s")});
-  });
-  fields.each("between", [&](const Fields& pair) {
-    network.between.push_back({pair.get<int>("from"), pair.get<int>("to"), pair.get<double>("latency_s"),
-                               pair.get<double>("bytes_per_s")});
-  });
-  fields.each("uplinks", [&](const Fields& uplink) {
-    network.uplinks.push_back({uplink.get<int>("subnet"), uplink.get<double>("bytes_per_s"),
-                               uplink.get<bool>("shared"), uplink.get<bool>("half_duplex")});
-  });
+  read_structure(fields, network.subnets, network.between, network.uplinks);
+  // Only where hosts have several NICs, and in no file before they were known.
+  if (fields.has("more_rails")) {
+    fields.each("more_rails", [&](const Fields& of_rail) {
+      Rail& rail = network.more_rails.emplace_back();
+      read_structure(of_rail, rail.subnets, rail.between, rail.uplinks);
+    });
+  }
   const json overheads_object = fields.get<json>("overheads");
   const Fields overheads(overheads_object, where + ": overheads");
   network.send_overhead_s = overheads.get<double>("send_s");

@@ -120,6 +120,21 @@ TEST_F(FileTest, PlogpIsKeptAndChangesNoFingerprint) {
   EXPECT_EQ(again.plogp_between(3, 3), nullptr);
 }
 
+TEST_F(FileTest, RailsAreKept) {
+  const Network network = synthetic_network("hosts=3+2 rate_mbit=20 rail_mbit=8 uplink_mbit=10");
+  save_network(network, path("n.json"));
+  const Network same = load_network(path("n.json"));
+  EXPECT_EQ(same.n_rails(), 2);
+  EXPECT_EQ(to_json(same), to_json(network));
+  EXPECT_EQ(same.fingerprint(), network.fingerprint());
+  std::string text = to_json(network);
+  const auto at = text.find("switched", text.find("more_rails"));
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, 8, "bent");
+  expect_refused(text, "more_rails[0]: subnets[0]: kind 'bent'");
+  EXPECT_EQ(to_json(synthetic_network("hosts=2")).find("more_rails"), std::string::npos);
+}
+
 TEST_F(FileTest, PlogpIsRefusedWithReason) {
   const std::string good = to_json(with_plogp());
   EXPECT_EQ(refusal(good), "accepted");

@@ -29,6 +29,13 @@ std::string quantised(double value) {
   return std::to_string(exponent * 4 + static_cast<int>(mantissa * 8) - 4);
 }
 
+// Row `a` of the upper triangle over n subnets starts after (n-1) + (n-2) + ... + (n-a) entries.
+std::size_t between_index(std::size_t n, std::size_t from, std::size_t to) {
+  const std::size_t a = std::min(from, to);
+  const std::size_t b = std::max(from, to);
+  return a * n - a * (a + 1) / 2 + (b - a - 1);
+}
+
 }  // namespace
 
 std::string_view name(SubnetKind kind) { return kKindNames.at(static_cast<std::size_t>(kind)); }
@@ -47,80 +54,95 @@ std::optional<PairClass> pair_class(std::string_view text) {
   return static_cast<PairClass>(found - kPairClassNames.begin());
 }
 
-std::size_t Network::between_index(int from_subnet, int to_subnet) const {
-  // Row `a` of the upper triangle starts after (S-1) + (S-2) + ... + (S-a) entries.
-  const auto a = static_cast<std::size_t>(std::min(from_subnet, to_subnet));
-  const auto b = static_cast<std::size_t>(std::max(from_subnet, to_subnet));
-  return a * subnets.size() - a * (a + 1) / 2 + (b - a - 1);
+const std::vector<Subnet>& Network::subnets_of(int rail) const {
+  return rail == 0 ? subnets : more_rails[static_cast<std::size_t>(rail - 1)].subnets;
+}
+const std::vector<Between>& Network::between_of(int rail) const {
+  return rail == 0 ? between : more_rails[static_cast<std::size_t>(rail - 1)].between;
+}
+const std::vector<Uplink>& Network::uplinks_of(int rail) const {
+  return rail == 0 ? uplinks : more_rails[static_cast<std::size_t>(rail - 1)].uplinks;
 }
 
 void Network::finish() {
   if (const auto reason = contradiction(*this)) throw InvalidArgument("network: " + *reason);
-  const std::size_t n = hosts.size();
   resources.clear();
-  subnet_of_host.assign(n, -1);
-  position_.assign(n, 0);
-  transmit_.assign(n, -1);
-  receive_.assign(n, -1);
-  memory_.assign(n, -1);
-  bus_.assign(subnets.size(), -1);
-  uplink_out_.assign(subnets.size(), -1);
-  uplink_in_.assign(subnets.size(), -1);
-  pair_base_.assign(between.size(), -1);
+  memory_.assign(hosts.size(), -1);
   common_ = -1;
+  places_.assign(1 + more_rails.size(), {});
+  for (int rail = 0; rail < n_rails(); ++rail) place_rail(rail);
+  subnet_of_host = places_[0].subnet_of_host;
+  if (common_message_s > 0) {
+    common_ = static_cast<int>(resources.size());
+    resources.push_back({ResourceKind::common, "common", std::numeric_limits<double>::infinity(), 0, -1});
+    resources.back().message_s = common_message_s;
+  }
+}
 
-  const auto add = [this](ResourceKind kind, std::string resource_name, double rate) {
-    resources.push_back({kind, std::move(resource_name), rate, 0, -1});
+void Network::place_rail(int rail) {
+  const std::vector<Subnet>& of_rail = subnets_of(rail);
+  const std::string prefix = rail == 0 ? "" : "rail " + std::to_string(rail) + " ";
+  Places& places = places_[static_cast<std::size_t>(rail)];
+  for (auto per_host : {&Places::transmit, &Places::receive, &Places::subnet_of_host, &Places::position})
+    (places.*per_host).assign(hosts.size(), -1);
+  for (auto per_subnet : {&Places::bus, &Places::uplink_out, &Places::uplink_in})
+    (places.*per_subnet).assign(of_rail.size(), -1);
+
+  const auto add = [&](ResourceKind kind, const std::string& resource_name, double rate) {
+    resources.push_back({kind, prefix + resource_name, rate, 0, -1});
     return static_cast<int>(resources.size()) - 1;
   };
   const auto join = [this](int one, int other) {
     resources[static_cast<std::size_t>(one)].reverse = other;
     resources[static_cast<std::size_t>(other)].reverse = one;
   };
-  for (std::size_t s = 0; s < subnets.size(); ++s) {
-    const Subnet& subnet = subnets[s];
+  for (std::size_t s = 0; s < of_rail.size(); ++s) {
+    const Subnet& subnet = of_rail[s];
     double rate = subnet.bytes_per_s;
     // A lone host's port is known only by what went through it; a host without any network has only its
     // memory.
     if (rate == 0) rate = memory_bytes_per_s;
-    if (subnet.kind == SubnetKind::bus) bus_[s] = add(ResourceKind::bus, "bus " + std::to_string(s), rate);
+    if (subnet.kind == SubnetKind::bus)
+      places.bus[s] = add(ResourceKind::bus, "bus " + std::to_string(s), rate);
     for (std::size_t i = 0; i < subnet.hosts.size(); ++i) {
       const auto host = static_cast<std::size_t>(subnet.hosts[i]);
       const std::string number = std::to_string(host);
-      subnet_of_host[host] = static_cast<int>(s);
-      position_[host] = static_cast<int>(i);
+      places.subnet_of_host[host] = static_cast<int>(s);
+      places.position[host] = static_cast<int>(i);
       if (subnet.kind != SubnetKind::bus) {
-        transmit_[host] = add(ResourceKind::host_transmit, "host " + number + " out", rate);
-        receive_[host] = add(ResourceKind::host_receive, "host " + number + " in", rate);
-        join(transmit_[host], receive_[host]);
+        places.transmit[host] = add(ResourceKind::host_transmit, "host " + number + " out", rate);
+        places.receive[host] = add(ResourceKind::host_receive, "host " + number + " in", rate);
+        join(places.transmit[host], places.receive[host]);
       }
-      memory_[host] = add(ResourceKind::memory, "memory " + number, memory_bytes_per_s);
+      if (rail == 0) memory_[host] = add(ResourceKind::memory, "memory " + number, memory_bytes_per_s);
     }
   }
-  for (const Uplink& uplink : uplinks) {
+  for (const Uplink& uplink : uplinks_of(rail)) {
     if (!uplink.shared)
       continue;  // each pair has the rate for itself: what limits it is a pair resource, below
     const auto s = static_cast<std::size_t>(uplink.subnet);
     const std::string number = std::to_string(uplink.subnet);
     if (uplink.half_duplex) {
-      uplink_out_[s] = add(ResourceKind::uplink_out, "uplink " + number, uplink.bytes_per_s);
-      uplink_in_[s] = uplink_out_[s];
+      places.uplink_out[s] = add(ResourceKind::uplink_out, "uplink " + number, uplink.bytes_per_s);
+      places.uplink_in[s] = places.uplink_out[s];
     } else {
-      uplink_out_[s] = add(ResourceKind::uplink_out, "uplink " + number + " out", uplink.bytes_per_s);
-      uplink_in_[s] = add(ResourceKind::uplink_in, "uplink " + number + " in", uplink.bytes_per_s);
-      join(uplink_out_[s], uplink_in_[s]);
+      places.uplink_out[s] = add(ResourceKind::uplink_out, "uplink " + number + " out", uplink.bytes_per_s);
+      places.uplink_in[s] = add(ResourceKind::uplink_in, "uplink " + number + " in", uplink.bytes_per_s);
+      join(places.uplink_out[s], places.uplink_in[s]);
     }
   }
-  for (std::size_t i = 0; i < between.size(); ++i) {
-    const Between& pair = between[i];
-    const std::vector<int>& from = subnets[static_cast<std::size_t>(pair.from)].hosts;
-    const std::vector<int>& to = subnets[static_cast<std::size_t>(pair.to)].hosts;
+  const std::vector<Between>& pairs_of_subnets = between_of(rail);
+  places.pair_base.assign(pairs_of_subnets.size(), -1);
+  for (std::size_t i = 0; i < pairs_of_subnets.size(); ++i) {
+    const Between& pair = pairs_of_subnets[i];
+    const std::vector<int>& from = of_rail[static_cast<std::size_t>(pair.from)].hosts;
+    const std::vector<int>& to = of_rail[static_cast<std::size_t>(pair.to)].hosts;
     double slowest = std::numeric_limits<double>::infinity();
-    for (const int r : route(from.front(), to.front()).resources) {
+    for (const int r : route(from.front(), to.front(), rail).resources) {
       slowest = std::min(slowest, resources[static_cast<std::size_t>(r)].bytes_per_s);
     }
     if (pair.bytes_per_s >= kExplained * slowest) continue;
-    pair_base_[i] = static_cast<int>(resources.size());
+    places.pair_base[i] = static_cast<int>(resources.size());
     for (const int a : from) {
       for (const int b : to) {
         const std::string low = std::to_string(a);
@@ -130,10 +152,12 @@ void Network::finish() {
       }
     }
   }
-  if (common_message_s > 0) {
-    common_ = add(ResourceKind::common, "common", std::numeric_limits<double>::infinity());
-    resources.back().message_s = common_message_s;
-  }
+}
+
+double Network::rail_bytes_per_s(int rail) const {
+  double fastest = 0;
+  for (const Subnet& subnet : subnets_of(rail)) fastest = std::max(fastest, subnet.bytes_per_s);
+  return fastest;
 }
 
 std::size_t Network::eager_bytes() const {
@@ -171,39 +195,42 @@ const ClassPLogP* Network::plogp_between(int from, int to) const {
   return reverse;
 }
 
-Route Network::route(int from, int to) const {
+Route Network::route(int from, int to, int rail) const {
   ECO_ASSERT(light, from >= 0 && from < n_hosts() && to >= 0 && to < n_hosts(), "route between known hosts");
+  ECO_ASSERT(light, rail >= 0 && rail < n_rails(), "a rail that there is");
   const auto a = static_cast<std::size_t>(from);
   const auto b = static_cast<std::size_t>(to);
   if (from == to) return {{memory_[a]}, memory_latency_s};
 
-  const auto s = static_cast<std::size_t>(subnet_of_host[a]);
-  const auto t = static_cast<std::size_t>(subnet_of_host[b]);
+  const Places& places = places_[static_cast<std::size_t>(rail)];
+  const auto s = static_cast<std::size_t>(places.subnet_of_host[a]);
+  const auto t = static_cast<std::size_t>(places.subnet_of_host[b]);
   Route route;
   const auto cross = [&route](int resource) {
     if (resource >= 0) route.resources.push_back(resource);
   };
   cross(common_);
-  cross(transmit_[a]);
-  cross(bus_[s]);
+  cross(places.transmit[a]);
+  cross(places.bus[s]);
   if (s == t) {
-    route.latency_s = subnets[s].latency_s;
+    route.latency_s = subnets_of(rail)[s].latency_s;
   } else {
-    const std::size_t i = between_index(subnet_of_host[a], subnet_of_host[b]);
-    route.latency_s = between[i].latency_s;
-    cross(uplink_out_[s]);
-    if (pair_base_[i] >= 0) {
+    const std::size_t i = between_index(subnets_of(rail).size(), s, t);
+    route.latency_s = between_of(rail)[i].latency_s;
+    cross(places.uplink_out[s]);
+    if (places.pair_base[i] >= 0) {
       // Two per pair of hosts, the lower subnet's host first: down the numbers is the even one.
       const bool upward = s < t;
       const std::size_t low = upward ? a : b;
       const std::size_t high = upward ? b : a;
-      const int width = static_cast<int>(subnets[upward ? t : s].hosts.size());
-      cross(pair_base_[i] + 2 * (position_[low] * width + position_[high]) + (upward ? 0 : 1));
+      const int width = static_cast<int>(subnets_of(rail)[upward ? t : s].hosts.size());
+      cross(places.pair_base[i] + 2 * (places.position[low] * width + places.position[high]) +
+            (upward ? 0 : 1));
     }
-    cross(uplink_in_[t]);
-    cross(bus_[t]);
+    cross(places.uplink_in[t]);
+    cross(places.bus[t]);
   }
-  cross(receive_[b]);
+  cross(places.receive[b]);
   return route;
 }
 
@@ -230,18 +257,21 @@ double Network::message_s(int from, int to, std::size_t bytes) const {
 
 std::string Network::fingerprint() const {
   std::string text = "network 1;" + transport + ";";
-  for (const Subnet& subnet : subnets) {
-    text += "subnet";
-    for (const int host : subnet.hosts) text += " " + std::to_string(host);
-    text += " " + std::string(name(subnet.kind)) + " " + quantised(subnet.latency_s) + " " +
-            quantised(subnet.bytes_per_s) + ";";
-  }
-  for (const Between& pair : between) {
-    text += "between " + quantised(pair.latency_s) + " " + quantised(pair.bytes_per_s) + ";";
-  }
-  for (const Uplink& uplink : uplinks) {
-    text += "uplink " + std::to_string(uplink.subnet) + " " + quantised(uplink.bytes_per_s) + " " +
-            std::to_string(uplink.shared) + std::to_string(uplink.half_duplex) + ";";
+  for (int rail = 0; rail < n_rails(); ++rail) {
+    if (rail > 0) text += "rail " + std::to_string(rail) + ";";
+    for (const Subnet& subnet : subnets_of(rail)) {
+      text += "subnet";
+      for (const int host : subnet.hosts) text += " " + std::to_string(host);
+      text += " " + std::string(name(subnet.kind)) + " " + quantised(subnet.latency_s) + " " +
+              quantised(subnet.bytes_per_s) + ";";
+    }
+    for (const Between& pair : between_of(rail)) {
+      text += "between " + quantised(pair.latency_s) + " " + quantised(pair.bytes_per_s) + ";";
+    }
+    for (const Uplink& uplink : uplinks_of(rail)) {
+      text += "uplink " + std::to_string(uplink.subnet) + " " + quantised(uplink.bytes_per_s) + " " +
+              std::to_string(uplink.shared) + std::to_string(uplink.half_duplex) + ";";
+    }
   }
   for (const double value : {send_overhead_s, receive_overhead_s, memory_latency_s, memory_bytes_per_s,
                              combine_bytes_per_s, packet_bytes}) {

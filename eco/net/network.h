@@ -74,6 +74,13 @@ enum class ResourceKind : std::uint8_t {
   common
 };
 
+// One more NIC of every host, on a network of its own, which it shares with no other rail.
+struct Rail {
+  std::vector<Subnet> subnets;  // as those of the Network, and so on
+  std::vector<Between> between;
+  std::vector<Uplink> uplinks;
+};
+
 // One server that messages queue for.
 struct Resource {
   ResourceKind kind = ResourceKind::host_transmit;
@@ -153,6 +160,7 @@ struct Network {
   std::vector<Subnet> subnets;     // partition of the hosts, ordered by lowest host
   std::vector<Between> between;    // from < to, lexicographic
   std::vector<Uplink> uplinks;     // ascending subnet; absent where the subnet itself is the limit
+  std::vector<Rail> more_rails;    // beyond rail 0, which all the above describes
   std::vector<ConcurrentTest> concurrent;
   std::vector<ClassPLogP> plogp;  // empty unless asked for; no two of one class and direction
   double send_overhead_s = 0;     // CPU time a rank spends per message sent, received
@@ -175,6 +183,7 @@ struct Network {
   std::vector<int> subnet_of_host;
 
   int n_hosts() const { return static_cast<int>(hosts.size()); }
+  int n_rails() const { return 1 + static_cast<int>(more_rails.size()); }
   void finish();  // throws InvalidArgument if the parts contradict each other
   // Bytes of the largest message that pairs were measured with, 0 if none were.
   std::size_t largest_size() const { return sizes.empty() ? 0 : sizes.back(); }
@@ -184,8 +193,10 @@ struct Network {
   // The same network, with the same fingerprint, without the evidence it was derived from (pairs, concurrent, samples of
   // pLogP), which grows with the square of the hosts: what ranks need of it.
   Network without_samples() const;
-  // Local. Both hosts in range; from == to gives the memory of that host.
-  Route route(int from, int to) const;
+  // Local. Hosts and rail in range; from == to gives the memory of that host.
+  Route route(int from, int to, int rail = 0) const;
+  // What a pair of the fastest subnet gets on a rail: for shares of a message.
+  double rail_bytes_per_s(int rail) const;
   // What a message of so many bytes takes of a link, in bytes of the payload of full packets: with its envelope and the
   // headers of packets that are not full. 0 bytes take no more than these.
   double wire_bytes(std::size_t bytes) const;
@@ -202,18 +213,26 @@ struct Network {
   std::string fingerprint() const;
 
  private:
-  std::size_t between_index(int from_subnet, int to_subnet) const;
+  // Where the resources of one rail are.
+  struct Places {
+    std::vector<int> transmit;  // per host, -1 where a bus stands for it
+    std::vector<int> receive;
+    std::vector<int> bus;         // per subnet, -1 unless a bus
+    std::vector<int> uplink_out;  // per subnet, -1 if none; equal to uplink_in when half duplex
+    std::vector<int> uplink_in;
+    std::vector<int> subnet_of_host;
+    std::vector<int> position;   // per host: its place in its subnet
+    std::vector<int> pair_base;  // per Between: its first pair resource, -1 where others explain its rate
+  };
 
-  std::vector<int> transmit_;  // per host, -1 where a bus stands for it
-  std::vector<int> receive_;
-  std::vector<int> bus_;         // per subnet, -1 unless a bus
-  std::vector<int> uplink_out_;  // per subnet, -1 if none; equal to uplink_in_ when half duplex
-  std::vector<int> uplink_in_;
-  std::vector<int> memory_;  // per host
+  const std::vector<Subnet>& subnets_of(int rail) const;
+  const std::vector<Between>& between_of(int rail) const;
+  const std::vector<Uplink>& uplinks_of(int rail) const;
+  void place_rail(int rail);
+
+  std::vector<Places> places_;  // per rail
+  std::vector<int> memory_;     // per host
   int common_ = -1;
-  std::vector<int> position_;  // per host: its place in its subnet
-  std::vector<int>
-      pair_base_;  // per Between: its first pair resource, -1 where other resources explain its rate
 };
 
 }  // namespace eco::net

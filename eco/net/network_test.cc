@@ -168,6 +168,39 @@ TEST(GroupView, LocatesHostsByIdentityAlone) {
   EXPECT_THROW(locate_hosts(network, {unknown}), InvalidArgument);
 }
 
+TEST(Rails, ShareNothingButHosts) {
+  const Network network =
+      synthetic_network("hosts=2+2 rate_mbit=20 uplink_mbit=10 rail_mbit=8+4 latency_us=50 between_us=90");
+  ASSERT_EQ(network.n_rails(), 3);
+  const auto names = [&](int from, int to, int rail) {
+    Names found;
+    for (const int r : network.route(from, to, rail).resources)
+      found.push_back(network.resources[static_cast<std::size_t>(r)].name);
+    return found;
+  };
+  EXPECT_EQ(names(1, 2, 0), (Names{"host 1 out", "uplink 0 out", "uplink 1 in", "host 2 in"}));
+  EXPECT_EQ(names(1, 2, 2),
+            (Names{"rail 2 host 1 out", "rail 2 uplink 0 out", "rail 2 uplink 1 in", "rail 2 host 2 in"}));
+  EXPECT_EQ(names(3, 3, 1), (Names{"memory 3"})) << "memory is the host's";
+  EXPECT_DOUBLE_EQ(network.rail_bytes_per_s(0), 20e6 / 8);
+  EXPECT_DOUBLE_EQ(network.rail_bytes_per_s(2), 4e6 / 8);
+  EXPECT_DOUBLE_EQ(network.route(0, 3, 1).latency_s, 90e-6);
+
+  // Of a rail, as of the first, everything is checked and is part of what plans are remembered by.
+  Network other = network;
+  other.more_rails[1].subnets[0].bytes_per_s *= 2;
+  other.finish();
+  EXPECT_NE(other.fingerprint(), network.fingerprint());
+  other.more_rails[0].subnets[1].hosts = {2};
+  EXPECT_THROW(other.finish(), InvalidArgument);
+  Network first_alone = network;
+  first_alone.more_rails.clear();
+  first_alone.finish();
+  EXPECT_EQ(
+      first_alone.fingerprint(),
+      synthetic_network("hosts=2+2 rate_mbit=20 uplink_mbit=10 latency_us=50 between_us=90").fingerprint());
+}
+
 TEST(Synthetic, SubnetsMayDiffer) {
   const Network network =
       synthetic_network("hosts=2+3+2 kind=bus+switched+switched rate_mbit=10+100+80 uplink_mbit=none+40+20");

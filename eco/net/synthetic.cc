@@ -88,6 +88,14 @@ std::vector<int> subnet_sizes(const Words& words, const std::string& text) {
   return sizes;
 }
 
+std::vector<double> rates_of_rails(const Words& words, const std::string& text) {
+  std::vector<double> rates;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, '+');)
+    rates.push_back(words.number("rail_mbit", part) * kBytesPerMbit);
+  return rates;
+}
+
 }  // namespace
 
 Network synthetic_network(const std::string& description) {
@@ -112,6 +120,7 @@ Network synthetic_network(const std::string& description) {
   const double latency_s = words.take_number("latency_us", 20) * 1e-6;
   const double between_s = words.take_number("between_us", 2e6 * latency_s) * 1e-6;
   const double overhead_s = words.take_number("overhead_us", 2) * 1e-6;
+  const std::vector<double> rail_rates = rates_of_rails(words, words.take("rail_mbit", ""));
   words.expect_nothing_left();
 
   Network network;
@@ -138,6 +147,18 @@ Network synthetic_network(const std::string& description) {
       network.uplinks.push_back({static_cast<int>(s), uplink_rates[s], shared == "yes", false});
     }
     network.subnets.push_back(std::move(subnet));
+  }
+  for (const double rate : rail_rates) {
+    Rail rail{network.subnets, network.between, network.uplinks};
+    for (Subnet& subnet : rail.subnets) subnet.bytes_per_s = rate;
+    for (Between& pair : rail.between) {
+      pair.bytes_per_s = rate;
+      for (const int s : {pair.from, pair.to}) {
+        const double uplink = uplink_rates[static_cast<std::size_t>(s)];
+        if (uplink > 0) pair.bytes_per_s = std::min(pair.bytes_per_s, uplink);
+      }
+    }
+    network.more_rails.push_back(std::move(rail));
   }
   network.finish();
 

@@ -128,6 +128,9 @@ class Schedule {
   std::size_t scratch_bytes = 0;
   int n_channels = 1;
   SendWindow window;
+  // The rail of each channel, the same on all ranks; empty: all on rail 0. What it means where a host has fewer is the
+  // transport's affair.
+  std::vector<std::uint8_t> rails;
   // Ranks that do something together, in the order in which their contributions stand: all groups of the whole, the same
   // list on all ranks.
   std::vector<coll::RankGroup> groups;

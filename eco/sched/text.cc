@@ -37,6 +37,11 @@ std::string op_text(const Op& op) {
   return line;
 }
 
+std::string rail_text(const Schedule& schedule, int channel) {
+  const auto c = static_cast<std::size_t>(channel);
+  return c < schedule.rails.size() ? ", rail " + std::to_string(schedule.rails[c]) : "";
+}
+
 }  // namespace
 
 std::string to_text(const Schedule& schedule, std::size_t max_ops) {
@@ -47,6 +52,8 @@ std::string to_text(const Schedule& schedule, std::size_t max_ops) {
     text += ", window " + std::to_string(schedule.window.messages_per_channel) +
             (schedule.window.synchronous ? " synchronous" : "");
   }
+  for (std::size_t c = 0; c < schedule.rails.size(); ++c)
+    text += (c == 0 ? ", rails " : ",") + std::to_string(schedule.rails[c]);
   text += "\n";
   for (std::size_t g = 0; g < schedule.groups.size(); ++g) {
     const std::vector<int>& ranks = schedule.groups[g].ranks;
@@ -86,7 +93,8 @@ std::string to_dot(const std::vector<Schedule>& schedules, const std::string& ti
     const auto& [from, to, channel] = edge;
     dot += "  " + std::to_string(from) + " -> " + std::to_string(to) + " [label=\"" +
            std::to_string(t.messages) + " x, " + std::to_string(t.bytes) + " B" +
-           (channel != 0 ? ", channel " + std::to_string(channel) : "") + "\"];\n";
+           (channel != 0 ? ", channel " + std::to_string(channel) : "") +
+           (schedules.empty() ? "" : rail_text(schedules[0], channel)) + "\"];\n";
   }
   return dot + "}\n";
 }

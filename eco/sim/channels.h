@@ -1,6 +1,6 @@
 // Messages under way in virtual time, and the channels that they match in.
 //
-//   Channels channels(view);
+//   Channels channels(view, schedules[0].rails);
 //   const std::uint32_t number = channels.number(sender, receiver, op.channel);
 //   channels[number].push(message, false);
 //   channels.route(channels[number]).latency_s
@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "eco/base/numbering.h"
@@ -61,31 +62,38 @@ struct Channel {
 // All channels of a group's ranks, numbered as they come into use, with the routes of their messages.
 class Channels {
  public:
-  explicit Channels(const net::GroupView& view) : view_(view) {}
+  // `rails` as Schedule::rails; of a network with fewer rails than it names, those that there are carry the rest.
+  Channels(const net::GroupView& view, std::vector<std::uint8_t> rails)
+      : view_(view), rails_(std::move(rails)) {}
 
   std::uint32_t number(int sender, int receiver, int channel) {
     const auto n_ranks = static_cast<std::uint64_t>(view_.n_ranks());
     const auto [number, is_new] = numbers_.of(
         (static_cast<std::uint64_t>(channel) * n_ranks + static_cast<std::uint64_t>(sender)) * n_ranks +
         static_cast<std::uint64_t>(receiver));
-    if (is_new) channels_.push_back({sender, receiver, route_number(sender, receiver), {}, 0, false});
+    if (is_new)
+      channels_.push_back({sender, receiver, route_number(sender, receiver, channel), {}, 0, false});
     return number;
   }
   Channel& operator[](std::uint32_t number) { return channels_[number]; }
   const net::Route& route(const Channel& channel) const { return routes_[channel.route]; }
 
  private:
-  std::uint32_t route_number(int sender, int receiver) {
+  std::uint32_t route_number(int sender, int receiver, int channel) {
+    const auto c = static_cast<std::size_t>(channel);
+    const int rail = (c < rails_.size() ? rails_[c] : 0) % view_.network->n_rails();
     const int from = view_.host_of_rank[static_cast<std::size_t>(sender)];
     const int to = view_.host_of_rank[static_cast<std::size_t>(receiver)];
     const auto n_hosts = static_cast<std::uint64_t>(view_.network->n_hosts());
-    const auto [number, is_new] =
-        route_numbers_.of(static_cast<std::uint64_t>(from) * n_hosts + static_cast<std::uint64_t>(to));
-    if (is_new) routes_.push_back(view_.network->route(from, to));
+    const auto [number, is_new] = route_numbers_.of(
+        (static_cast<std::uint64_t>(rail) * n_hosts + static_cast<std::uint64_t>(from)) * n_hosts +
+        static_cast<std::uint64_t>(to));
+    if (is_new) routes_.push_back(view_.network->route(from, to, rail));
     return number;
   }
 
   const net::GroupView& view_;
+  std::vector<std::uint8_t> rails_;
   std::vector<Channel> channels_;
   base::Numbering numbers_;
   std::vector<net::Route> routes_;

@@ -41,7 +41,7 @@ class Simulator {
         network_(*view.network),
         options_(options),
         wires_(network_),
-        channels_(view),
+        channels_(view, schedules.empty() ? std::vector<std::uint8_t>() : schedules[0].rails),
         events_(2 * schedules.size() + 2 * view.network->resources.size()),
         flows_(view.network->resources) {
     const std::size_t n_ranks = schedules.size();

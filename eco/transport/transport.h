@@ -1,6 +1,6 @@
 // Nonblocking tagged messages between the ranks of one group: the only way bytes leave a rank.
 //
-// Contract, the same for every transport (loopback, MPI; later UCX and TCP):
+// Contract, the same for every transport (loopback, MPI, TCP; later UCX):
 //   - messages from one rank to another with one tag match in the order in which both sides posted them;
 //   - a posted buffer belongs to the transport until its ticket comes back from wait_some or test_some;
 //   - a send in mode `eager` may complete before the receiver posted (its bytes are then held elsewhere); in mode
@@ -66,6 +66,12 @@ class Transport {
   [[nodiscard]] virtual Status poll_some(std::span<Ticket> done, std::size_t& n_done) {
     return test_some(done, n_done);
   }
+
+  // Rails: the NICs of a host that messages may go through; a capability. Without it there is one.
+  virtual int n_rails() const { return 1; }
+  // Local: from now on this rank sends messages of tag first_tag + i over rails[i]; over rail 0 what was never named.
+  // Receivers need not know, and messages of one tag keep their order across a change.
+  virtual void set_rails(int /*first_tag*/, std::span<const std::uint8_t> /*rails*/) {}
 
   // Groups of ranks that do collectives among themselves, beside the messages: a capability, which a transport may lack.
   // Collective over all ranks, with the same list on all and no schedule under way: operations of these groups may be

@@ -123,6 +123,12 @@ def test_more_rails_never_raise_a_bound() -> None:
     assert ratio == pytest.approx(2, rel=0.001)
 
 
+@pytest.mark.parametrize(("network", "sum_mbit"), [("rails-8", 40), ("rails-unequal", 28)])
+def test_a_bound_on_rails_counts_the_sum_of_their_rates(network: str, sum_mbit: float) -> None:
+    expected = wire_bytes(MIB) * 8 / (sum_mbit * 1e6)
+    assert bound_s(load(network), "block", "broadcast", MIB).seconds == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("collective", COLLECTIVES)
 @pytest.mark.parametrize("network", ["three-subnets", "one-switch", "eco-1995", "two-sites", "tiny"])
 def test_placement_changes_only_what_it_must(network: str, collective: str) -> None:

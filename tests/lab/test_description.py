@@ -100,6 +100,7 @@ def test_missing_file_names_the_remedy(tmp_path: Path) -> None:
 def test_shipped_networks_are_good_and_found_by_name() -> None:
     names = {load(p).name for p in shipped()}
     assert names >= {"three-subnets", "one-switch", "eco-1995", "two-sites", "tiny"}
+    assert names >= {"rails-8", "rails-2x8", "rails-unequal"}
     assert load("eco-1995").expected_subnets == (("h1", "h2", "h3"), ("h4", "h5", "h6"), ("h7", "h8"))
 
 
@@ -130,6 +131,23 @@ def test_a_line_between_joints_delays_both_ways() -> None:
         hops = fabric.path(a, b)
         assert hops is not None
         assert sum(fabric.servers[h.server].delay_s for h in hops) == pytest.approx(10e-3)
+
+
+def test_every_rail_has_its_own_segments_lines_and_addresses() -> None:
+    unequal = Fabric(load("rails-unequal"))
+    assert [unequal.nic_rate_bit("h3", rail) for rail in (0, 1)] == [20e6, 8e6]
+    assert load("rails-8").n_rails == 2
+    fabric = Fabric(load("rails-2x8"))
+    assert len({nic.ip for nic in fabric.nics}) == 2 * 16
+    crossed = []
+    for rail in (0, 1):
+        hops = fabric.path("h1", "h16", rail)
+        assert hops is not None
+        servers = [fabric.servers[h.server] for h in hops]
+        assert sum(s.delay_s for s in servers) == pytest.approx(10e-3)
+        assert {s.rate_bit for s in servers if s.rate_bit > 0} == {10e6}
+        crossed.append({s.name for s in servers})
+    assert not crossed[0] & crossed[1], "rails share nothing"
 
 
 def test_digest_is_of_the_network_not_of_its_file() -> None:

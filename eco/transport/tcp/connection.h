@@ -1,0 +1,123 @@
+// One socket between two ranks on one rail: its greeting, the frames that wait to be sent, and the one that arrives.
+//
+//   Connection connection(Connection::Opened{...}, socket, key);     // or Connection::Accepted{...}
+//   connection.put(frame, body, send);             // any time; it leaves when the greeting is over
+//   connection.flush(owner);                       // whenever the socket takes bytes
+//   connection.read(owner);                        // whenever it has some
+//
+// Knows nothing of matching: what frames mean is its owner's. One thread at a time; nothing blocks.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "eco/transport/tcp/frame.h"
+#include "eco/transport/tcp/greeting.h"
+#include "eco/transport/tcp/queue.h"
+#include "eco/transport/tcp/socket.h"
+
+namespace eco::transport::tcp {
+
+inline constexpr std::uint32_t kNoSend = 0xffffffff;
+
+class Connection {
+ public:
+  // What a connection tells whoever has it.
+  class Owner {
+   public:
+    // Somebody asks to be let in; on true he is asked for a proof.
+    virtual bool on_hello(const Hello& hello) = 0;
+    // He has given it.
+    virtual void on_welcome(Connection& connection) = 0;
+    // A frame has arrived: where its body goes, as long as the frame says (empty where it has none). Nothing: refused.
+    virtual std::optional<std::span<std::byte>> on_frame(Connection& connection, const Frame& frame) = 0;
+    // Its body is there.
+    virtual bool on_body(Connection& connection, const Frame& frame) = 0;
+    // The last byte of what was put with this send's number has left.
+    virtual void on_written(std::uint32_t send) = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+
+  enum class End : std::uint8_t {
+    none,
+    orderly,  // the other side has said bye
+    broken,   // it has gone without
+    refused,  // it sent what it must not
+  };
+
+  // Both local. `number` is the owner's name for it.
+  static Connection opened(Socket socket, std::uint32_t number, const Key& key, const Hello& hello);
+  static Connection accepted(Socket socket, std::uint32_t number, const Key& key);
+
+  std::uint32_t number() const { return number_; }
+  int descriptor() const { return socket_.get(); }
+  const Socket& socket() const { return socket_; }
+  bool is_opener() const { return is_opener_; }
+  // Whether both sides know each other.
+  bool is_open() const { return phase_ == Phase::open; }
+  // The other rank: of an accepted connection, once it is open.
+  int peer() const { return static_cast<int>(is_opener_ ? hello_.to : hello_.from); }
+  int rail() const { return static_cast<int>(hello_.rail); }
+
+  void put(const Frame& frame, std::span<const std::byte> body = {}, std::uint32_t send = kNoSend);
+  // Whether something waits for the socket to take bytes.
+  bool wants_to_write() const;
+  End flush(Owner& owner);
+  End read(Owner& owner);
+
+  // What the owner keeps about it.
+  std::size_t outstanding_bytes = 0;  // opener: eager messages that the other side has not taken up yet
+  std::size_t taken_up_bytes = 0;     // other: taken up, and not reported yet
+  bool watches_output = false;        // the owner has asked to hear when the socket takes bytes
+
+ private:
+  enum class Phase : std::uint8_t { connecting, wait_hello, wait_answer, wait_proof, open };
+
+  struct Outgoing {
+    FrameHead head{};
+    std::size_t sent = 0;  // of head and body
+    std::span<const std::byte> body;
+    std::uint32_t send = kNoSend;
+  };
+
+  Connection(Socket socket, std::uint32_t number, const Key& key, Phase phase)
+      : socket_(std::move(socket)), number_(number), key_(key), phase_(phase) {}
+
+  void say(std::span<const std::byte> words);
+  // Hands on what has been read; false if it must not be.
+  bool digest(Owner& owner);
+  bool digest_head(Owner& owner, std::span<const std::byte> head);
+  bool greet(Owner& owner, std::span<const std::byte> words);
+  // Of what is to come next, outside of bodies.
+  std::size_t head_bytes() const;
+  bool send_words(bool& blocked);
+
+  Socket socket_;
+  std::uint32_t number_;
+  Key key_;
+  Phase phase_;
+  bool is_opener_ = false;
+  bool has_said_bye_ = false;  // the other side
+  bool cannot_write_ = false;
+  Hello hello_{};
+  HelloBytes hello_bytes_{};
+  AnswerBytes answer_{};
+
+  std::vector<std::byte> words_;  // of the greeting, before all frames
+  Queue<Outgoing> outgoing_;
+
+  std::vector<std::byte> stage_;  // read, not digested: from stage_begin_ to stage_end_
+  std::size_t stage_begin_ = 0;
+  std::size_t stage_end_ = 0;
+  bool in_body_ = false;
+  Frame frame_{};
+  std::span<std::byte> body_;  // what is missing of it
+};
+
+}  // namespace eco::transport::tcp

@@ -1,0 +1,154 @@
+// Transport over plain TCP, one connection per peer, rail and direction: for hosts with several NICs, and with no MPI.
+//
+//   MemoryStore store;                                        // or FileStore: bootstrap.h
+//   const std::unique_ptr<TcpTransport> transport = meet(store, rank, n_ranks, {"10.77.0.1", "10.78.0.1"});
+//   transport->set_rails(0, rails_of_channels);
+//
+// A rail is one address of this host, in the same order on all. Connections open with the first message that needs them.
+// A message whose receive is posted goes straight into it; an earlier one waits in memory here, up to `credit_bytes` for
+// each connection, and beyond that, or above `eager_bytes`, at its sender until it is asked for.
+//
+// Progress is made inside post_send, wait_some and test_some, nowhere else; wait_some sleeps in the kernel, and who waits
+// for other things too can poll descriptor(). A peer that has gone while it owes something, or a message longer
+// than its receive, ends it: Status::lost_peer, Status::failed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "eco/transport/tcp/connection.h"
+#include "eco/transport/tcp/inbox.h"
+#include "eco/transport/tcp/socket.h"
+#include "eco/transport/transport.h"
+
+namespace eco::transport::tcp {
+
+struct TcpOptions {
+  // Messages up to here leave without their receiver's consent: a segment of any schedule of ours does.
+  std::size_t eager_bytes = std::size_t{1} << 18;
+  // What may wait in a receiver's memory for each connection.
+  std::size_t credit_bytes = std::size_t{1} << 22;
+  // Seconds of a silent network after which a peer is lost; 0: only its end is noticed.
+  double lost_after_s = 0;
+  // How long the destructor waits for others' kernels to have what was sent.
+  double farewell_s = 5;
+};
+
+// What a rank knows of its job: who it is, where the others listen on each rail, and the key that they share.
+struct Job {
+  int rank = 0;
+  Key key{};
+  std::vector<std::string> addresses;            // of this rank, one for each rail
+  std::vector<std::vector<Endpoint>> endpoints;  // of each rank, one for each of its rails
+  int n_ranks() const { return static_cast<int>(endpoints.size()); }
+};
+
+class TcpTransport final : public Transport, private Connection::Owner {
+ public:
+  // Local: nobody is spoken to yet. `listening` are the sockets of this rank's own endpoints. Throws TransportError if
+  // the kernel has nothing left.
+  TcpTransport(Job job, std::vector<Socket> listening, TcpOptions options);
+  ~TcpTransport() override;
+  TcpTransport(const TcpTransport&) = delete;
+  TcpTransport& operator=(const TcpTransport&) = delete;
+
+  int rank() const override { return job_.rank; }
+  int n_ranks() const override { return job_.n_ranks(); }
+  int max_tag() const override { return static_cast<int>(kMaxTag); }
+  [[nodiscard]] Status post_send(int peer, int tag, std::span<const std::byte> bytes, SendMode mode,
+                                 Ticket ticket) override;
+  [[nodiscard]] Status post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) override;
+  [[nodiscard]] Status wait_some(std::span<Ticket> done, std::size_t& n_done) override;
+  [[nodiscard]] Status test_some(std::span<Ticket> done, std::size_t& n_done) override;
+  int n_rails() const override { return static_cast<int>(job_.addresses.size()); }
+  void set_rails(int first_tag, std::span<const std::uint8_t> rails) override;
+  void abandon() override;
+
+  // Readable when test_some would find something to do.
+  int descriptor() const { return events_.get(); }
+  // Those who were turned away: no rank of this job, or not what a rank says.
+  std::size_t n_refused() const { return n_refused_; }
+  // Connections with other ranks that are open or opening.
+  std::size_t n_connections() const;
+  // Of messages that wait in memory for their receives.
+  std::size_t waiting_bytes() const { return waiting_bytes_; }
+
+ private:
+  struct Send {
+    Ticket ticket = 0;
+    std::uint32_t tag = 0;
+    std::uint64_t sequence = 0;
+    std::span<const std::byte> bytes;
+    std::uint32_t connection = 0;
+    bool is_used = false;
+    bool owes_request = false;  // its request is out, its data is not
+    bool owes_match = false;
+    bool owes_writing = false;
+  };
+  struct Peer {
+    std::vector<int> to;  // by rail: the connection that was opened to it, -1 if none is
+    int n_open = 0;       // connections, in either direction
+    bool was_met = false;
+    bool is_broken = false;
+    std::size_t owed_receives = 0;
+    std::size_t owed_sends = 0;
+  };
+
+  bool on_hello(const Hello& hello) override;
+  void on_welcome(Connection& connection) override;
+  std::optional<std::span<std::byte>> on_frame(Connection& connection, const Frame& frame) override;
+  bool on_body(Connection& connection, const Frame& frame) override;
+  void on_written(std::uint32_t send) override;
+
+  std::optional<std::span<std::byte>> on_message(Connection& connection, const Frame& frame);
+  std::optional<std::span<std::byte>> on_data(Connection& connection, const Frame& frame);
+  bool on_matched(Connection& connection, const Frame& frame);
+
+  // -1 if none can be opened.
+  int connection_to(int peer, int rail);
+  std::uint32_t next_connection() const;
+  std::uint32_t add(Connection connection);
+  void listen_for(Connection& connection);
+  void accept_from(std::size_t listener);
+  void handle(std::uint32_t number, std::uint32_t events);
+  void drop(std::uint32_t number, Connection::End end);
+  // Of what can be done without waiting longer than so many ms; -1: until something happens.
+  bool progress(int timeout_ms);
+  void end_send(std::uint32_t number);
+  void end_receive(int peer, Inbox::Stream& stream, Inbox::Posted& posted);
+  // A message that waited goes where its receive wants it.
+  void finish_waiting(Connection* connection, int peer, Inbox::Stream& stream, const Inbox::Arrived& message,
+                      Inbox::Posted& posted);
+  void take_up(Connection& connection, std::size_t bytes);
+  void watch_silent_peers();
+  bool has_lost_peer() const;
+  Status hand_out(std::span<Ticket> done, std::size_t& n_done);
+  void say_bye();
+
+  Job job_;
+  TcpOptions options_;
+  std::vector<Socket> listening_;
+  Socket events_;
+  std::vector<std::unique_ptr<Connection>> connections_;  // holes are free numbers
+  std::vector<std::uint32_t> free_connections_;
+  std::vector<std::uint32_t> dropped_;    // in this round: no new one has their numbers before it ends
+  std::vector<std::uint32_t> strangers_;  // accepted, and no rank yet, the oldest first
+  std::vector<std::uint32_t> to_flush_;
+  std::vector<Peer> peers_;
+  std::vector<std::uint8_t> rail_of_tag_;
+  Inbox inbox_;
+  std::vector<Send> sends_;
+  std::vector<std::uint32_t> free_sends_;
+  Queue<Ticket> finished_;
+  std::vector<int> gone_;     // peers that have no connection left, or broke one
+  std::size_t n_posted_ = 0;  // not handed back yet
+  std::size_t waiting_bytes_ = 0;
+  std::size_t n_refused_ = 0;
+  bool has_failed_ = false;
+  bool is_abandoned_ = false;
+};
+
+}  // namespace eco::transport::tcp

@@ -1,0 +1,43 @@
+// Ranks as threads of one process that speak TCP with each other over the loopback interface: for tests.
+//
+//   run_tcp_ranks(4, 2, {}, [&](TcpTransport& transport) { ... });     // rail r is 127.0.0.(1 + r)
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "eco/transport/tcp/bootstrap.h"
+
+namespace eco::transport::tcp {
+
+inline std::vector<std::string> loopback_addresses(int n_rails) {
+  std::vector<std::string> addresses;
+  for (int rail = 0; rail < n_rails; ++rail) addresses.push_back("127.0.0." + std::to_string(1 + rail));
+  return addresses;
+}
+
+// One thread per rank; the first exception is rethrown.
+inline void run_tcp_ranks(int n_ranks, int n_rails, const TcpOptions& options,
+                          const std::function<void(TcpTransport&)>& body) {
+  MemoryStore store;
+  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(n_ranks));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < n_ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        body(*meet(store, rank, n_ranks, loopback_addresses(n_rails), options));
+      } catch (...) {
+        errors[static_cast<std::size_t>(rank)] = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+}
+
+}  // namespace eco::transport::tcp
