@@ -27,7 +27,7 @@ class Simulator {
         view_(view),
         sources_(sources),
         wires_(network_),
-        channels_(view),
+        channels_(view, {}),
         events_(sources.size()),
         cpu_(sources.size()) {}
 

@@ -32,7 +32,7 @@ enum class Status : std::uint8_t {
 using Ticket = std::uint32_t;
 
 // Of a receive: from whoever sends with that tag. A tag is received either from anybody or from named peers at a time,
-// never both.
+// never both. A capability: a transport without it (tcp) fails such a receive.
 inline constexpr int kAnyPeer = -2;
 
 // What one member of a group does in a collective of the transport's own library.
