@@ -244,6 +244,27 @@ def test_a_library_that_runs_nothing_ends_the_campaign(
     assert len(list(tmp_path.iterdir())) == campaign.outcome.launches == 5
 
 
+@pytest.mark.parametrize("steady", [True, False])
+def test_a_library_that_differs_from_itself_is_no_fault(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, steady: bool
+) -> None:
+    launches: list[bool] = []
+
+    def run(case: Case, place: object, served: bool, timeout_s: float) -> Seen:
+        launches.append(served)
+        # Its first step on rank 0 is what it was in the first launch, or now so, now otherwise.
+        noise = served if steady else len(launches)
+        return seen(case.program, case.ranks, lambda step, rank: plainly(step, rank) + (step.id == 0) * noise)
+
+    for module in (runs, shrink):
+        monkeypatch.setattr(module, "run", run)
+    options = Options(calls=20, seed=1, ranks=(2,), folder=tmp_path, most_faults=1, shrink_s=0)
+    campaign = Campaign(Ranks(), options, lambda dice, ranks: Layout(NETWORK, (0, 1)))  # type: ignore[arg-type]
+    outcome = campaign.run()
+    assert bool(outcome.faults) == steady
+    assert bool(outcome.unsteady) == (not steady)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

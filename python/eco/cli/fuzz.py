@@ -81,6 +81,8 @@ def show(library: str, where: str, outcome: Outcome, console: Console) -> None:
         console.print(f"  in {outcome.armless} launches nothing was served", highlight=False)
     for text in outcome.stock_failures:
         console.print(f"  the library alone does not run {text}", highlight=False, markup=False)
+    for text in outcome.unsteady:
+        console.print(f"  the library alone differs from itself in {text}", highlight=False, markup=False)
     for found in outcome.faults:
         console.print(f"  {found.fault.kind}: {found.fault.text}\n  eco fuzz --replay {found.file}",
                       highlight=False, markup=False, style="red")  # fmt: skip

@@ -42,6 +42,8 @@ QUIRKS = {
 MOST_PLANS = 6
 #: Programs that the library alone does not run, one after the other, after which it is something else that is wrong.
 MOST_STOCK_FAILURES = 5
+#: Of a program that differs, starts of the library alone that may show that it differs from itself.
+MOST_AGAIN = 4
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ class Outcome:
     algorithms: Counter[str] = field(default_factory=Counter)
     faults: list[Found] = field(default_factory=list)
     stock_failures: list[str] = field(default_factory=list)
+    unsteady: list[str] = field(default_factory=list)  # what the library alone does now so, now otherwise
     seconds: float = 0.0
 
 
@@ -151,6 +154,9 @@ class Campaign:
             seen = self._launch(case, served=True)
             self._count(seen, calls_in(program))
             fault = runs.compare(case, stock, seen)
+            if fault is not None and self._is_unsteady(base, stock, fault):
+                self.outcome.unsteady.append(f"step {fault.step}: {fault.text}")
+                break
             if fault is not None:
                 self._found(case, fault)
                 break
@@ -159,6 +165,15 @@ class Campaign:
                 f"{len(self.outcome.algorithms)} algorithms; program {self.outcome.programs}.{i} of {ranks} ranks"
             )
         return True
+
+    def _is_unsteady(self, base: Case, stock: runs.Seen, fault: Fault) -> bool:
+        """Whether runs of the library alone differ from one another there too."""
+        if fault.kind != "differs":
+            return False
+        again = (runs.compare(base, stock, self._launch(base, served=False)) for _ in range(MOST_AGAIN))
+        return any(
+            other is not None and other.kind == "differs" and other.step == fault.step for other in again
+        )
 
     def _launch(self, case: Case, served: bool) -> runs.Seen:
         self.outcome.launches += 1
