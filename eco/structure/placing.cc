@@ -47,7 +47,8 @@ class Placing {
       if (landmarks_.size() == before && !is_asking_) break;
     }
     for (std::size_t host = 0; host < places_.size(); ++host) {
-      if (is_landmark_[host]) continue;
+      // Who became a landmark in the very last round is not in the tree yet, and has a place like the others.
+      if (is_landmark_[host] && node_of_[host] >= 0) continue;
       TreeNode leaf{places_[host].node, {}, static_cast<int>(host), places_[host].way_s};
       tree_.nodes[leaf.parent].children.push_back(static_cast<int>(tree_.nodes.size()));
       tree_.nodes.push_back(std::move(leaf));

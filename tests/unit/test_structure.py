@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from eco import _core
 
 REPOSITORY = Path(__file__).parents[2]
@@ -27,6 +29,12 @@ def test_without_noise_small_networks_are_right():
     # The goal is 29 of 30; docs/structure.md has what noise and size do to it.
     assert sum((trial["missed"], trial["invented"]) == (0, 0) for trial in small) >= len(small) * 29 // 30
     assert sum(trial["media_right"] for trial in small) >= 0.98 * sum(trial["media"] for trial in small)
+
+
+@pytest.mark.slow
+def test_no_host_is_lost_where_the_rounds_run_out():
+    trial = json.loads(_core.structure_trial(3, 15, 0.02, 0.05))
+    assert trial["hosts"] == 917
 
 
 def test_the_bench_ends_with_how_many_trees_are_right(tmp_path):
