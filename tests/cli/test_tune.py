@@ -98,11 +98,26 @@ def test_an_interrupt_ends_the_ranks_and_says_that_it_goes_on(
 ) -> None:
     monkeypatch.setenv("FAKE_RANK", "hangs")
     monkeypatch.setenv("FAKE_PID", str(fakes.log.with_name("pid")))
-    command = [sys.executable, "-m", "eco.cli.main", "tune", "--", "mpirun", "-n", "8"]
+    # Jobs in the background of a shell begin with SIGINT ignored, and so do their children.
+    command = [
+        "env",
+        "--default-signal=INT",
+        sys.executable,
+        "-m",
+        "eco.cli.main",
+        "tune",
+        "--",
+        "mpirun",
+        "-n",
+        "8",
+    ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        _until(lambda: (fakes.log.with_name("pid")).exists())
-        process.send_signal(number)
-        _, errors = process.communicate(timeout=60)
+        try:
+            _until(lambda: (fakes.log.with_name("pid")).exists())
+            process.send_signal(number)
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == code
     assert "goes on from there" in errors
     rank = int(fakes.log.with_name("pid").read_text())
