@@ -134,7 +134,7 @@ def test_the_command(
 
 def test_the_late_rank_is_named(library: Library, tmp_path: Path) -> None:
     raw = tmp_path / "raw.json"
-    words = [str(paths.native_file("eco-exec")), library.compile("late")]
+    words = [str(paths.native_file("eco-exec")), library.compile("skewed")]
     ended = library.run(RANKS, words, {"ECO": "observe", "ECO_PROFILE": str(raw)})
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     found = profile.read(raw)

@@ -1,23 +1,31 @@
-/* Rank 2 comes late to every allreduce, and the second of each half to the halves' barriers. */
+/* Hazard 9: one rank comes late; the others wait as long as it takes (argument: seconds). With -DIBCAST to a call that they
+ * hold a request for. */
 #include <unistd.h>
 
 #include "check.h"
 
-enum { LATE_US = 40000 };
+static void broadcast(int* data) {
+#if defined(IBCAST)
+  MPI_Request request;
+  MPI_Ibcast(data, 1, MPI_INT, n_ranks - 1, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+#else
+  MPI_Bcast(data, 1, MPI_INT, n_ranks - 1, MPI_COMM_WORLD);
+#endif
+}
 
 int main(int argc, char** argv) {
+  int data = 0, sum;
   begin(&argc, &argv);
-  double sums[125] = {0};
-  for (int i = 0; i < 12; ++i) {
-    if (rank == 2) usleep(LATE_US);
-    MPI_Allreduce(MPI_IN_PLACE, sums, 125, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  CHECK(argc == 2);
+  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Bcast(&sum, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (rank == n_ranks - 1) {
+    unsigned left = (unsigned)atoi(argv[1]);
+    while (left > 0) left = sleep(left); /* a signal ends a sleep early */
+    data = 42;
   }
-  MPI_Comm half;
-  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
-  for (int i = 0; i < 6; ++i) {
-    if (rank >= 2) usleep(LATE_US);
-    MPI_Barrier(half);
-  }
-  MPI_Comm_free(&half);
+  broadcast(&data);
+  CHECK(data == 42);
   return end();
 }
