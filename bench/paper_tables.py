@@ -48,7 +48,7 @@ BY_HAND: dict[str, dict[str, str]] = {
         "parts=reduce_scatter/recursive_halving,allgather/recursive_doubling",
     },
 }  # fmt: skip
-#: A ring's blocks want an element for every rank: shorter sums go along the chain.
+#: Short sums go along the chain: as many steps as around the ring, with one message each.
 SHORT_BYTES = 4096
 SHORT = {"ring": {"allreduce": "allreduce/chain"}}
 #: recursive_doubling wants a power of two.

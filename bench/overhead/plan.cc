@@ -14,6 +14,7 @@
 
 #include "eco/net/synthetic.h"
 #include "eco/plan/planner.h"
+#include "eco/plan/proving.h"
 #include "eco/plan/ranking.h"
 
 namespace {

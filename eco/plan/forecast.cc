@@ -7,7 +7,6 @@
 #include "eco/algo/algorithm.h"
 #include "eco/base/errors.h"
 #include "eco/exec/executor.h"
-#include "eco/sched/verify.h"
 
 namespace eco::plan {
 namespace {
@@ -87,29 +86,6 @@ Forecast continued(const Forecast& shorter, double x0, const Forecast& longer, d
   return result;
 }
 
-// Enough for the Executor's window of every rank to be full, and for every slot of scratch memory to be used again
-// (pipelines keep at most 256 KiB of segments per child), with a good rest; proving grows with it.
-constexpr std::size_t kMostSegmentsProved = 600;
-
-// As the problem, but with fewer segments or a rounder last one, so that the verifier's unit of memory is large.
-CommonProblem to_prove(const algo::Recipe& recipe, const CommonProblem& problem) {
-  const std::size_t segment = recipe.params.segment_bytes;
-  const std::size_t even = std::max<std::size_t>(problem.element_bytes, 1) * 2;
-  const std::size_t n_blocks =
-      coll::is_blocked(problem.collective) ? static_cast<std::size_t>(problem.n_ranks) : 1;
-  const std::size_t block = problem.bytes / n_blocks;  // what segments cut
-  const std::size_t n_at_once = problem.neighbors ? problem.neighbors->largest_degree() : n_blocks;
-  if (segment == 0 || segment % even != 0 || block <= segment) return problem;
-  const std::size_t most = std::max<std::size_t>(kMostSegmentsProved / n_at_once, 2);
-  const std::size_t whole = std::min(block / segment, most);
-  const bool has_rest = block % segment != 0;
-  CommonProblem proved = problem;
-  // A composition may divide a segment into blocks of whole elements: large ones keep the unit large there too.
-  const bool divides = !recipe.params.parts.empty() && n_blocks == 1;
-  if (divides && whole >= static_cast<std::size_t>(problem.n_ranks)) proved.element_bytes = segment / 2;
-  return with_bytes(proved, n_blocks * (whole * segment + (has_rest ? segment / 2 : 0)));
-}
-
 Forecast forecast_of(const algo::Recipe& recipe, const CommonProblem& problem, const net::GroupView& view,
                      const ForecastOptions& options, const std::vector<Schedule>& schedules,
                      std::size_t n_operations) {
@@ -155,23 +131,6 @@ Candidate candidate_of(const algo::Recipe& recipe, const CommonProblem& problem,
     candidate.why_not = error.what();
   }
   return candidate;
-}
-
-std::optional<std::string> prove(const algo::Recipe& recipe, const CommonProblem& problem,
-                                 const net::GroupView& view) {
-  if (const auto reason = algo::why_not(recipe, problem, view)) return reason;
-  const CommonProblem proved = to_prove(recipe, problem);
-  const std::vector<Schedule> schedules = algo::build_all(recipe, proved, view);
-  sched::VerifyOptions options;
-  options.window_capacity = exec::kWindowCapacity;
-  for (const bool in_place : {false, true}) {
-    if (in_place && problem.collective != coll::Collective::allreduce) continue;
-    options.input_is_output = in_place;
-    if (const auto fault = sched::verify(proved, schedules, options)) {
-      return "refused by the verifier at " + std::to_string(proved.bytes) + " bytes: " + fault->what;
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace eco::plan

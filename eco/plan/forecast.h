@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <limits>
-#include <optional>
 #include <string>
 
 #include "eco/algo/recipe.h"
@@ -38,7 +37,7 @@ struct Forecast {
 };
 
 // Pure. The recipe must be buildable (algo::why_not). Throws InvalidArgument if its schedules can't end under their
-// send windows (prove() says the same, with the proof).
+// send windows (proving.h's prove() says the same, with the proof).
 Forecast forecast(const algo::Recipe& recipe, const coll::CommonProblem& problem, const net::GroupView& view,
                   const ForecastOptions& options = {});
 
@@ -52,12 +51,5 @@ struct Candidate {
 // Pure. As forecast(), but schedules that can't end are a reason, not an error.
 Candidate candidate_of(const algo::Recipe& recipe, const coll::CommonProblem& problem,
                        const net::GroupView& view, const ForecastOptions& options = {});
-
-// Pure. Proves the recipe's schedules for this problem (sched::verify), with input and output apart and, for
-// reductions, in one buffer. Its segments are proved in full number up to a limit that fills every window and reuses
-// every slot of scratch memory; the last segment may stand for another short one of half its length. What is wrong,
-// or nothing.
-std::optional<std::string> prove(const algo::Recipe& recipe, const coll::CommonProblem& problem,
-                                 const net::GroupView& view);
 
 }  // namespace eco::plan

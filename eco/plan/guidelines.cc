@@ -6,6 +6,7 @@
 
 #include "eco/algo/algorithm.h"
 #include "eco/plan/native_guess.h"
+#include "eco/plan/proving.h"
 
 namespace eco::plan {
 namespace {

@@ -11,6 +11,7 @@
 #include "eco/plan/choice.h"
 #include "eco/plan/guidelines.h"
 #include "eco/plan/native_guess.h"
+#include "eco/plan/proving.h"
 #include "eco/plan/ranking.h"
 #include "eco/plan/rows.h"
 #include "eco/plan/search.h"

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "eco/base/errors.h"
+#include "eco/plan/proving.h"
 #include "eco/plan/testing.h"
 
 namespace eco::plan {

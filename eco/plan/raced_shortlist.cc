@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "eco/plan/proving.h"
 #include "eco/tune/points.h"
 #include "eco/tune/searches.h"
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "eco/plan/planner.h"
+#include "eco/plan/proving.h"
 #include "eco/plan/testing.h"
 
 namespace eco::plan {

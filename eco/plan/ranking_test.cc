@@ -37,7 +37,9 @@ TEST(Ranking, RanksCandidatesCheapestFirst) {
     EXPECT_TRUE(texts.insert(ranked[i].recipe.text()).second) << "twice: " << ranked[i].recipe.text();
     if (i == 0) continue;
     EXPECT_GE(ranked[i].why_not.empty() ? 0 : 1, ranked[i - 1].why_not.empty() ? 0 : 1);
-    if (ranked[i].why_not.empty()) EXPECT_GE(ranked[i].forecast.seconds, ranked[i - 1].forecast.seconds);
+    if (ranked[i].why_not.empty()) {
+      EXPECT_GE(ranked[i].forecast.seconds, ranked[i - 1].forecast.seconds);
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "eco/plan/proving.h"
 #include "eco/plan/ranking.h"
 #include "eco/plan/shortlist.h"
 

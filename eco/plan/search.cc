@@ -15,6 +15,7 @@
 
 #include "eco/algo/algorithm.h"
 #include "eco/net/tour.h"
+#include "eco/plan/proving.h"
 
 namespace eco::plan {
 namespace {

@@ -8,6 +8,7 @@
 #include "eco/net/synthetic.h"
 #include "eco/plan/explain.h"
 #include "eco/plan/planner.h"
+#include "eco/plan/proving.h"
 #include "eco/plan/ranking.h"
 #include "eco/plan/testing.h"
 

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "eco/plan/proving.h"
 #include "eco/plan/ranking.h"
 
 namespace eco::plan {

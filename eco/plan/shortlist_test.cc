@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "eco/plan/proving.h"
 #include "eco/plan/ranking.h"
 #include "eco/plan/testing.h"
 

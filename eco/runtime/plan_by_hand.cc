@@ -6,14 +6,14 @@
 
 #include "eco/base/errors.h"
 #include "eco/base/json_file.h"
-#include "eco/plan/forecast.h"
+#include "eco/plan/proving.h"
 
 namespace eco::runtime {
 namespace {
 
 // MPI counts in int.
 constexpr std::size_t kMostBytes = std::numeric_limits<int>::max();
-// Proving and building take time and memory by the segment, while all ranks wait.
+// A row is built for its longest message, which takes time by the segment while all ranks wait.
 constexpr std::size_t kMostSegments = 65'536;
 
 void check_size(const plan::Row& row, const std::string& where) {

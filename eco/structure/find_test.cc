@@ -43,7 +43,9 @@ TEST(FindStructure, NoStructureIsOneLevel) {
     const Tree tree = found(racks({{.n_hosts = n}}, {}));
     EXPECT_EQ(tree.levels.size(), 1U) << n << " hosts";
     EXPECT_EQ(tree.levels[0].hosts.size(), static_cast<std::size_t>(n));
-    if (n > 1) EXPECT_EQ(tree.levels[0].kind, SubnetKind::switched) << n << " hosts";
+    if (n > 1) {
+      EXPECT_EQ(tree.levels[0].kind, SubnetKind::switched) << n << " hosts";
+    }
   }
 }
 

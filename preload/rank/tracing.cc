@@ -21,6 +21,7 @@
 #include "eco/base/json_file.h"
 #include "eco/plan/forecast.h"
 #include "eco/plan/planner.h"
+#include "eco/plan/proving.h"
 #include "eco/plan/ranking.h"
 #include "eco/runtime/agreement.h"
 #include "preload/rank/arguments.h"

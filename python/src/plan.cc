@@ -13,6 +13,7 @@
 #include "eco/plan/guidelines.h"
 #include "eco/plan/plan_table.h"
 #include "eco/plan/planner.h"
+#include "eco/plan/proving.h"
 #include "eco/plan/ranking.h"
 #include "eco/plan/search.h"
 #include "eco/sim/predict.h"

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "eco/plan/forecast.h"
+#include "eco/plan/proving.h"
 #include "eco/tune/guided.h"
 #include "eco/tune/points.h"
 #include "eco/tune/searches.h"
