@@ -32,7 +32,7 @@ struct Executor::Run {
       case Buffer::output:
         return buffers.output.data() + region.offset;
       case Buffer::scratch:
-        return executor.scratch_.data() + region.offset;
+        return executor.scratch_.get() + region.offset;
     }
     return nullptr;
   }
@@ -185,13 +185,12 @@ Executor::Executor(transport::Transport& transport)
     : transport_(transport), window_(empty_schedule(), kWindowCapacity, false), finished_(kWindowCapacity) {}
 
 bool Executor::reserve(std::size_t scratch_bytes) {
-  if (scratch_.size() >= scratch_bytes) return true;
-  try {
-    scratch_.resize(scratch_bytes);
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
-  return true;
+  if (scratch_bytes_ >= scratch_bytes) return true;
+  // Not filled: pages that no call needs are never touched.
+  scratch_.reset();
+  scratch_.reset(new (std::nothrow) std::byte[scratch_bytes]);
+  scratch_bytes_ = scratch_ ? scratch_bytes : 0;
+  return scratch_ != nullptr;
 }
 
 bool Executor::begin(const sched::Schedule& schedule, const Buffers& buffers, int tag_base,

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -76,7 +77,8 @@ class Executor {
 
   transport::Transport& transport_;
   sched::Window window_;
-  std::vector<std::byte> scratch_;
+  std::unique_ptr<std::byte[]> scratch_;
+  std::size_t scratch_bytes_ = 0;
   std::vector<transport::Ticket> finished_;  // room for one wait
   std::vector<std::uint8_t> rails_;          // of the present schedule's channels
   std::vector<int> groups_;                  // of the present schedule, as the transport numbers them
