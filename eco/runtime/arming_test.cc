@@ -2,14 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
-#include <limits>
 #include <thread>
 
-#include "eco/base/errors.h"
 #include "eco/net/store.h"
 #include "eco/plan/planner.h"
-#include "eco/runtime/agreement.h"
 #include "eco/runtime/communicator.h"
 #include "eco/runtime/testing.h"
 
@@ -23,7 +19,6 @@ using testing::broadcast_of;
 using testing::Directory;
 using testing::expect_all;
 using testing::Group;
-using testing::plan_text;
 using testing::small_group;
 using testing::with_network;
 using transport::Status;
@@ -294,54 +289,6 @@ TEST(Arming, SaysWhetherItFailed) {
   arm_group(small_group(), good, [](transport::Transport&, ArmResult& armed) { EXPECT_FALSE(armed.failed); });
 }
 
-TEST(Arming, RefusesRowsByHandThatWouldBeProvedForMinutes) {
-  const Directory directory;
-  Options options = with_network(directory);
-  const std::string parts = " between=chain inside=flat order=0,1";
-  const auto expect_refused = [&](const std::string& segment, std::size_t bytes, const std::string& says) {
-    options.plan_file = directory.write(
-        "plan.json", plan_text("broadcast/subnets " + segment + parts, 0, {0, 1, 2, 3}, bytes));
-    expect_all(arm_group(small_group(), options), says);
-  };
-  constexpr std::size_t kGiB = std::size_t{1} << 30;
-  expect_refused("segment=1", kGiB, "1073741824 segments a rank are more than 65536");
-  expect_refused("segment=16384", kGiB + 1, "65537 segments");
-  expect_refused("segment=0", 2 * kGiB, "no MPI message is longer than 2147483647");
-}
-
-// The files that a user names may be in the environment of some ranks only: rank 0's count.
-TEST(Arming, APlanByHandIsEverybodysIfItIsRank0s) {
-  const Directory directory;
-  Options options = with_network(directory);
-  options.measure = MeasurePolicy::never;
-  options.plan_file = directory.write(
-      "plan.json", plan_text("broadcast/binomial inside=binomial between=binomial", 0, {0, 1, 2, 3}));
-  Group group = small_group();
-  group.change = [](int rank, Options& mine, Identity&) {
-    if (rank == 2) mine.plan_file.clear();
-  };
-  arm_group(group, options, [](transport::Transport&, ArmResult& armed) {
-    ASSERT_TRUE(armed.communicator) << armed.reason;
-    EXPECT_NE(armed.communicator->serves(broadcast_of(64, 0)), nullptr);
-    EXPECT_TRUE(armed.communicator->knows(Collective::gather)) << "nothing is to be learned";
-  });
-}
-
-TEST(Arming, APlanByHandIsNobodysIfItIsNotRank0s) {
-  const Directory directory;
-  Options options = with_network(directory);
-  const std::string file = directory.write(
-      "plan.json", plan_text("broadcast/binomial inside=binomial between=binomial", 0, {0, 1, 2, 3}));
-  Group group = small_group();
-  group.change = [&](int rank, Options& mine, Identity&) {
-    if (rank != 0) mine.plan_file = file;
-  };
-  arm_group(group, options, [](transport::Transport&, ArmResult& armed) {
-    ASSERT_TRUE(armed.communicator) << armed.reason;
-    EXPECT_FALSE(armed.communicator->knows(Collective::gather)) << "it may be learned";
-  });
-}
-
 TEST(Arming, ANetworkByHandIsEverybodysIfItIsRank0s) {
   const Directory directory;
   const Options options = with_network(directory);
@@ -351,45 +298,6 @@ TEST(Arming, ANetworkByHandIsEverybodysIfItIsRank0s) {
     if (rank != 0) mine.network_file.clear();
   };
   expect_all(arm_group(group, options), "armed");
-}
-
-// Hears of a text far larger than any memory on one rank.
-class Exaggerating final : public transport::Native {
- public:
-  Exaggerating(transport::Native& below, bool exaggerates) : below_(below), exaggerates_(exaggerates) {}
-  void barrier() override { below_.barrier(); }
-  void broadcast(std::span<std::byte> bytes, int root) override {
-    below_.broadcast(bytes, root);
-    const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
-    if (exaggerates_ && bytes.size() == sizeof huge) std::memcpy(bytes.data(), &huge, sizeof huge);
-  }
-  void run(const CommonProblem& problem, std::span<const std::byte> input,
-           std::span<std::byte> output) override {
-    below_.run(problem, input, output);
-  }
-  void allreduce_min(std::span<std::int64_t> values) override { below_.allreduce_min(values); }
-  void allreduce_max(std::span<double> values) override { below_.allreduce_max(values); }
-  void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override {
-    below_.allgather(mine, all);
-  }
-  std::string library() const override { return below_.library(); }
-
- private:
-  transport::Native& below_;
-  bool exaggerates_;
-};
-
-TEST(Agreement, ATextWithoutRoomOnOneRankIsAReasonOnAll) {
-  transport::Hub hub(3);
-  transport::run_ranks(hub, [](transport::LoopbackTransport& transport, transport::LoopbackNative& native) {
-    Exaggerating exaggerating(native, transport.rank() == 1);
-    Agreement agreement(exaggerating, transport.rank(), 3);
-    EXPECT_THROW(agreement.share("a text", 0), TransportError);
-    EXPECT_TRUE(agreement.all(true)) << "and the ranks are still together";
-    const auto reason = agreement.failed([] { throw Error(std::string(10'000, 'x')); });
-    ASSERT_TRUE(reason);
-    EXPECT_EQ(*reason, std::string(Agreement::kReasonRoom - 1, 'x'));
-  });
 }
 
 }  // namespace

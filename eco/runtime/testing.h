@@ -15,6 +15,7 @@
 
 #include "eco/net/io.h"
 #include "eco/net/synthetic.h"
+#include "eco/runtime/abandoned.h"
 #include "eco/runtime/combine.h"
 #include "eco/runtime/communicator.h"
 #include "eco/runtime/contents.h"
@@ -214,6 +215,24 @@ inline void expect_served(Communicator& communicator, int rank, const coll::Comm
   ASSERT_EQ(communicator.run(problem, *recipe, buffers), transport::Status::ok) << what;
   if (problem.collective == coll::Collective::barrier) return;
   EXPECT_TRUE(output == expected) << what << " by " << recipe->text() << " on rank " << rank;
+}
+
+// Collective: a broadcast by this recipe; whether this rank has every byte.
+inline transport::Status run_broadcast(Communicator& communicator, int rank,
+                                       const coll::CommonProblem& problem, const algo::Recipe& recipe,
+                                       bool& right) {
+  // Shared, since a transport that failed may write to it later.
+  const auto memory = std::make_shared<std::vector<std::byte>>(problem.bytes);
+  std::vector<std::byte>& message = *memory;
+  const auto value = [](std::size_t i) { return static_cast<std::byte>(i * 7 + 1); };
+  if (rank == problem.root) {
+    for (std::size_t i = 0; i < message.size(); ++i) message[i] = value(i);
+  }
+  const transport::Status status = communicator.run(problem, recipe, {.input = {}, .output = message});
+  if (status != transport::Status::ok) keep_until_exit(memory);
+  right = true;
+  for (std::size_t i = 0; i < message.size(); ++i) right = right && message[i] == value(i);
+  return status;
 }
 
 inline void expect_all(const std::vector<std::string>& reasons, const std::string& part) {

@@ -1,0 +1,79 @@
+#include "eco/runtime/agreement.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+
+#include "eco/base/errors.h"
+#include "eco/transport/loopback/loopback.h"
+
+namespace eco::runtime {
+namespace {
+
+TEST(Agreement, OneRankThatThrowsIsAReasonOnAll) {
+  transport::Hub hub(3);
+  transport::run_ranks(hub, [](transport::LoopbackTransport& transport, transport::LoopbackNative& native) {
+    Agreement agreement(native, transport.rank(), 3);
+    for (int thrower = 0; thrower < 3; ++thrower) {
+      const auto reason = agreement.failed([&] {
+        if (transport.rank() >= thrower) throw std::runtime_error("rank " + std::to_string(transport.rank()));
+      });
+      ASSERT_TRUE(reason);
+      EXPECT_EQ(*reason, "rank " + std::to_string(thrower)) << "the lowest rank's";
+    }
+    EXPECT_FALSE(agreement.failed([] {}));
+    const auto unknown = agreement.failed([] { throw 7; });
+    ASSERT_TRUE(unknown);
+    EXPECT_FALSE(unknown->empty());
+    EXPECT_TRUE(agreement.equal(0xfedcba9876543210u));
+    EXPECT_FALSE(agreement.equal(transport.rank() == 1 ? 1u : 2u));
+    EXPECT_FALSE(agreement.equal(transport.rank() == 1 ? std::uint64_t{1} << 63 : 0u));
+    EXPECT_FALSE(agreement.all(transport.rank() != 2));
+    EXPECT_EQ(agreement.share("from " + std::to_string(transport.rank()), 2), "from 2");
+    EXPECT_EQ(agreement.share({}), "");
+    EXPECT_EQ(agreement.largest(transport.rank()), 2.0);
+  });
+}
+
+// Hears of a text far larger than any memory on one rank.
+class Exaggerating final : public transport::Native {
+ public:
+  Exaggerating(transport::Native& below, bool exaggerates) : below_(below), exaggerates_(exaggerates) {}
+  void barrier() override { below_.barrier(); }
+  void broadcast(std::span<std::byte> bytes, int root) override {
+    below_.broadcast(bytes, root);
+    const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
+    if (exaggerates_ && bytes.size() == sizeof huge) std::memcpy(bytes.data(), &huge, sizeof huge);
+  }
+  void run(const coll::CommonProblem& problem, std::span<const std::byte> input,
+           std::span<std::byte> output) override {
+    below_.run(problem, input, output);
+  }
+  void allreduce_min(std::span<std::int64_t> values) override { below_.allreduce_min(values); }
+  void allreduce_max(std::span<double> values) override { below_.allreduce_max(values); }
+  void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+    below_.allgather(mine, all);
+  }
+  std::string library() const override { return below_.library(); }
+
+ private:
+  transport::Native& below_;
+  bool exaggerates_;
+};
+
+TEST(Agreement, ATextWithoutRoomOnOneRankIsAReasonOnAll) {
+  transport::Hub hub(3);
+  transport::run_ranks(hub, [](transport::LoopbackTransport& transport, transport::LoopbackNative& native) {
+    Exaggerating exaggerating(native, transport.rank() == 1);
+    Agreement agreement(exaggerating, transport.rank(), 3);
+    EXPECT_THROW(agreement.share("a text", 0), TransportError);
+    EXPECT_TRUE(agreement.all(true)) << "and the ranks are still together";
+    const auto reason = agreement.failed([] { throw Error(std::string(10'000, 'x')); });
+    ASSERT_TRUE(reason);
+    EXPECT_EQ(*reason, std::string(Agreement::kReasonRoom - 1, 'x'));
+  });
+}
+
+}  // namespace
+}  // namespace eco::runtime
