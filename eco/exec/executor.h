@@ -49,8 +49,8 @@ class Executor {
   [[nodiscard]] transport::Status run(const sched::Schedule& schedule, const Buffers& buffers, int tag_base,
                                       std::uint64_t recipe_digest = 0);
 
-  // The same of a source, which decides while it runs; tags tag_base .. tag_base + its channels - 1 are used. Calls of
-  // sources are not traced.
+  // The same of a source, which decides while it runs; tags tag_base .. tag_base + its channels - 1 are used. Where a
+  // source finds no memory, the call has failed. Calls of sources are not traced.
   [[nodiscard]] transport::Status run(ScheduleSource& source, int tag_base, std::uint64_t recipe_digest = 0);
 
   // Calls from now on are traced into it, which must live as long; null: no more. Costs one branch a call without.

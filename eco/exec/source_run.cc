@@ -1,6 +1,7 @@
 // Runs a source: the same engine as a schedule's, without a window, since the source itself says what may start.
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -103,7 +104,13 @@ class SourceRun {
 
 Status Executor::run(ScheduleSource& source, int tag_base, std::uint64_t recipe_digest) {
   recorder_.begin_call(recipe_digest, transport_.n_ranks());
-  const Status status = SourceRun(transport_, recorder_, source, tag_base, finished_).to_the_end();
+  Status status = Status::failed;
+  try {
+    status = SourceRun(transport_, recorder_, source, tag_base, finished_).to_the_end();
+  } catch (const std::bad_alloc&) {
+    // A source makes its messages on the way; a schedule's memory was there before its first one. What is posted by now
+    // points to the caller's memory, so this ends as a transport's failure does.
+  }
   recorder_.end_call();
   if (status != Status::ok) transport_.abandon();
   return status;

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <new>
 #include <random>
 #include <thread>
 
@@ -72,6 +73,32 @@ TEST(LateRun, ALostPeerEndsTheCall) {
       EXPECT_EQ(status, Status::lost_peer);
       EXPECT_FALSE(executor.recorder().in_call());
     }
+  });
+}
+
+// Posts a receive that nothing will come for, and then finds no memory.
+class OutOfMemory final : public ScheduleSource {
+ public:
+  explicit OutOfMemory(std::span<std::byte> memory) : memory_(memory) {}
+  void enter() override {
+    book_.recv(0, 0, memory_, {});
+    book_.wake(0, {});
+  }
+  void on_done(Ticket) override { throw std::bad_alloc(); }
+  bool is_done() const override { return false; }
+
+ private:
+  std::span<std::byte> memory_;
+};
+
+TEST(LateRun, ASourceWithoutMemoryEndsTheCall) {
+  transport::Hub hub(1);
+  transport::run_ranks(hub, [&](transport::LoopbackTransport& transport, transport::LoopbackNative&) {
+    exec::Executor executor(transport);
+    std::vector<std::byte> memory(10);
+    OutOfMemory source(memory);
+    EXPECT_EQ(executor.run(source, 0), Status::failed);
+    EXPECT_FALSE(executor.recorder().in_call());
   });
 }
 
