@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "eco/base/errors.h"
 #include "eco/late/play.h"
 
 namespace eco::late {
@@ -87,6 +88,7 @@ void play_all_orders(Case& of, int n_ranks, std::uint64_t seed, Proof& proof) {
 }  // namespace
 
 Proof prove(const ProofTask& task) {
+  if (task.n_ranks < 1) throw InvalidArgument("a broadcast of " + std::to_string(task.n_ranks) + " ranks");
   constexpr std::size_t kBytes = 23;
   struct Shaped {
     algo::Shape shape;

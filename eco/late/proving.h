@@ -32,6 +32,7 @@ struct Proof {
   static constexpr std::size_t kMostFaults = 20;
 };
 
+// Throws InvalidArgument where there are no ranks.
 Proof prove(const ProofTask& task);
 
 }  // namespace eco::late

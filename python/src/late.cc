@@ -40,13 +40,17 @@ std::string prove(const std::string& plan, int ranks, bool all_orders, std::uint
   return record.dump();
 }
 
+void check_arrivals(const std::vector<double>& arrival_s, const std::vector<int>& host_of_rank) {
+  if (arrival_s.size() != host_of_rank.size()) throw InvalidArgument("one arrival for each rank");
+}
+
 // Of a broadcast by this recipe, its ranks coming at these times: as its schedules are, or as a plan forms it.
 std::vector<double> ends(const std::string& network, const std::vector<int>& host_of_rank, std::size_t bytes,
                          int root, const std::string& recipe, const std::string& plan,
                          const std::vector<double>& arrival_s) {
   const Question question(network, host_of_rank, "broadcast", bytes, root);
   const algo::Recipe parsed = parse_fitting(question, recipe);
-  if (arrival_s.size() != host_of_rank.size()) throw InvalidArgument("one arrival for each rank");
+  check_arrivals(arrival_s, host_of_rank);
   if (plan == "static") {
     sim::PredictOptions options;
     options.arrival_s = arrival_s;
@@ -68,6 +72,7 @@ std::vector<double> ends(const std::string& network, const std::vector<int>& hos
 double bound(const std::string& network, const std::vector<int>& host_of_rank, std::size_t bytes, int root,
              const std::vector<double>& arrival_s) {
   const Question question(network, host_of_rank, "broadcast", bytes, root);
+  check_arrivals(arrival_s, host_of_rank);
   return late::clairvoyant_bound_s(question.view, root, bytes, arrival_s);
 }
 

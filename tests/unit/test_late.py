@@ -46,6 +46,10 @@ def test_what_fits_nothing_is_refused(network: str) -> None:
     ):
         with pytest.raises(InvalidArgument):
             ends(network, plan, arrivals, recipe)
+    with pytest.raises(InvalidArgument):
+        _core.clairvoyant_bound(network, HOSTS, BYTES, 0, [0.0] * 7)
+    with pytest.raises(InvalidArgument):
+        _core.prove_late("mended", 0, True, 1, 10)
 
 
 def test_proofs_are_counted() -> None:
