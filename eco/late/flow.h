@@ -41,7 +41,6 @@ class Flow {
 
   Flow(std::span<std::byte> message, Pieces pieces, bool has_all);
 
-  std::size_t n_segments() const { return here_.size(); }
   bool has(std::size_t segment) const { return here_[segment]; }
   bool has_all() const { return n_here_ == here_.size(); }
   std::span<std::byte> segment(std::size_t index) const;

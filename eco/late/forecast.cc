@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -131,6 +130,7 @@ class Simulator {
     transit.letter = {.from = rank, .to = order.peer, .channel = order.channel, .ticket = order.ticket};
     transit.letter.bytes = order.source;
     transit.letter.owes_completion = order.synchronous;
+    transit.letter.number = index;
     const auto host = [&](int of) { return view_.host_of_rank[static_cast<std::size_t>(of)]; };
     const std::size_t bytes = order.source.size();
     const bool is_local = host(rank) == host(order.peer);
@@ -151,7 +151,6 @@ class Simulator {
     const Letter& letter = transits_[index].letter;
     const int to = letter.to;
     cpu(to) = later(cpu(to), transits_[index].message.first).after_overhead(network_.receive_overhead_s);
-    if (letter.owes_completion) number_of_[{letter.from, letter.ticket}] = index;
     if (auto met = mail_.put(letter)) receive(*met, cpu(to));
   }
 
@@ -159,11 +158,10 @@ class Simulator {
     const std::span<const std::byte> bytes = met.letter.bytes;
     if (!bytes.empty()) std::memcpy(met.slot.target.data(), bytes.data(), bytes.size());
     if (met.letter.owes_completion) {
-      const std::uint32_t index = number_of_[{met.letter.from, met.letter.ticket}];
-      Transit& transit = transits_[index];
+      Transit& transit = transits_[met.letter.number];
       const double latency_s = channels_.route(channels_[transit.channel]).latency_s;
       transit.message.first = when.after_latency(latency_s);
-      events_.push(transit.message.first.s, index, EventKind::confirmation,
+      events_.push(transit.message.first.s, met.letter.number, EventKind::confirmation,
                    static_cast<std::size_t>(met.slot.rank));
     }
     complete(met.slot.rank, met.slot.ticket, when);
@@ -190,7 +188,6 @@ class Simulator {
   std::deque<Transit> transits_;
   std::vector<Wake> wakes_;
   std::deque<Meeting> early_;
-  std::map<std::pair<int, Ticket>, std::uint32_t> number_of_;  // letters under way whose senders wait
   Forecast result_;
 };
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
@@ -28,6 +29,7 @@ struct Letter {
   std::span<const std::byte> bytes{};
   std::vector<std::byte> captured{};  // instead of bytes, where the sender has them back already
   bool owes_completion = false;
+  std::uint32_t number = 0;  // whatever its driver knows it by
 
   std::span<const std::byte> contents() const { return captured.empty() ? bytes : captured; }
 };
