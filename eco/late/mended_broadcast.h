@@ -21,7 +21,8 @@
 // received: the proof (proving.h) has wakes at any time.
 //
 // Every parent takes its children's messages even if they were given to somebody else, so a late rank leaves no sooner
-// than its children have come. That bounds how many calls anybody is ahead: kTurns.
+// than its children have come. That bounds how many calls anybody is ahead: fewer than there are ranks
+// (docs/adr/0019), and after so many calls tags may come again (Communicator::form_around_the_late).
 #pragma once
 
 #include <cstdint>

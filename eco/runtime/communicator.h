@@ -99,7 +99,7 @@ class Communicator {
   [[nodiscard]] transport::Status run(const coll::CommonProblem& problem, const algo::Recipe& recipe,
                                       const exec::Buffers& buffers);
 
-  // Local: what this rank sent to other subnets in the last run.
+  // Local: what this rank sent to other subnets in the last run; of a broadcast that forms, what its recipe would send.
   const sched::Crossing& last_crossing() const { return last_crossing_; }
 
   // Local: what runs beside other calls and is not run() by this object (preload/backend/background.h). Nothing
