@@ -231,7 +231,7 @@ Status TcpTransport::post_recv(int peer, int tag, std::span<std::byte> bytes, Ti
   } else if (!message->is_complete) {
     message->is_adopted = true;
   } else {
-    finish_waiting(connection, peer, stream, *message, posted);
+    finish_waiting(is_there ? connection : nullptr, peer, stream, *message, posted);
   }
   if (is_there) {
     connection->flush(*this);

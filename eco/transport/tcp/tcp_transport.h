@@ -119,7 +119,7 @@ class TcpTransport final : public Transport, private Connection::Owner {
   bool progress(int timeout_ms);
   void end_send(std::uint32_t number);
   void end_receive(int peer, Inbox::Stream& stream, Inbox::Posted& posted);
-  // A message that waited goes where its receive wants it.
+  // A message that waited goes where its receive wants it. Null: the connection that it came over is gone.
   void finish_waiting(Connection* connection, int peer, Inbox::Stream& stream, const Inbox::Arrived& message,
                       Inbox::Posted& posted);
   void take_up(Connection& connection, std::size_t bytes);

@@ -127,6 +127,47 @@ TEST(TcpTransport, WhatWasSentArrivesThoughItsSenderLeaves) {
   });
 }
 
+TEST(TcpTransport, WhatALeaverSentIsCreditedToNobodyElse) {
+  constexpr TcpOptions kOptions{.eager_bytes = 1000, .credit_bytes = 4000};
+  std::barrier sent(2), gone(2);
+  run_tcp_ranks(3, 1, kOptions, [&](TcpTransport& transport) {
+    std::array<std::array<std::byte, 900>, 3> messages{};  // so many that their credit is due
+    std::array<std::byte, 1> word{};
+    if (transport.rank() == 1) {
+      for (const auto& message : messages)
+        ASSERT_EQ(transport.post_send(0, 1, message, SendMode::eager, 0), Status::ok);
+      ASSERT_EQ(transport.post_send(0, 2, word, SendMode::eager, 0), Status::ok);
+      ASSERT_EQ(wait(transport, messages.size() + 1), Status::ok);
+      sent.arrive_and_wait();
+    } else if (transport.rank() == 2) {
+      gone.arrive_and_wait();
+      ASSERT_EQ(transport.post_send(0, 3, word, SendMode::synchronous, 0), Status::ok);
+      ASSERT_EQ(wait(transport), Status::ok);
+      ASSERT_EQ(transport.post_recv(0, 4, word, 0), Status::ok);
+      EXPECT_EQ(wait(transport), Status::ok);
+    } else {
+      ASSERT_EQ(transport.post_recv(1, 2, word, 0), Status::ok);
+      ASSERT_EQ(wait(transport), Status::ok);
+      sent.arrive_and_wait();
+      ASSERT_EQ(transport.post_recv(2, 3, word, 0), Status::ok);
+      std::array<Ticket, 1> room{};
+      std::size_t n = 0;
+      for (int i = 0; i < 50; ++i) {  // until rank 1 is gone, before rank 2 comes and gets its place
+        ASSERT_EQ(transport.test_some(room, n), Status::ok);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      gone.arrive_and_wait();
+      ASSERT_EQ(wait(transport), Status::ok);
+      for (auto& message : messages) {
+        ASSERT_EQ(transport.post_recv(1, 1, message, 0), Status::ok);
+        ASSERT_EQ(wait(transport), Status::ok);
+      }
+      ASSERT_EQ(transport.post_send(2, 4, word, SendMode::synchronous, 0), Status::ok);
+      EXPECT_EQ(wait(transport), Status::ok);
+    }
+  });
+}
+
 std::size_t n_descriptors() {
   return static_cast<std::size_t>(
       std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator()));
