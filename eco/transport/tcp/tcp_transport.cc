@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kListener = std::uint64_t{1} << 32;
 constexpr std::size_t kEventsAtOnce = 64;
 // A peer that nothing was heard of for so long gets a connection, if it has none, only so that its end is noticed.
-constexpr int kSilence_ms = 100;
+constexpr std::chrono::milliseconds kSilence(100);
 // Accepted connections that have not proved who they are; ranks may all come at once.
 constexpr std::size_t kFewestStrangers = 64;
 
@@ -47,7 +47,6 @@ TcpTransport::~TcpTransport() {
 // The kernel forgets what it has not delivered when a socket is closed while more is coming in. So what was sent is
 // waited for, and what comes is read.
 void TcpTransport::say_bye() {
-  using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + std::chrono::duration<double>(options_.farewell_s);
   for (const auto& connection : connections_) {
     if (!connection || !connection->is_open()) continue;
@@ -443,9 +442,11 @@ void TcpTransport::drop(std::uint32_t number, Connection::End end) {
   dropped_.push_back(number);
 }
 
-bool TcpTransport::progress(int timeout_ms) {
+void TcpTransport::progress(int timeout_ms) {
   std::array<epoll_event, kEventsAtOnce> events;
   const int n = ::epoll_wait(events_.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
+  if (n < 0 && errno != EINTR)
+    has_failed_ = true;  // a program that closes all descriptors has closed this one
   for (int i = 0; i < n; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
     const auto number = static_cast<std::uint32_t>(event.data.u64);
@@ -464,14 +465,19 @@ bool TcpTransport::progress(int timeout_ms) {
   to_flush_.clear();
   free_connections_.insert(free_connections_.end(), dropped_.begin(), dropped_.end());
   dropped_.clear();
-  return n != 0;  // an interrupted wait has not been silent for so long
 }
 
-void TcpTransport::watch_silent_peers() {
+// By the clock: strangers who knock and signals that interrupt make no peer less silent.
+int TcpTransport::watch_silent_peers() {
+  const Clock::time_point now = Clock::now();
+  if (!silent_since_) silent_since_ = now;
+  const auto left = *silent_since_ + kSilence - now;
+  if (left.count() > 0) return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count());
   for (int peer = 0; peer < n_ranks(); ++peer) {
     const Peer& them = peers_[static_cast<std::size_t>(peer)];
     if (them.owed_receives > 0 && !them.was_met) connection_to(peer, 0);
   }
+  return -1;
 }
 
 bool TcpTransport::has_lost_peer() const {
@@ -488,6 +494,7 @@ Status TcpTransport::hand_out(std::span<Ticket> done, std::size_t& n_done) {
     finished_.pop();
   }
   n_posted_ -= n_done;
+  if (n_done > 0) silent_since_.reset();
   if (has_failed_) return Status::failed;
   return n_done == 0 && has_lost_peer() ? Status::lost_peer : Status::ok;
 }
@@ -496,11 +503,9 @@ Status TcpTransport::wait_some(std::span<Ticket> done, std::size_t& n_done) {
   n_done = 0;
   if (n_posted_ == 0) return Status::ok;
   progress(0);
-  int timeout_ms = kSilence_ms;
   while (finished_.empty() && !has_failed_ && !has_lost_peer()) {
-    if (progress(timeout_ms) || timeout_ms < 0) continue;
-    watch_silent_peers();
-    timeout_ms = -1;
+    const int timeout_ms = watch_silent_peers();
+    if (!has_lost_peer()) progress(timeout_ms);
   }
   return hand_out(done, n_done);
 }
@@ -509,6 +514,7 @@ Status TcpTransport::test_some(std::span<Ticket> done, std::size_t& n_done) {
   n_done = 0;
   if (n_posted_ == 0) return Status::ok;
   progress(0);
+  if (finished_.empty()) watch_silent_peers();
   return hand_out(done, n_done);
 }
 

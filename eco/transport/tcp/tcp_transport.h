@@ -13,9 +13,11 @@
 // than its receive, ends it: Status::lost_peer, Status::failed.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -77,6 +79,8 @@ class TcpTransport final : public Transport, private Connection::Owner {
   std::size_t waiting_bytes() const { return waiting_bytes_; }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   struct Send {
     Ticket ticket = 0;
     std::uint32_t tag = 0;
@@ -116,14 +120,15 @@ class TcpTransport final : public Transport, private Connection::Owner {
   void handle(std::uint32_t number, std::uint32_t events);
   void drop(std::uint32_t number, Connection::End end);
   // Of what can be done without waiting longer than so many ms; -1: until something happens.
-  bool progress(int timeout_ms);
+  void progress(int timeout_ms);
   void end_send(std::uint32_t number);
   void end_receive(int peer, Inbox::Stream& stream, Inbox::Posted& posted);
   // A message that waited goes where its receive wants it. Null: the connection that it came over is gone.
   void finish_waiting(Connection* connection, int peer, Inbox::Stream& stream, const Inbox::Arrived& message,
                       Inbox::Posted& posted);
   void take_up(Connection& connection, std::size_t bytes);
-  void watch_silent_peers();
+  // While nothing ends: so many ms until silent peers get connections, -1 once they have.
+  int watch_silent_peers();
   bool has_lost_peer() const;
   Status hand_out(std::span<Ticket> done, std::size_t& n_done);
   void say_bye();
@@ -143,8 +148,9 @@ class TcpTransport final : public Transport, private Connection::Owner {
   std::vector<Send> sends_;
   std::vector<std::uint32_t> free_sends_;
   Queue<Ticket> finished_;
-  std::vector<int> gone_;     // peers that have no connection left, or broke one
-  std::size_t n_posted_ = 0;  // not handed back yet
+  std::optional<Clock::time_point> silent_since_;  // nothing was handed back since
+  std::vector<int> gone_;                          // peers that have no connection left, or broke one
+  std::size_t n_posted_ = 0;                       // not handed back yet
   std::size_t waiting_bytes_ = 0;
   std::size_t n_refused_ = 0;
   bool has_failed_ = false;

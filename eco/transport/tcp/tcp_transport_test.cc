@@ -200,7 +200,8 @@ struct Target {
     fill_randomly(key);
     std::vector<Socket> listening;
     listening.push_back(listen_on("127.0.0.1"));
-    const Endpoint endpoint{"127.0.0.1", port_of(listening.front())};
+    port = port_of(listening.front());
+    const Endpoint endpoint{"127.0.0.1", port};
     Socket other = listen_on("127.0.0.1");
     Job job{.rank = 0,
             .key = key,
@@ -261,6 +262,7 @@ struct Target {
   }
 
   Key key{};
+  int port = 0;
   std::unique_ptr<TcpTransport> transport;
   Socket silent;  // where rank 1 would listen
   Socket socket;
@@ -275,6 +277,26 @@ TEST(TcpTransport, ARankOfTheJobIsLetIn) {
   EXPECT_EQ(target.n_done, 1u);
   EXPECT_EQ(target.memory[15], std::byte{9});
   EXPECT_EQ(target.transport->n_refused(), 0u);
+}
+
+TEST(TcpTransport, ASilentPeerIsMissedThoughStrangersKnock) {
+  for (const bool waits : {true, false}) {
+    Target target;
+    target.silent.close();  // its host is up, it is not
+    const int port = target.port;
+    std::jthread stranger([port](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        connect_from("127.0.0.1", {"127.0.0.1", port});
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
+    });
+    std::array<Ticket, 1> room{};
+    std::size_t n = 0;
+    Status status = Status::ok;
+    while (status == Status::ok)
+      status = waits ? target.transport->wait_some(room, n) : target.transport->test_some(room, n);
+    EXPECT_EQ(status, Status::lost_peer);
+  }
 }
 
 TEST(TcpTransport, StrangersAreTurnedAwayAndDisturbNobody) {
