@@ -397,17 +397,25 @@ void TcpTransport::end_receive(int peer, Inbox::Stream& stream, Inbox::Posted& p
 }
 
 void TcpTransport::accept_from(std::size_t listener) {
-  while (true) {
+  // The first is there: the listener has said so.
+  for (bool is_first = true;;) {
     Socket socket = accept(listening_[listener]);
-    if (!socket) {
-      // Nobody there, or one that has gone meanwhile. Without descriptors no peer will ever come in.
-      if (errno == EMFILE || errno == ENFILE || errno == ENOMEM) has_failed_ = true;
+    if (socket) {
+      prepare(socket, options_.lost_after_s);
+      const std::size_t most = std::max(kFewestStrangers, 2 * peers_.size() * job_.addresses.size());
+      if (strangers_.size() >= most) drop(strangers_.front(), Connection::End::refused);
+      strangers_.push_back(add(Connection::accepted(std::move(socket), next_connection(), job_.key)));
+      is_first = false;
+      continue;
+    }
+    // Nobody there, or one that has gone meanwhile; without descriptors the kernel looks for neither.
+    const bool is_full = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+    if (!is_first || !is_full) return;
+    if (strangers_.empty()) {
+      has_failed_ = true;  // no peer will ever come in
       return;
     }
-    prepare(socket, options_.lost_after_s);
-    const std::size_t most = std::max(kFewestStrangers, 2 * peers_.size() * job_.addresses.size());
-    if (strangers_.size() >= most) drop(strangers_.front(), Connection::End::refused);
-    strangers_.push_back(add(Connection::accepted(std::move(socket), next_connection(), job_.key)));
+    drop(strangers_.front(), Connection::End::refused);
   }
 }
 

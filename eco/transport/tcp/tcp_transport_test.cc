@@ -1,6 +1,7 @@
 #include "eco/transport/tcp/tcp_transport.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -308,6 +309,22 @@ TEST(TcpTransport, StrangersAreTurnedAwayAndDisturbNobody) {
   target.send_frame({.kind = FrameKind::eager, .tag = 0, .bytes = 0});
   EXPECT_EQ(target.n_done, 0u);
   EXPECT_EQ(target.look(), Status::ok) << "the job goes on";
+}
+
+TEST(TcpTransport, StrangersTakeNoDescriptorsFromPeers) {
+  Target target;
+  std::vector<Socket> strangers;
+  for (int i = 0; i < 5; ++i) strangers.push_back(connect_from("127.0.0.1", {"127.0.0.1", target.port}));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int free = ::dup(target.socket.get());
+  ::close(free);
+  const rlimit tight{static_cast<rlim_t>(free) + 1, before.rlim_max};  // the only one left
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+  const Status status = target.look();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(status, Status::ok);
+  EXPECT_EQ(target.transport->n_refused(), 5u) << "all but the last that came";
 }
 
 TEST(TcpTransport, WhoWantsAnotherRankOrSpeaksAnotherLanguageIsTurnedAway) {
