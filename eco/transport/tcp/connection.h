@@ -74,6 +74,7 @@ class Connection {
   // What the owner keeps about it.
   std::size_t outstanding_bytes = 0;  // opener: eager messages that the other side has not taken up yet
   std::size_t taken_up_bytes = 0;     // other: taken up, and not reported yet
+  std::size_t unreported_bytes = 0;   // other: eager messages that have come, less what was reported
   bool watches_output = false;        // the owner has asked to hear when the socket takes bytes
 
  private:

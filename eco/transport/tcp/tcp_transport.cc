@@ -277,7 +277,12 @@ std::optional<std::span<std::byte>> TcpTransport::on_frame(Connection& connectio
 std::optional<std::span<std::byte>> TcpTransport::on_message(Connection& connection, const Frame& frame) {
   using State = Inbox::Posted::State;
   const bool is_request = frame.kind == FrameKind::request;
-  if (!is_request && frame.bytes > options_.eager_bytes) return std::nullopt;
+  if (!is_request) {
+    // What its sender counts as outstanding is this or more: beyond the credit it has not kept to it.
+    connection.unreported_bytes += frame.bytes + kFrameBytes;
+    if (frame.bytes > options_.eager_bytes || connection.unreported_bytes > options_.credit_bytes)
+      return std::nullopt;
+  }
   Inbox::Stream& stream = inbox_.stream(connection.peer(), frame.tag);
   if (frame.sequence < stream.first || stream.find_arrived(frame.sequence) != nullptr) return std::nullopt;
   Inbox::Posted* const posted = stream.find_posted(frame.sequence);
@@ -377,6 +382,7 @@ void TcpTransport::take_up(Connection& connection, std::size_t bytes) {
   // Now and then, so that the sender never runs dry and hears of it seldom.
   if (4 * connection.taken_up_bytes < options_.credit_bytes) return;
   connection.put({.kind = FrameKind::credit, .bytes = connection.taken_up_bytes});
+  connection.unreported_bytes -= connection.taken_up_bytes;
   connection.taken_up_bytes = 0;
   to_flush_.push_back(connection.number());
 }

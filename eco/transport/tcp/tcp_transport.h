@@ -28,6 +28,7 @@
 
 namespace eco::transport::tcp {
 
+// The first two have to be the same on all ranks: who gets more than it allows ends the job.
 struct TcpOptions {
   // Messages up to here leave without their receiver's consent: a segment of any schedule of ours does.
   std::size_t eager_bytes = std::size_t{1} << 18;

@@ -197,7 +197,8 @@ TEST(TcpTransport, AThousandConnectionsLeaveNothingBehind) {
 
 // A rank made by hand, which listens where the test can send it anything. Its peer is the test.
 struct Target {
-  Target() {
+  explicit Target(TcpOptions options = {}) {
+    options.farewell_s = 0;
     fill_randomly(key);
     std::vector<Socket> listening;
     listening.push_back(listen_on("127.0.0.1"));
@@ -208,8 +209,7 @@ struct Target {
             .key = key,
             .addresses = {"127.0.0.1"},
             .endpoints = {{endpoint}, {{"127.0.0.1", port_of(other)}}}};
-    transport =
-        std::make_unique<TcpTransport>(std::move(job), std::move(listening), TcpOptions{.farewell_s = 0});
+    transport = std::make_unique<TcpTransport>(std::move(job), std::move(listening), options);
     silent = std::move(other);
     socket = connect_from("127.0.0.1", endpoint);
     prepare(socket, 0);
@@ -359,6 +359,14 @@ TEST(TcpTransport, MalformedFramesEndTheJobTheyCameFrom) {
   noise.greet(noise.key);
   noise.send(std::vector<std::byte>(kFrameBytes, std::byte{'x'}));
   EXPECT_EQ(noise.look(), Status::failed);
+  Target greedy({.eager_bytes = 1000, .credit_bytes = 4000});
+  greedy.greet(greedy.key);
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(greedy.look(), Status::ok);
+    EXPECT_LE(greedy.transport->waiting_bytes(), 4000u);
+    greedy.send_frame({.kind = FrameKind::eager, .tag = 1, .sequence = i, .bytes = 900}, 900);
+  }
+  EXPECT_EQ(greedy.look(), Status::failed) << "more than its credit";
   Target twice;
   twice.greet(twice.key);
   twice.send_frame({.kind = FrameKind::eager, .tag = 0, .bytes = 16}, 16);
