@@ -80,7 +80,8 @@ std::string read_text(const std::string& path) {
   }
 }
 
-std::optional<std::string> write_text_atomically(const std::string& path, std::string_view text) {
+std::optional<std::string> write_text_atomically(const std::string& path, std::string_view text,
+                                                 unsigned permissions) {
   const std::filesystem::path directory = std::filesystem::path(path).parent_path();
   std::error_code error;
   if (!directory.empty()) std::filesystem::create_directories(directory, error);
@@ -89,7 +90,7 @@ std::optional<std::string> write_text_atomically(const std::string& path, std::s
   std::string temporary = path + ".XXXXXX";
   const int file = ::mkostemp(temporary.data(), O_CLOEXEC);
   if (file < 0) return "cannot write beside " + path + ": " + std::strerror(errno);
-  ::fchmod(file, 0644);
+  ::fchmod(file, permissions);
   std::optional<std::string> reason = write_all(file, text);
   if (!reason && std::rename(temporary.c_str(), path.c_str()) != 0) reason = std::strerror(errno);
   if (!reason) return std::nullopt;

@@ -20,8 +20,8 @@ std::string read_text(const std::string& path);
 
 // Local. Creates missing directories, then writes atomically. Returns why it could not, and then nothing has
 // changed.
-[[nodiscard]] std::optional<std::string> write_text_atomically(const std::string& path,
-                                                               std::string_view text);
+[[nodiscard]] std::optional<std::string> write_text_atomically(const std::string& path, std::string_view text,
+                                                               unsigned permissions = 0644);
 
 // Local. The document as JSON, its keys "schema" and "version" checked. `where` begins every message
 // ("network file n.json"). Throws CorruptFile for text that is empty, cut off, no JSON, of another schema or

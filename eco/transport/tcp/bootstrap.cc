@@ -1,8 +1,6 @@
 #include "eco/transport/tcp/bootstrap.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +13,7 @@
 #include <utility>
 
 #include "eco/base/errors.h"
+#include "eco/base/json_file.h"
 
 namespace eco::transport::tcp {
 namespace {
@@ -100,15 +99,9 @@ FileStore::FileStore(std::string directory) : directory_(std::move(directory)) {
 }
 
 void FileStore::put(const std::string& key, const std::string& value) {
-  // Written beside and renamed: nobody reads half of it.
-  const std::string path = directory_ + "/" + key;
-  const std::string beside = path + "." + std::to_string(::getpid());
-  const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR);
-  const bool is_written =
-      file >= 0 && ::write(file, value.data(), value.size()) == static_cast<ssize_t>(value.size());
-  if (file >= 0) ::close(file);
-  if (!is_written || std::rename(beside.c_str(), path.c_str()) != 0)
-    throw TransportError("tcp: cannot write " + path + ": " + std::strerror(errno));
+  // Nobody reads half of it, and nobody else the key to the job.
+  if (const auto reason = base::write_text_atomically(directory_ + "/" + key, value, S_IRUSR | S_IWUSR))
+    throw TransportError("tcp: " + *reason);
 }
 
 std::optional<std::string> FileStore::get(const std::string& key) {
