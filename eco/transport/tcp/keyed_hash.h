@@ -1,9 +1,10 @@
 // SipHash-2-4: whoever knows the key can make the number for some bytes, nobody else can.
 //
-//   const Key key = random_key();
+//   fill_randomly(key);
 //   keyed_hash(key, bytes) == what_the_other_side_sent
 //
-// Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012. Local, pure but for random_bytes().
+// Aumasson and Bernstein, "SipHash: a fast short-input PRF", INDOCRYPT 2012. Local, pure but for fill_randomly(). Why not a
+// library's: docs/adr/0018.
 #pragma once
 
 #include <array>

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <vector>
 
 #include "eco/transport/tcp/frame.h"
@@ -18,6 +19,17 @@ TEST(KeyedHash, IsThePapersOne) {
   EXPECT_EQ(keyed_hash(key, message), 0xa129ca6149be45e5U) << "appendix A";
   message.pop_back();
   EXPECT_NE(keyed_hash(key, message), 0xa129ca6149be45e5U);
+  // openssl mac -macopt hexkey:000102030405060708090a0b0c0d0e0f -macopt size:8 -in FILE SIPHASH: no byte, whole words, a
+  // greeting's length, the longest whose length fits into its last word.
+  const std::map<std::size_t, std::uint64_t> by_openssl = {{0, 0x726fdb47dd0e0e31U},
+                                                           {8, 0x93f5f5799a932462U},
+                                                           {57, 0xea1ad565322a1a0bU},
+                                                           {255, 0xa9c169fec74db21aU}};
+  for (const auto& [n_bytes, hash] : by_openssl) {
+    message.clear();
+    for (std::size_t i = 0; i < n_bytes; ++i) message.push_back(static_cast<std::byte>(i));
+    EXPECT_EQ(keyed_hash(key, message), hash) << n_bytes;
+  }
 }
 
 TEST(Greeting, ProvesTheKeyAndNothingElseDoes) {
