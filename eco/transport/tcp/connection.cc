@@ -108,7 +108,12 @@ Connection::End Connection::flush(Owner& owner) {
     }
   }
   // Why it can't is for read() to find: what the other side sent before it went, its bye perhaps, is still to be read.
-  if (cannot_write_) outgoing_.clear(), words_.clear();
+  // Where it has not gone (memory that can't be read) this is its end all the same, or both would wait.
+  if (cannot_write_) {
+    outgoing_.clear();
+    words_.clear();
+    ::shutdown(socket_.get(), SHUT_RDWR);
+  }
   return End::none;
 }
 

@@ -45,10 +45,9 @@ Socket listen_on(const std::string& address);
 int port_of(const Socket& listening);
 // An empty socket if nobody waits to be accepted; errno says whether anything is wrong.
 Socket accept(const Socket& listening);
-// Begins to connect, from this address, hence through its NIC. An empty socket if that is impossible. A peer that stays
-// silent for so long while it owes an answer to the kernel is lost; 0: never.
+// Begins to connect, from this address, hence through its NIC. An empty socket if that is impossible.
 Socket connect_from(const std::string& address, const Endpoint& to);
-// What every connection gets.
+// What every connection gets. A peer whose kernel stays silent for so long while it owes an answer is lost; 0: never.
 void prepare(const Socket& socket, double lost_after_s);
 // Of a non-blocking connect that has ended.
 bool is_connected(const Socket& socket);

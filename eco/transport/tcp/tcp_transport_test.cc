@@ -84,6 +84,19 @@ TEST(TcpTransport, WhatWaitsInAReceiversMemoryIsBounded) {
   });
 }
 
+TEST(TcpTransport, ASendFromMemoryThatIsNotThereEndsForBoth) {
+  run_tcp_ranks(2, 1, {}, [&](TcpTransport& transport) {
+    std::array<std::byte, 4> word{};
+    if (transport.rank() == 0) {
+      const std::span<const std::byte> nowhere(reinterpret_cast<const std::byte*>(8), word.size());
+      ASSERT_EQ(transport.post_send(1, 0, nowhere, SendMode::eager, 0), Status::ok);
+    } else {
+      ASSERT_EQ(transport.post_recv(0, 0, word, 0), Status::ok);
+    }
+    EXPECT_EQ(wait(transport), Status::lost_peer);
+  });
+}
+
 // One rank leaves, the other waits for something of it.
 void lose_one(bool has_met, bool abandons) {
   run_tcp_ranks(2, 2, {}, [&](TcpTransport& transport) {
