@@ -45,6 +45,15 @@ TEST(Striped, SharesFollowTheRates) {
   EXPECT_EQ(shares("rail_mbit=8"), (std::vector<int>{5, 2}));
   EXPECT_EQ(shares("rail_mbit=40+20"), (std::vector<int>{1, 2, 1}));
   EXPECT_EQ(shares(""), (std::vector<int>{1}));
+  // Lone hosts may have no rate of their own, and one host none between hosts either.
+  for (const auto& [hosts, expected] :
+       std::map<std::string, std::vector<int>>{{"1+1", {5, 2}}, {"1", {1, 1}}}) {
+    net::Network network = *dealt_view("hosts=" + hosts + " rate_mbit=20 rail_mbit=8", 2).network;
+    for (net::Subnet& subnet : network.subnets) subnet.bytes_per_s = 0;
+    for (net::Subnet& subnet : network.more_rails[0].subnets) subnet.bytes_per_s = 0;
+    network.finish();
+    EXPECT_EQ(shares_of_rails(network), expected) << hosts;
+  }
 }
 
 TEST(Striped, EveryRailCarriesItsShare) {

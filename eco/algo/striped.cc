@@ -143,6 +143,8 @@ std::vector<int> shares_of_rails(const net::Network& network) {
   double slowest = network.rail_bytes_per_s(0);
   for (int rail = 1; rail < network.n_rails(); ++rail)
     slowest = std::min(slowest, network.rail_bytes_per_s(rail));
+  // Ranks of one host, between which no rail leads.
+  if (slowest <= 0) return std::vector<int>(static_cast<std::size_t>(network.n_rails()), 1);
   std::vector<int> shares;
   int divisor = 0;
   for (int rail = 0; rail < network.n_rails(); ++rail) {

@@ -157,6 +157,9 @@ void Network::place_rail(int rail) {
 double Network::rail_bytes_per_s(int rail) const {
   double fastest = 0;
   for (const Subnet& subnet : subnets_of(rail)) fastest = std::max(fastest, subnet.bytes_per_s);
+  // Lone hosts need not have one.
+  if (fastest > 0) return fastest;
+  for (const Between& pair : between_of(rail)) fastest = std::max(fastest, pair.bytes_per_s);
   return fastest;
 }
 

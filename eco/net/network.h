@@ -195,7 +195,7 @@ struct Network {
   Network without_samples() const;
   // Local. Hosts and rail in range; from == to gives the memory of that host.
   Route route(int from, int to, int rail = 0) const;
-  // What a pair of the fastest subnet gets on a rail: for shares of a message.
+  // What the fastest pair gets on a rail, for shares of a message: of a subnet, or between lone hosts. 0 for a host alone.
   double rail_bytes_per_s(int rail) const;
   // What a message of so many bytes takes of a link, in bytes of the payload of full packets: with its envelope and the
   // headers of packets that are not full. 0 bytes take no more than these.
