@@ -11,6 +11,14 @@
 // Progress is made inside post_send, wait_some and test_some, nowhere else; wait_some sleeps in the kernel, and who waits
 // for other things too can poll descriptor(). A peer that has gone while it owes something, or a message longer
 // than its receive, ends it: Status::lost_peer, Status::failed.
+//
+// Where what is, in this order:
+//
+//   tcp_transport.cc   its life: made, waiting, saying bye, abandoned; one round of progress, which calls the other two
+//   tcp_peers.cc       who is connected: opening, accepting, strangers, peers that are lost
+//   tcp_messages.cc    what travels: posting, the frames that come of it, what waits for its receive
+//   connection.h       one socket: its greeting, frames out, frames in
+//   inbox.h            which message goes into which receive
 #pragma once
 
 #include <chrono>
@@ -102,8 +110,27 @@ class TcpTransport final : public Transport, private Connection::Owner {
     std::size_t owed_sends = 0;
   };
 
+  // tcp_transport.cc. Does what can be done without waiting longer than so many ms; -1: until something happens.
+  void progress(int timeout_ms);
+  void handle(std::uint32_t number, std::uint32_t events);
+  Status hand_out(std::span<Ticket> done, std::size_t& n_done);
+  void say_bye();
+
+  // tcp_peers.cc
   bool on_hello(const Hello& hello) override;
   void on_welcome(Connection& connection) override;
+  // -1 if none can be opened.
+  int connection_to(int peer, int rail);
+  void accept_from(std::size_t listener);
+  std::uint32_t next_connection() const;
+  std::uint32_t add(Connection connection);
+  void listen_for(Connection& connection);
+  void drop(std::uint32_t number, Connection::End end);
+  // While nothing ends: so many ms until silent peers get connections, -1 once they have.
+  int watch_silent_peers();
+  bool has_lost_peer() const;
+
+  // tcp_messages.cc
   std::optional<std::span<std::byte>> on_frame(Connection& connection, const Frame& frame) override;
   bool on_body(Connection& connection, const Frame& frame) override;
   void on_written(std::uint32_t send) override;
@@ -112,27 +139,12 @@ class TcpTransport final : public Transport, private Connection::Owner {
   std::optional<std::span<std::byte>> on_data(Connection& connection, const Frame& frame);
   bool on_matched(Connection& connection, const Frame& frame);
 
-  // -1 if none can be opened.
-  int connection_to(int peer, int rail);
-  std::uint32_t next_connection() const;
-  std::uint32_t add(Connection connection);
-  void listen_for(Connection& connection);
-  void accept_from(std::size_t listener);
-  void handle(std::uint32_t number, std::uint32_t events);
-  void drop(std::uint32_t number, Connection::End end);
-  // Of what can be done without waiting longer than so many ms; -1: until something happens.
-  void progress(int timeout_ms);
   void end_send(std::uint32_t number);
   void end_receive(int peer, Inbox::Stream& stream, Inbox::Posted& posted);
   // A message that waited goes where its receive wants it. Null: the connection that it came over is gone.
   void finish_waiting(Connection* connection, int peer, Inbox::Stream& stream, const Inbox::Arrived& message,
                       Inbox::Posted& posted);
   void take_up(Connection& connection, std::size_t bytes);
-  // While nothing ends: so many ms until silent peers get connections, -1 once they have.
-  int watch_silent_peers();
-  bool has_lost_peer() const;
-  Status hand_out(std::span<Ticket> done, std::size_t& n_done);
-  void say_bye();
 
   Job job_;
   TcpOptions options_;
