@@ -3,6 +3,7 @@
 //   run_tcp_ranks(4, 2, {}, [&](TcpTransport& transport) { ... });     // rail r is 127.0.0.(1 + r)
 #pragma once
 
+#include <array>
 #include <exception>
 #include <functional>
 #include <string>
@@ -17,6 +18,18 @@ inline std::vector<std::string> loopback_addresses(int n_rails) {
   std::vector<std::string> addresses;
   for (int rail = 0; rail < n_rails; ++rail) addresses.push_back("127.0.0." + std::to_string(1 + rail));
   return addresses;
+}
+
+// Waits until one ticket, or nothing more, comes.
+inline Status wait(TcpTransport& transport, std::size_t n_tickets = 1) {
+  std::array<Ticket, 8> room{};
+  for (std::size_t done = 0; done < n_tickets;) {
+    std::size_t n = 0;
+    const Status status = transport.wait_some(room, n);
+    if (status != Status::ok) return status;
+    done += n;
+  }
+  return Status::ok;
 }
 
 // One thread per rank; the first exception is rethrown.
