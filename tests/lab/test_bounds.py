@@ -9,7 +9,7 @@ import pytest
 
 from eco.errors import InvalidArgument
 from eco.lab.bounds import COLLECTIVES, bound_s, wire_bytes
-from eco.lab.description import load, parse
+from eco.lab.reading import load, parse
 
 MIB = 1 << 20
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from eco.errors import InvalidArgument
-from eco.lab.description import load, parse, shipped
 from eco.lab.fabric import Fabric
 from eco.lab.placement import place
+from eco.lab.reading import load, parse, shipped
 
 GOOD = """
 name = "n"

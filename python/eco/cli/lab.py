@@ -20,10 +20,11 @@ from eco.cli.options import output_file
 from eco.errors import EcoError
 from eco.lab import Lab, load
 from eco.lab.check import check
-from eco.lab.description import Description, shipped
+from eco.lab.description import Description
 from eco.lab.drawing import bounds_table, tree
 from eco.lab.lab import MEDIUM
 from eco.lab.launch import LAUNCHERS
+from eco.lab.reading import shipped
 from eco.report.records import write_json
 
 app = typer.Typer(

@@ -23,9 +23,10 @@ from typing import Any
 
 from eco.errors import EcoError, InvalidArgument, Timeout, Unsupported
 from eco.lab import launch
-from eco.lab.description import Description, load
+from eco.lab.description import Description
 from eco.lab.fabric import Fabric
 from eco.lab.placement import place
+from eco.lab.reading import load
 from eco.paths import cache_dir, library_dir, native_dir, native_file
 
 MEDIUM = "eco-relay (user-space store-and-forward; every packet serialised on every link it crosses)"
