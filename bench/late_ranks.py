@@ -17,16 +17,16 @@ By default the latest rank is the one that has half of the others below it in th
 import argparse
 import json
 import statistics
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from compiled import compiled
 from rich.console import Console
 
-from eco import jobs, paths, plans
+from eco import jobs, plans
 from eco.characterize import characterize_place
 from eco.collectives import COLLECTIVES
 from eco.lab import Lab, load
@@ -68,14 +68,6 @@ WAYS: Mapping[str, Way] = {
 }
 
 
-def compiled(library: str) -> Path:
-    target = paths.library_dir(library) / "late-ranks"
-    if not target.exists() or target.stat().st_mtime < SOURCE.stat().st_mtime:
-        compiler = str(paths.library_dir(library) / "bin" / "mpicc")
-        subprocess.run([compiler, "-O2", str(SOURCE), "-o", str(target)], check=True)
-    return target
-
-
 def served(report: Path) -> int:
     calls: int = json.loads(report.read_text())["collectives"]["broadcast"]["calls_served"]
     return calls
@@ -86,7 +78,7 @@ class Experiment:
 
     def __init__(self, lab: Lab, calls: int, late: Sequence[int]) -> None:
         self.place = jobs.LabPlace(lab)
-        self.program = compiled(lab.library)
+        self.program = compiled(lab.library, SOURCE)
         self.calls = calls
         self.late = late
         characterize_place(self.place, None, None, TIMEOUT_S, None)

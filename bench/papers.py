@@ -17,7 +17,6 @@ import argparse
 import contextlib
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -28,7 +27,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from eco import jobs, paths, plans
+from eco import jobs, plans
 from eco.lab import Lab, load
 from eco.pairs import BenchOptions, lateness_us, one_launch
 from eco.provenance import provenance
@@ -37,6 +36,7 @@ from eco.report.records import read_json, seconds_text, write_json
 from eco.tune import Part, tune_place
 
 sys.path.insert(0, str(Path(__file__).parent))
+from compiled import compiled
 from paper_tables import (
     ATOMS,
     BROADCAST_BYTES,
@@ -57,15 +57,6 @@ from paper_tables import (
 SCHEMA, VERSION = "eco.bench.papers", 1
 SOURCE = Path(__file__).parents[1] / "examples" / "moldyn.c"
 TIMEOUT_S = 300.0
-
-
-def program_of(library: str) -> str:
-    """examples/moldyn.c, compiled for a library."""
-    target = paths.library_dir(library) / "moldyn"
-    if not target.exists() or target.stat().st_mtime < SOURCE.stat().st_mtime:
-        compiler = str(paths.library_dir(library) / "bin" / "mpicc")
-        subprocess.run([compiler, "-O2", str(SOURCE), "-o", str(target), "-lm"], check=True)
-    return str(target)
 
 
 def parts_of(table: PaperTable, ranks: int) -> list[Part]:
@@ -136,7 +127,8 @@ def of_program(
     place: jobs.LabPlace, table: PaperTable, way: str, folder: Path, options: argparse.Namespace
 ) -> dict[str, Any]:
     steps = table.quick_steps if options.quick else table.steps
-    words = [program_of(place.library), str(CELLS), str(steps), str(table.balance_every), SPEEDS]
+    program = compiled(place.library, SOURCE, "-lm")
+    words = [str(program), str(CELLS), str(steps), str(table.balance_every), SPEEDS]
     ended = place.start(started(place, way, words, folder), TIMEOUT_S)
     jobs.check(ended, f"{row_name(way, place.library)} of {table.name}", "start it by hand to see more")
     results, (communication_s, balancing_s, whole_s, set_up_s) = read_output(ended.output)

@@ -11,7 +11,6 @@ exchange in that order is faster, but for an allgather whose blocks do not cross
 
 import argparse
 import json
-import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ from typing import Any
 
 from rich.console import Console
 
-from eco import jobs, paths, stats
+from eco import jobs, stats
 from eco.characterize import characterize_place
 from eco.collectives import COLLECTIVES
 from eco.lab import Lab, load
@@ -29,6 +28,9 @@ from eco.lab.bounds import wire_bytes
 from eco.lab.fabric import Fabric
 from eco.provenance import provenance
 from eco.report.records import seconds_text, size_text, write_json
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from compiled import compiled
 
 SOURCE = Path(__file__).with_name("exchange.c")
 MODES = ("stock", "eco")
@@ -116,16 +118,6 @@ def bound_s(fabric: Fabric, hosts: Sequence[str], exchange: Exchange) -> float:
     return max([longest_s, *busy_s.values()])
 
 
-def compiled(library: str) -> Path:
-    target = paths.library_dir(library) / "exchange"
-    if not target.exists() or target.stat().st_mtime < SOURCE.stat().st_mtime:
-        compiler = str(paths.library_dir(library) / "bin" / "mpicc")
-        subprocess.run(
-            [compiler, "-O2", "-Wno-stringop-overread", str(SOURCE), "-o", str(target)], check=True
-        )
-    return target
-
-
 def one_launch(
     place: jobs.LabPlace, program: Path, exchange: Exchange, calls: int, mode: str
 ) -> dict[str, Any]:
@@ -146,7 +138,7 @@ def one_launch(
 def measured(lab: Lab, exchange: Exchange, options: argparse.Namespace, console: Console) -> dict[str, Any]:
     """All launches of one exchange with the library that the lab has."""
     place = jobs.LabPlace(lab)
-    program = compiled(lab.library)
+    program = compiled(lab.library, SOURCE, "-Wno-stringop-overread")
     characterize_place(place, None, None, TIMEOUT_S, None)
     launches: list[dict[str, Any]] = []
     for number in range(options.launches):
