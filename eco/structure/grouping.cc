@@ -55,11 +55,7 @@ class Grouping {
         if (group.size() > 1) join(group);
       }
     }
-    if (active_.size() == 1) {
-      tree_.root = active_.front();
-    } else {
-      join_last();
-    }
+    join_last();
     return std::move(tree_);
   }
 

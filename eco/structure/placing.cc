@@ -48,7 +48,7 @@ class Placing {
     }
     for (std::size_t host = 0; host < places_.size(); ++host) {
       // Who became a landmark in the very last round is not in the tree yet, and has a place like the others.
-      if (is_landmark_[host] && node_of_[host] >= 0) continue;
+      if (node_of_[host] >= 0) continue;
       TreeNode leaf{places_[host].node, {}, static_cast<int>(host), places_[host].way_s};
       tree_.nodes[leaf.parent].children.push_back(static_cast<int>(tree_.nodes.size()));
       tree_.nodes.push_back(std::move(leaf));
@@ -209,11 +209,6 @@ class Placing {
 
   double way_of(int host) const {
     return is_landmark_[host] ? tree_.nodes[node_of_[host]].arm_s : places_[host].way_s;
-  }
-
-  static std::uint64_t pair_key(int a, int b) {
-    const auto [low, high] = std::minmax(a, b);
-    return static_cast<std::uint64_t>(low) << 32U | static_cast<std::uint64_t>(high);
   }
 
   // Two on one node that have a way to it in common.

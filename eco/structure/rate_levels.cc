@@ -188,12 +188,9 @@ std::vector<std::vector<int>> by_depth(const Tree& tree) {
 }
 
 // The rates of three matchings of each level's entities, all levels together.
-struct Crowd {
-  std::vector<double> rates;
-};
-
-std::vector<Crowd> ask_crowds(Streams& streams, const std::vector<std::vector<Entity>>& of_level) {
-  std::vector<Crowd> crowds(of_level.size());
+std::vector<std::vector<double>> ask_crowds(Streams& streams,
+                                            const std::vector<std::vector<Entity>>& of_level) {
+  std::vector<std::vector<double>> crowds(of_level.size());
   for (const std::size_t step : {1U, 2U, 3U}) {
     std::vector<Pair> flows;
     std::vector<std::size_t> level_of_flow;
@@ -210,7 +207,7 @@ std::vector<Crowd> ask_crowds(Streams& streams, const std::vector<std::vector<En
     }
     if (flows.empty()) continue;
     const std::vector<double> rates = streams.rates(flows);
-    for (std::size_t f = 0; f < flows.size(); ++f) crowds[level_of_flow[f]].rates.push_back(rates[f]);
+    for (std::size_t f = 0; f < flows.size(); ++f) crowds[level_of_flow[f]].push_back(rates[f]);
   }
   return crowds;
 }
@@ -230,10 +227,10 @@ void find_rate_levels(Tree& tree, Streams& streams) {
     }
     if (asked.empty()) continue;
     const std::vector<double> alone = streams.rates(first_pairs);
-    const std::vector<Crowd> crowds = ask_crowds(streams, entities);
+    const std::vector<std::vector<double>> crowds = ask_crowds(streams, entities);
     for (std::size_t i = 0; i < asked.size(); ++i) {
       const std::size_t l = asked[i];
-      std::vector<double> rates = crowds[l].rates;
+      const std::vector<double>& rates = crowds[l];
       tree.levels[levels[l]].bytes_per_s = alone[i];
       if (entities[l].size() < 4) continue;
       const auto [slowest, fastest] = std::minmax_element(rates.begin(), rates.end());

@@ -21,10 +21,6 @@ constexpr std::size_t kMostSamples = 30;
 constexpr std::size_t kCheckedAlone = 9;
 constexpr double kUndisturbed = 1.1;
 
-}  // namespace
-
-namespace {
-
 // The first of ascending values that is confirmed; their number if none is.
 std::size_t first_confirmed(const std::vector<double>& sorted, double agreement, std::size_t confirmations) {
   for (std::size_t i = 0; i + confirmations < sorted.size(); ++i) {
@@ -50,13 +46,13 @@ bool is_confirmed(std::vector<double> values, double agreement, std::size_t conf
   return first_confirmed(values, agreement, confirmations) < values.size();
 }
 
-std::uint64_t Sampler::key(int a, int b) {
+std::uint64_t pair_key(int a, int b) {
   const auto [low, high] = std::minmax(a, b);
   return static_cast<std::uint64_t>(low) << 32U | static_cast<std::uint64_t>(high);
 }
 
 double Sampler::latency_s(int a, int b) const {
-  const auto found = known_.find(key(a, b));
+  const auto found = known_.find(pair_key(a, b));
   ECO_ASSERT(light, found != known_.end(), "only pairs that were wanted are known");
   return found->second;
 }
@@ -93,11 +89,11 @@ std::vector<double> Sampler::glance(const std::vector<Pair>& pairs) {
   in_rounds(pairs, [&](const std::vector<Pair>& now) {
     const auto seconds = probe_.latencies(now, kSamples);
     for (std::size_t i = 0; i < now.size(); ++i) {
-      seen[key(now[i].from, now[i].to)] = *std::min_element(seconds[i].begin(), seconds[i].end());
+      seen[pair_key(now[i].from, now[i].to)] = *std::min_element(seconds[i].begin(), seconds[i].end());
     }
   });
   std::vector<double> lowest;
-  for (const Pair& pair : pairs) lowest.push_back(seen.at(key(pair.from, pair.to)));
+  for (const Pair& pair : pairs) lowest.push_back(seen.at(pair_key(pair.from, pair.to)));
   return lowest;
 }
 
@@ -107,17 +103,17 @@ void Sampler::measure(const std::vector<Pair>& pairs) {
     in_rounds(open, [&](const std::vector<Pair>& now) {
       const auto seconds = probe_.latencies(now, samples);
       for (std::size_t i = 0; i < now.size(); ++i) {
-        auto& all = samples_[key(now[i].from, now[i].to)];
+        auto& all = samples_[pair_key(now[i].from, now[i].to)];
         all.insert(all.end(), seconds[i].begin(), seconds[i].end());
       }
     });
     std::erase_if(open, [this](const Pair& pair) {
-      const auto& samples_of_pair = samples_[key(pair.from, pair.to)];
+      const auto& samples_of_pair = samples_[pair_key(pair.from, pair.to)];
       return samples_of_pair.size() >= kMostSamples || is_stable(samples_of_pair);
     });
   }
   for (const Pair& pair : pairs) {
-    const std::uint64_t of_pair = key(pair.from, pair.to);
+    const std::uint64_t of_pair = pair_key(pair.from, pair.to);
     known_[of_pair] = confirmed_minimum(samples_[of_pair], kAgreement, kConfirmations);
     samples_.erase(of_pair);
   }
@@ -126,7 +122,7 @@ void Sampler::measure(const std::vector<Pair>& pairs) {
 void Sampler::measure_again(Pair pair) {
   const double before = latency_s(pair.from, pair.to);
   measure({pair});
-  double& known = known_[key(pair.from, pair.to)];
+  double& known = known_[pair_key(pair.from, pair.to)];
   known = std::max(known, before);
 }
 
@@ -153,7 +149,7 @@ void Sampler::want(const std::vector<Pair>& pairs) {
   std::vector<Pair> missing;
   for (const Pair& pair : pairs) {
     // A placeholder keeps a pair from being asked for twice.
-    if (pair.from != pair.to && known_.try_emplace(key(pair.from, pair.to), 0).second)
+    if (pair.from != pair.to && known_.try_emplace(pair_key(pair.from, pair.to), 0).second)
       missing.push_back(pair);
   }
   if (missing.empty()) return;

@@ -23,12 +23,15 @@ double confirmed_minimum(std::vector<double> values, double agreement, std::size
 // Whether one has as many.
 bool is_confirmed(std::vector<double> values, double agreement, std::size_t confirmations);
 
+// The same for both orders of the two hosts.
+std::uint64_t pair_key(int a, int b);
+
 class Sampler {
  public:
   explicit Sampler(Probe& probe) : probe_(probe) {}
 
   void want(const std::vector<Pair>& pairs);
-  bool knows(int a, int b) const { return known_.contains(key(a, b)); }
+  bool knows(int a, int b) const { return known_.contains(pair_key(a, b)); }
   double latency_s(int a, int b) const;
   // The lower of two samples of each pair, for whoever asks the others only if it says something.
   std::vector<double> glance(const std::vector<Pair>& pairs);
@@ -39,7 +42,6 @@ class Sampler {
   std::size_t n_pairs() const { return known_.size(); }
 
  private:
-  static std::uint64_t key(int a, int b);
   static bool is_stable(const std::vector<double>& samples);
   void measure(const std::vector<Pair>& pairs);
   template <class Round>
