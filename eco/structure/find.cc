@@ -18,7 +18,7 @@ constexpr int kChecks = 6;
 // Of the resolution: what a check must see of a link to agree that it is there.
 constexpr double kAgrees = 0.6;
 
-// Two of a branch that are near the node.
+// Hosts of a branch that speak for it, the nearest to the node.
 constexpr std::size_t kNear = 3;
 
 struct Reach {
@@ -197,6 +197,7 @@ Found find_structure(Probe& probe, unsigned long seed) {
   find_rate_levels(found.tree, streams);
   find_shared(found.tree, streams);
   dissolve_idle_rate_levels(found.tree, by_latency);
+  found.tree.put_parents_first();
   found.pairs = sampler.n_pairs();
   found.in_parallel = sampler.in_parallel();
   return found;

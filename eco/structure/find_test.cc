@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "eco/structure/generate.h"
 #include "eco/structure/testing.h"
 #include "eco/structure/trial.h"
@@ -69,6 +71,30 @@ TEST(FindStructure, LevelsThatOnlyRatesShow) {
     EXPECT_NEAR(tree.levels[l].bytes_per_s / 25e6, 1, 0.1);
     ASSERT_TRUE(tree.levels[l].uplink_bytes_per_s);
     EXPECT_NEAR(*tree.levels[l].uplink_bytes_per_s / 8e6, 1, 0.1);
+  }
+}
+
+TEST(FindStructure, LevelsThatOnlyRatesShowTakeOthersIn) {
+  // Two halls of two racks each; between the halls it is slow, but takes no time.
+  TrueNetwork network;
+  network.levels = {{},
+                    {.parent = 0, .up = {0, 8e6}},
+                    {.parent = 0, .up = {0, 8e6}},
+                    {.parent = 1, .up = {15e-6, 40e6}},
+                    {.parent = 1, .up = {15e-6, 40e6}},
+                    {.parent = 2, .up = {15e-6, 40e6}},
+                    {.parent = 2, .up = {15e-6, 40e6}}};
+  for (int host = 0; host < 12; ++host) network.hosts.push_back({3 + host / 3, {20e-6, 25e6}});
+  network.finish();
+  const Tree tree = found(network);
+  EXPECT_EQ(tree.splits(),
+            (std::set<std::vector<int>>{
+                {3, 4, 5, 6, 7, 8, 9, 10, 11}, {3, 4, 5}, {6, 7, 8}, {9, 10, 11}, {6, 7, 8, 9, 10, 11}}));
+  ASSERT_EQ(tree.levels.size(), 7U);
+  for (int l = 1; l < 7; ++l) {
+    EXPECT_LT(tree.levels[l].parent, l);
+    const std::vector<int>& siblings = tree.levels[tree.levels[l].parent].children;
+    EXPECT_EQ(std::count(siblings.begin(), siblings.end(), l), 1);
   }
 }
 

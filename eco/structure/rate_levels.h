@@ -1,6 +1,6 @@
 // Levels that latencies do not show: hosts that are fast among themselves and slow to others.
 //
-//   find_rate_levels(tree, streams);      // fills every level's rate, and adds levels
+//   find_rate_levels(tree, streams);      // fills every level's rate, and adds levels, behind those that they take in
 //
 // First all hosts of a level talk in disjoint pairs at once, on all levels of one depth together. Where each pair is as fast
 // as one alone, nothing is hidden. Else a representative asks each other host of the level, alone, and those that are as

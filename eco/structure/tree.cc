@@ -1,6 +1,7 @@
 #include "eco/structure/tree.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace eco::structure {
 
@@ -30,6 +31,26 @@ void Tree::dissolve(int level) {
     if (other.parent > level) --other.parent;
     for (int& child : other.children) child -= child > level ? 1 : 0;
   }
+}
+
+void Tree::put_parents_first() {
+  std::vector<int> order;  // old numbers
+  std::vector<int> open = {0};
+  while (!open.empty()) {
+    order.push_back(open.back());
+    open.pop_back();
+    const std::vector<int>& children = levels[order.back()].children;
+    open.insert(open.end(), children.rbegin(), children.rend());
+  }
+  std::vector<int> number_of(levels.size());
+  for (std::size_t i = 0; i < order.size(); ++i) number_of[order[i]] = static_cast<int>(i);
+  std::vector<Level> ordered;
+  for (const int old : order) {
+    Level& level = ordered.emplace_back(std::move(levels[old]));
+    if (level.parent >= 0) level.parent = number_of[level.parent];
+    for (int& child : level.children) child = number_of[child];
+  }
+  levels = std::move(ordered);
 }
 
 std::vector<int> without_first(const std::vector<int>& side, int n_hosts) {

@@ -41,8 +41,10 @@ struct Tree {
   std::vector<int> hosts_below(int level) const;  // ascending
   // What each level but the root parts, as the side without host 0; only where both sides have two hosts or more.
   std::set<std::vector<int>> splits() const;
-  // What hangs on a level, not the root, hangs on its parent from then on.
+  // What hangs on a level, not the root, hangs on its parent from then on. The parent comes before it.
   void dissolve(int level);
+  // Numbers the levels anew, for where a parent came after its children.
+  void put_parents_first();
 };
 
 // The side of a split that names it: without host 0.
