@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <mutex>
+#include <set>
+#include <string>
+
 #include "eco/base/errors.h"
 #include "eco/base/json_file.h"
 #include "eco/runtime/testing.h"
@@ -143,27 +147,37 @@ TEST(Planning, LosesNothingThatWasTunedWhenItIsKilled) {
   const Directory directory;
   const Options offline = offline_in(directory);
   Group group = broadcasts_at({64, 4096});
-  group.request.progress = [](const std::string& what, double) {
+  std::mutex mutex;
+  std::multiset<std::string> tuned;
+  group.request.progress = [&](const std::string& what, double) {
     if (what == "broadcast of 4096 bytes") throw Error("killed");
+    const std::lock_guard lock(mutex);
+    tuned.insert(what);
   };
   const auto reasons = arm_group(group, offline);
   for (const std::string& reason : reasons) EXPECT_NE(reason.find("killed"), std::string::npos) << reason;
 
-  double kept_s = 0;
   Options job = with_network(directory);
   job.measure = MeasurePolicy::never;
-  arm_group(Group(), job, [&](transport::Transport& transport, ArmResult& armed) {
+  arm_group(Group(), job, [](transport::Transport&, ArmResult& armed) {
     ASSERT_TRUE(armed.communicator) << armed.reason;
     const plan::Row* row = armed.communicator->table().find_row(Collective::broadcast, 0, 64);
     ASSERT_TRUE(row->is_measured(plan::Effort::measure));
     EXPECT_TRUE(armed.communicator->table().find_row(Collective::broadcast, 0, 4096)->open);
-    if (transport.rank() == 0) kept_s = row->native_s;
   });
-  arm_group(broadcasts_at({64, 4096}), offline, [&](transport::Transport&, ArmResult& armed) {
+  // Of its time nothing is said: where the machine is busy, a guideline may have it measured once more.
+  group.request.progress = [&](const std::string& what, double) {
+    const std::lock_guard lock(mutex);
+    tuned.insert(what);
+  };
+  arm_group(group, offline, [](transport::Transport&, ArmResult& armed) {
     ASSERT_TRUE(armed.communicator) << armed.reason;
-    EXPECT_EQ(armed.communicator->table().find_row(Collective::broadcast, 0, 64)->native_s, kept_s);
+    const plan::Row* row = armed.communicator->table().find_row(Collective::broadcast, 0, 64);
+    EXPECT_TRUE(row->is_measured(plan::Effort::measure));
     EXPECT_TRUE(armed.communicator->table().find_row(Collective::broadcast, 0, 4096)->is_measured());
   });
+  EXPECT_EQ(tuned.count("broadcast of 64 bytes"), 2U) << "once for the roots of each subnet, in both runs";
+  EXPECT_GT(tuned.count("broadcast of 4096 bytes"), 0U);
 }
 
 TEST(Planning, EstimatesWithoutMeasuringOrRemembering) {
