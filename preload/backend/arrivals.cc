@@ -21,9 +21,10 @@ void Arrivals::note(Of& of, int operation, std::size_t bytes, std::uint64_t bega
   const std::uint64_t number = of.n_calls_++;
   if (number % stride_ != 0) return;
   if (calls_.size() == kMost) {
+    // Where there are as many communicators as room, their first calls stay, and nothing makes any more.
+    if (stride_ == kMostStride) return;
     stride_ *= 2;
     std::erase_if(calls_, [this](const Call& call) { return call.number % stride_ != 0; });
-    // Where there are as many communicators as room, their first calls stay.
     if (calls_.size() == kMost || number % stride_ != 0) return;
   }
   try {

@@ -20,8 +20,10 @@ namespace eco::preload {
 
 class Arrivals {
  public:
-  // Of all calls of a rank: 2,048 are tens of KiB of its file, and more than tell who is late.
+  // Of all calls of a rank: 2,048 are some 100 KiB of the file, and more than tell who is late.
   static constexpr std::size_t kMost = 2048;
+  // Of which first calls alone are multiples.
+  static constexpr std::uint64_t kMostStride = std::uint64_t{1} << 63;
 
   class Of {
    public:

@@ -53,12 +53,16 @@ def check_calls(found: Profile) -> dict[tuple[str, int, int], Row]:
     return rows
 
 
-def test_of_the_stock_library(library: Library, tmp_path: Path) -> None:
-    raw = tmp_path / "raw.json"
-    words = [str(paths.native_file("eco-exec")), library.compile("profiled")]
-    ended = library.run(RANKS, words, {"ECO": "observe", "ECO_PROFILE": str(raw)})
+def profiled(library: Library, ranks: int, program: str, raw: Path) -> Profile:
+    """Under the stock library."""
+    words = [str(paths.native_file("eco-exec")), library.compile(program)]
+    ended = library.run(ranks, words, {"ECO": "observe", "ECO_PROFILE": str(raw)})
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
-    found = profile.read(raw)
+    return profile.read(raw)
+
+
+def test_of_the_stock_library(library: Library, tmp_path: Path) -> None:
+    found = profiled(library, RANKS, "profiled", tmp_path / "raw.json")
     assert found.mode == "observe"
     rows = check_calls(found)
     assert {fate for row in rows.values() for fate in row.fates} == {"communicator", "varying"}
@@ -133,11 +137,7 @@ def test_the_command(
 
 
 def test_the_late_rank_is_named(library: Library, tmp_path: Path) -> None:
-    raw = tmp_path / "raw.json"
-    words = [str(paths.native_file("eco-exec")), library.compile("skewed")]
-    ended = library.run(RANKS, words, {"ECO": "observe", "ECO_PROFILE": str(raw)})
-    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
-    found = profile.read(raw)
+    found = profiled(library, RANKS, "skewed", tmp_path / "raw.json")
     assert found.clock_error_s == 0, "ranks of one machine read one clock"
     late = {one.operation: one for one in found.late}
     whole, half = late["allreduce"], late["barrier"]
@@ -148,3 +148,14 @@ def test_the_late_rank_is_named(library: Library, tmp_path: Path) -> None:
     assert (half.communicator_ranks, half.up_to_bytes) == (RANKS // 2, 0)
     assert half.calls == 2 * 6, "of both halves"
     assert half.rank in (2, 3)
+
+
+@pytest.mark.slow
+def test_more_communicators_than_arrivals_have_room(library: Library, tmp_path: Path) -> None:
+    found = profiled(library, 7, "orders", tmp_path / "raw.json")
+    (late,) = found.late
+    assert (late.operation, late.communicator_ranks) == ("barrier", 7)
+    most = 2048
+    assert late.calls == most, "the first of as many communicators as there is room for"
+    (row,) = found.rows
+    assert row.calls == 7 * 2200, "all are counted"
