@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "eco/base/errors.h"
@@ -32,21 +33,21 @@ struct Texts {
   }
 };
 
-std::string text_of(Session& session, int rank, const ClockReadings& clock_at_end) {
+std::string text_of(Session& session, int rank, const ClockReadings& clock_at_end, bool with_arrivals) {
   const Session::Summary summary = session.summary();
   nlohmann::json communicators = nlohmann::json::array();
   for (const auto& [n_ranks, of_size] : summary.communicators.by_size) {
     communicators.push_back({{"ranks", n_ranks}, {"number", of_size.number}, {"native", of_size.native}});
   }
-  return base::to_text(nlohmann::json{{"rank", rank},
-                                      {"wall_s", summary.wall_s},
-                                      {"arming_s", summary.arming_s},
-                                      {"clock_at_start_ns", session.clock_at_start()},
-                                      {"clock_at_end_ns", clock_at_end},
-                                      {"communicators", std::move(communicators)},
-                                      {"arrivals", session.profile().arrivals().to_json()},
-                                      {"calls", session.profile().to_json()}},
-                       -1);
+  nlohmann::json profile = {{"rank", rank},
+                            {"wall_s", summary.wall_s},
+                            {"arming_s", summary.arming_s},
+                            {"clock_at_start_ns", session.clock_at_start()},
+                            {"clock_at_end_ns", clock_at_end},
+                            {"communicators", std::move(communicators)},
+                            {"calls", session.profile().to_json()}};
+  if (with_arrivals) profile["arrivals"] = session.profile().arrivals().to_json();
+  return base::to_text(profile, -1);
 }
 
 // Collective: every rank's text on rank 0. Throws on all ranks alike.
@@ -76,22 +77,29 @@ Texts gather(const std::string& mine, int rank, int n_ranks) {
   return texts;
 }
 
-nlohmann::json document(Session& session, int n_ranks, const Texts& texts, bool one_clock) {
-  nlohmann::json profiles = nlohmann::json::array();
+// The ranks' texts stand in it as they came: reading them all again would take rank 0, and all who wait for it, time and memory
+// by the rank.
+std::string document(Session& session, int n_ranks, const Texts& texts, bool one_clock) {
+  std::string text = base::to_text(
+      nlohmann::json{{"schema", "eco.rank.profile"},
+                     {"version", 1},
+                     {"eco_version", ECO_VERSION},
+                     {"library", transport::mpi::library_name()},
+                     {"mode", session.options().mode == runtime::Mode::observe ? "observe" : "on"},
+                     {"ranks", n_ranks},
+                     {"one_clock", one_clock}},
+      -1);
+  text.resize(text.rfind('}'));
+  text += ",\"profiles\":[";
   const std::vector<int> starts = texts.starts();
+  const char* separator = "";
   for (std::size_t i = 0; i < starts.size(); ++i) {
     if (texts.lengths[i] == 0) continue;  // that rank had no memory for it
-    profiles.push_back(nlohmann::json::parse(texts.joined.substr(
-        static_cast<std::size_t>(starts[i]), static_cast<std::size_t>(texts.lengths[i]))));
+    text += std::exchange(separator, ",");
+    text.append(texts.joined, static_cast<std::size_t>(starts[i]),
+                static_cast<std::size_t>(texts.lengths[i]));
   }
-  return {{"schema", "eco.rank.profile"},
-          {"version", 1},
-          {"eco_version", ECO_VERSION},
-          {"library", transport::mpi::library_name()},
-          {"mode", session.options().mode == runtime::Mode::observe ? "observe" : "on"},
-          {"ranks", n_ranks},
-          {"one_clock", one_clock},
-          {"profiles", std::move(profiles)}};
+  return text + "]}\n";
 }
 
 }  // namespace
@@ -120,7 +128,11 @@ void write_profile(Session& session, bool collective) {
       one_clock = runtime::reads_one_clock(native, rank, n_ranks);
       clock_at_end = read_clock_together();
     }
-    mine = text_of(session, rank, clock_at_end);
+    mine = text_of(session, rank, clock_at_end, true);
+    // All ranks' together must fit into what a gather counts in: of many thousand ranks who calls what, not who is late.
+    if (mine.size() > static_cast<std::size_t>(INT_MAX / n_ranks)) {
+      mine = text_of(session, rank, clock_at_end, false);
+    }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "eco: rank %d has no profile: %s\n", rank, error.what());
   }
@@ -132,8 +144,8 @@ void write_profile(Session& session, bool collective) {
       texts = {.joined = mine, .lengths = {static_cast<int>(mine.size())}};
     }
     if (rank != 0) return;
-    const std::string text = base::to_text(document(session, n_ranks, texts, one_clock));
-    const auto error = base::write_text_atomically(session.options().profile_file, text);
+    const auto error = base::write_text_atomically(session.options().profile_file,
+                                                   document(session, n_ranks, texts, one_clock));
     if (error) std::fprintf(stderr, "eco: no profile: %s\n", error->c_str());
   } catch (const std::exception& error) {
     if (rank == 0) std::fprintf(stderr, "eco: no profile: %s\n", error.what());
