@@ -144,7 +144,7 @@ def _read(path: Path, schema: tuple[str, int], made: Callable[[Mapping[str, Any]
     document = read_json(path, *schema)
     try:
         return made(document)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise CorruptFile(f"{path}: {error!r} in a profile of another version") from error
 
 

@@ -138,7 +138,12 @@ def test_sizes_are_exact_where_they_are_one(size: float, text: str) -> None:
 
 def test_bad_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "raw.json"
-    for bad in (document(), {**two_ranks(), "profiles": [{"rank": 0}]}):
+    stray = {**of_rank(0, [], []), "arrivals": {"groups": [[0]], "calls": [[1, 0, "scan", 8, 1, 1]]}}
+    for bad in (
+        document(),
+        {**two_ranks(), "profiles": [{"rank": 0}]},
+        {**document(stray), "one_clock": True},
+    ):
         path.write_text(json.dumps(bad))
         with pytest.raises(CorruptFile, match="another version"):
             profile.read(path)
