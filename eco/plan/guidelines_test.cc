@@ -132,6 +132,15 @@ TEST(Guidelines, ArePutRightByThePlanner) {
       << serves();
   options.mends = false;
   EXPECT_EQ(serves(), "native");
+
+  options.effort = Effort::exhaustive;
+  const PlanTable known = make_plan(view, all, options, measure);
+  options.known = &known;
+  options.effort = Effort::measure;
+  options.mends = true;
+  EXPECT_NE(serves().find("mended"), std::string::npos) << "and is not measured again for having been";
+  const PlanTable mended = make_plan(view, all, options, measure);
+  EXPECT_EQ(mended.find_row(Collective::allreduce, 0, 65536)->effort, Effort::exhaustive);
 }
 
 }  // namespace

@@ -321,8 +321,10 @@ class Planning {
     for (const std::optional<Recipe>& hint : given) {
       if (hint) add_candidate(cell.problem, *hint, candidates);
     }
-    measure(cell, candidates);
-    return agrees(cell.row.recipe, given);
+    const bool is_new = measure(cell, candidates);
+    if (agrees(cell.row.recipe, given)) return true;
+    if (is_new) cell.row.effort = Effort::job;  // a short trial, if there is no time for the search
+    return false;
   }
 
   void decide_by_measurement(Cell& cell) {
@@ -361,23 +363,26 @@ class Planning {
     candidates.push_back(candidate_of(recipe, problem, view_, options_.forecast));
   }
 
-  void measure(Cell& cell, const std::vector<Candidate>& candidates) {
+  // Whether it was.
+  bool measure(Cell& cell, const std::vector<Candidate>& candidates) {
     if (candidates.empty()) {
       cell.row = native_row(cell, why_none(cell));
-      return;
+      return false;
     }
     std::string why_open;
-    if (std::optional<Row> row = measured(cell, candidates, why_open)) {
+    std::optional<Row> row = measured(cell, candidates, why_open);
+    if (row) {
       cell.row = std::move(*row);
     } else {
       leave_open(cell, std::move(why_open));
     }
+    return row.has_value();
   }
 
   std::optional<Row> measured(const Cell& cell, const std::vector<Candidate>& candidates,
                               std::string& why_open) const {
     std::vector<const Recipe*> recipes{nullptr};
-    double expected_s = cell.native_guess_s;
+    double expected_s = cell.row.is_measured() ? cell.row.native_s : cell.native_guess_s;
     for (const Candidate& candidate : candidates) {
       recipes.push_back(&candidate.recipe);
       expected_s += candidate.forecast.seconds;
@@ -414,6 +419,7 @@ class Planning {
       std::optional<Row> row = measured(cell, candidates, ignored);
       if (!row || !row->recipe || row->recipe == cell.row.recipe) continue;
       row->reason += "; mended: " + violation.text();
+      row->effort = std::max(row->effort, cell.row.effort);  // what served was held against it
       cell.row = std::move(*row);
       if (options_.keep) options_.keep(made());
     }

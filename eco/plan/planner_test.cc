@@ -334,6 +334,19 @@ TEST(Planner, HoldsSizesOutAndSearchesWhereTheirNeighboursDoNotHold) {
   ASSERT_EQ(asked.size(), 6u);
   EXPECT_EQ(asked[4].first, 512u);
   EXPECT_EQ(asked[5], std::pair(std::size_t{512}, std::size_t{4})) << "searched for in full";
+  asked.clear();
+  options.effort = Effort::measure;
+  options.time_is_up = [&] { return asked.size() == 5; };
+  const Measure until_then = [&](const auto& problem, const auto& candidates, double expected_s) {
+    return options.time_is_up() ? std::vector<std::optional<Measurement>>{}
+                                : measure(problem, candidates, expected_s);
+  };
+  const PlanTable part = make_plan(view, {Collective::broadcast}, options, until_then);
+  EXPECT_TRUE(part.find_row(Collective::broadcast, 0, 64)->is_measured(Effort::measure));
+  const Row* tried = part.find_row(Collective::broadcast, 0, 512);
+  EXPECT_EQ(tried->effort, Effort::job) << "no time for its search, which is for the next time";
+  EXPECT_FALSE(tried->recipe);
+  EXPECT_TRUE(tried->is_measured());
 }
 
 // Another group's recipe is a candidate, no more: it is proved and measured, and says where it came from.
