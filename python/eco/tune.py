@@ -21,8 +21,6 @@ from eco.report.records import seconds_text, write_text
 #: A plan gets at least so much, whatever measuring the network took: less measures nothing.
 LEAST_S = 1.0
 
-GOES_ON = "what was measured is remembered, and the same command goes on from there"
-
 #: FFTW's ladder, as `eco-rank tune` knows it. Jobs do a step of their own between the first two.
 EFFORTS = ("estimate", "measure", "exhaustive")
 ESTIMATE, MEASURE, _ = EFFORTS
@@ -57,6 +55,11 @@ class TuneOptions:
     def words(self) -> list[str]:
         return ["--effort", self.effort, *(["--anew"] if self.anew else [])]
 
+    def goes_on(self) -> str:
+        """What is left where it ends early."""
+        command = "the same command without --anew" if self.anew else "the same command"
+        return f"what was measured is remembered, and {command} goes on from there"
+
 
 def tune_place(
     place: jobs.Place, parts: Sequence[Part], console: Console, options: TuneOptions | None = None
@@ -80,7 +83,7 @@ def tune_place(
         def run(task: Sequence[str]) -> None:
             command = place.stock([place.rank_program(), "tune", *task, "--progress"])
             ended = place.start(command, how.timeout_s, watch)
-            jobs.check(ended, what, GOES_ON)
+            jobs.check(ended, what, how.goes_on())
 
         try:
             if how.effort != ESTIMATE:
@@ -94,7 +97,7 @@ def tune_place(
                 run(task)
         except KeyboardInterrupt as interrupt:
             number = signal.SIGTERM if isinstance(interrupt, jobs.Terminated) else signal.SIGINT
-            raise InterruptedTuning(f"{what} was interrupted: {GOES_ON}", number) from interrupt
+            raise InterruptedTuning(f"{what} was interrupted: {how.goes_on()}", number) from interrupt
         if how.out is not None:
             write_text(how.out, (folder / "plan.json").read_text())
     seconds = time.monotonic() - started
