@@ -21,6 +21,8 @@ COLLECTIVES = (
     "scan",
     "exscan",
 )
+#: They have a root; a plan has an entry of each for every subnet.
+ROOTED = ("broadcast", "reduce", "scatter", "gather")
 
 
 def check_known(operation: str) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from eco import _core, plans, stats
+from eco.collectives import ROOTED
 from eco.errors import CorruptFile
 from eco.report.records import SCHEMA as BENCH_SCHEMA
 from eco.report.records import Results, grouped, launches_of
@@ -132,10 +133,6 @@ def of_plan(text: str) -> list[Series]:
         for what, of_roots in ((plan["library"] or "native", native), ("the plan", served))
         for root, calls in sorted(of_roots.items())
     ]
-
-
-#: What a plan has an entry of for each subnet.
-ROOTED = ("broadcast", "reduce", "scatter", "gather")
 
 
 def read(path: Path) -> list[Series]:

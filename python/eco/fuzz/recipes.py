@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from eco import _core
-from eco.collectives import COLLECTIVES
+from eco.collectives import COLLECTIVES, ROOTED
 from eco.fuzz.generate import COMBINING
 from eco.plans import SCHEMA
 
-ROOTED = ("broadcast", "reduce", "scatter", "gather")
 #: Calls whose operation has another name.
 OPERATION_OF = {"bcast": "broadcast", "allgatherv": "allgather"}
 #: Recipes of calls that follow a graph, which is known when the program runs; what does not fit it is refused then.

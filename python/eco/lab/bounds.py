@@ -42,8 +42,6 @@ from eco.lab.description import Description
 from eco.lab.fabric import Fabric, Hop
 from eco.lab.placement import place
 
-ROOTED = ("broadcast", "reduce", "scatter", "gather")
-
 PAYLOAD_BYTES = 1448  # of a full frame: MTU 1500 less 20 (IP) and 32 (TCP with timestamps)
 OVERHEAD_BYTES = 66  # 14 (ethernet) + 20 + 32
 SMALLEST_BYTES = OVERHEAD_BYTES + 1
