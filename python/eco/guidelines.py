@@ -19,7 +19,7 @@ from eco import _core, plans, stats
 from eco.collectives import ROOTED
 from eco.errors import CorruptFile
 from eco.report.records import SCHEMA as BENCH_SCHEMA
-from eco.report.records import Results, grouped, launches_of
+from eco.report.records import Results, grouped, launches_of, schema_of
 
 #: Operation and bytes.
 Call = tuple[str, int]
@@ -137,13 +137,7 @@ def of_plan(text: str) -> list[Series]:
 
 def read(path: Path) -> list[Series]:
     """A file of `eco bench` or a plan; throws CorruptFile."""
-    try:
-        document = json.loads(path.read_text())
-    except OSError as error:
-        raise CorruptFile(f"{path}: {error.strerror or error}") from error
-    except ValueError as error:
-        raise CorruptFile(f"{path}: not JSON ({error}); it may be truncated") from error
-    schema = document.get("schema") if isinstance(document, dict) else None
+    schema = schema_of(path)
     if schema == BENCH_SCHEMA:
         return of_bench(Results.read(path))
     if schema == plans.SCHEMA[0]:

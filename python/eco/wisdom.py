@@ -19,7 +19,7 @@ from typing import Any
 
 from eco import _core, plans
 from eco.errors import CorruptFile
-from eco.report.records import read_json, size_text, write_json, write_text
+from eco.report.records import read_json, schema_of, size_text, write_json, write_text
 
 SCHEMA = ("eco.wisdom", 1)
 
@@ -56,25 +56,16 @@ def checked(plan: Plan, where: str) -> Plan:
 
 def read(path: Path) -> list[Plan]:
     """The plans of a file of wisdom, or a plan by itself; throws CorruptFile."""
-    try:
-        document = read_json(path, *SCHEMA)
-    except CorruptFile as error:
-        try:
-            return [checked(read_json(path, *plans.SCHEMA), str(path))]
-        except CorruptFile as other:
-            # The reason that is about what the file wants to be.
-            raise (other if _schema(path) == plans.SCHEMA[0] else error) from None
+    if schema_of(path) == plans.SCHEMA[0]:
+        return [_read_plan(path)]
+    document = read_json(path, *SCHEMA)
     if not isinstance(document.get("plans"), list):
         raise CorruptFile(f"{path}: its plans are no list")
     return [checked(plan, f"{path}, plan {i}") for i, plan in enumerate(document["plans"])]
 
 
-def _schema(path: Path) -> object:
-    try:
-        document = json.loads(path.read_text())
-    except (OSError, ValueError):
-        return None
-    return document.get("schema") if isinstance(document, dict) else None
+def _read_plan(path: Path) -> Plan:
+    return checked(read_json(path, *plans.SCHEMA), str(path))
 
 
 def write(path: Path, wisdom: Sequence[Plan]) -> None:
@@ -194,7 +185,7 @@ def collect(cache: Path) -> tuple[list[Plan], list[str]]:
     files = [(path.stat().st_mtime, path) for path in (cache / "plans").glob("*.json")]
     for _, path in sorted(files, reverse=True):
         try:
-            good.append(checked(read_json(path, *plans.SCHEMA), str(path)))
+            good.append(_read_plan(path))
         except CorruptFile as error:
             bad.append(str(error))
     return good, bad

@@ -279,20 +279,30 @@ def write_json(path: Path, document: dict[str, Any]) -> None:
 
 def read_json(path: Path, schema: str, version: int) -> dict[str, Any]:
     """A versioned file, or the reason why it is none. Throws CorruptFile."""
+    document = _read(path)
+    found = (document.get("schema"), document.get("version")) if isinstance(document, dict) else (None, None)
+    if found != (schema, version):
+        raise CorruptFile(f"{path}: expected {schema} version {version}, found {found[0]} version {found[1]}")
+    return dict(document)
+
+
+def schema_of(path: Path) -> object:
+    """What a file says it is, of those that may be several; None if it does not say. Throws CorruptFile."""
+    document = _read(path)
+    return document.get("schema") if isinstance(document, dict) else None
+
+
+def _read(path: Path) -> Any:
     try:
         if (
             path.exists() and not path.is_file()
         ):  # reading a pipe would wait for a writer, a device may not end
             raise CorruptFile(f"{path}: no regular file")
-        document = json.loads(path.read_text())
+        return json.loads(path.read_text())
     except OSError as error:
         raise CorruptFile(f"{path}: {error.strerror or error}") from error
     except ValueError as error:
         raise CorruptFile(f"{path}: not JSON ({error}); it may be truncated") from error
-    found = (document.get("schema"), document.get("version")) if isinstance(document, dict) else (None, None)
-    if found != (schema, version):
-        raise CorruptFile(f"{path}: expected {schema} version {version}, found {found[0]} version {found[1]}")
-    return dict(document)
 
 
 def grouped(records: Sequence[Record]) -> dict[tuple[str, str, str], list[Record]]:
