@@ -19,7 +19,7 @@ from typing import Any
 
 from eco import _core, plans
 from eco.errors import CorruptFile
-from eco.report.records import read_json, schema_of, size_text, write_json, write_text
+from eco.report.records import read_json, schema_of, size_text, write_json
 
 SCHEMA = ("eco.wisdom", 1)
 
@@ -192,25 +192,37 @@ def collect(cache: Path) -> tuple[list[Plan], list[str]]:
 
 
 def add(cache: Path, name: str, wisdom: Sequence[Plan]) -> tuple[int, list[Conflict], list[str]]:
-    """Into what is remembered: how many plans, what they disagreed with, and which say not enough to be found again.
+    """Into what is remembered: how many plans, what they disagreed with, and what was left out and why.
 
     What is remembered already comes first. A plan of another network, library, placement or ECO than a job's is not
     used by that job as it is, but its recipes are a starting point where there is none.
     """
-    added, conflicts, useless = 0, list[Conflict](), list[str]()
+    added, conflicts, left_out = 0, list[Conflict](), list[str]()
     for plan in wisdom:
         file_name = _core.plan_file_name(json.dumps(plan))
         if file_name is None:
-            useless.append(
+            left_out.append(
                 f"{name}: a plan for {title(plan)} does not say which ECO made it; use it with ECO_PLAN"
             )
             continue
         path = cache / "plans" / file_name
         sources = [(name, [plan])]
-        if path.exists():
-            sources.insert(0, ("remembered", read(path)))
-        together, disagreed = merge(sources)
+        try:
+            if path.exists():
+                sources.insert(0, ("remembered", [_of_the_same_group(_read_plan(path), plan, path)]))
+        except CorruptFile as error:  # no job would use it either
+            left_out.append(str(error))
+        (together,), disagreed = merge(sources)
         conflicts += disagreed
         added += 1
-        write_text(path, json.dumps(together[0], indent=1) + "\n")
-    return added, conflicts, useless
+        write_json(path, together)
+    return added, conflicts, left_out
+
+
+def _of_the_same_group(remembered: Plan, plan: Plan, path: Path) -> Plan:
+    """What stands under the other's name; throws CorruptFile where it is not its group's."""
+    # Where it does not say who made it, its name does.
+    remembered = {"made_by": plan["made_by"], **remembered}
+    if group_of(remembered) != group_of(plan):
+        raise CorruptFile(f"{path}: a plan of another network, library, placement or ECO")
+    return remembered

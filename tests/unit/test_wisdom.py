@@ -127,3 +127,31 @@ def test_what_is_added_is_remembered_and_collected(tmp_path: Path) -> None:
     assert (added, len(useless)) == (0, 1)
     (tmp_path / "plans" / "spoilt.json").write_text("{")
     assert len(wisdom.collect(tmp_path)[1]) == 1
+
+
+def test_what_no_job_would_use_is_replaced_and_told(tmp_path: Path) -> None:
+    one, better = plan(row(64, CHAIN)), plan(row(64, BINOMIAL, effort="measure"))
+    assert wisdom.add(tmp_path, "w.json", [one])[0] == 1
+    (path,) = (tmp_path / "plans").iterdir()
+    for spoilt, says in [
+        (path.read_text()[:-9], "truncated"),
+        (json.dumps(plan(row(64, CHAIN), network="n2")), "another network"),
+        (json.dumps(plan(row(64, CHAIN), made_by="0.0 plans 1")), "or ECO"),
+    ]:
+        path.write_text(spoilt)
+        added, conflicts, left_out = wisdom.add(tmp_path, "w.json", [better])
+        assert (added, conflicts, len(left_out)) == (1, [], 1)
+        assert says in left_out[0]
+        assert wisdom.collect(tmp_path) == ([better], [])
+
+
+def test_a_remembered_plan_that_does_not_say_who_made_it_is_its_names(tmp_path: Path) -> None:
+    nameless = plan(row(1024, CHAIN))
+    assert wisdom.add(tmp_path, "w.json", [nameless])[0] == 1
+    (path,) = (tmp_path / "plans").iterdir()
+    del nameless["made_by"]
+    path.write_text(json.dumps(nameless))
+    assert wisdom.add(tmp_path, "w.json", [plan(row(64, BINOMIAL))]) == (1, [], [])
+    ((made,), bad) = wisdom.collect(tmp_path)
+    assert (made["made_by"], bad) == ("0.1 plans 3", [])
+    assert [one["up_to_bytes"] for one in made["entries"][0]["rows"]] == [64, 1023, 1024]

@@ -95,8 +95,8 @@ def merge(
 @app.command()
 def add(file: Annotated[Path, typer.Argument(help="a file of wisdom, or a plan of eco tune --out")]) -> None:
     """Into what is remembered, where jobs find it."""
-    added, conflicts, useless = wisdom.add(paths.cache_dir(), str(file), wisdom.read(file))
+    added, conflicts, left_out = wisdom.add(paths.cache_dir(), str(file), wisdom.read(file))
     _tell(conflicts)
-    for reason in useless:
+    for reason in left_out:
         typer.echo(f"eco: left out: {reason}", err=True)
     typer.echo(f"{added} plans added to {paths.cache_dir()}, {len(conflicts)} conflicts")
