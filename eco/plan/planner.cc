@@ -1,13 +1,13 @@
-// Map: Planning walks the problems (cells), has rank_candidates and shortlist choose what is worth measuring, and decides what
+// Map: Planning walks the problems (cells.h), has rank_candidates and shortlist choose what is worth measuring, and decides what
 // serves them; rows.h makes rows of that.
 #include "eco/plan/planner.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
-#include <map>
 #include <utility>
 
+#include "eco/plan/cells.h"
 #include "eco/plan/choice.h"
 #include "eco/plan/guidelines.h"
 #include "eco/plan/native_guess.h"
@@ -52,18 +52,6 @@ const std::vector<std::size_t>& default_sizes() {
 
 namespace {
 
-// One problem that the table will speak about.
-struct Cell {
-  CommonProblem problem;
-  std::size_t entry = 0;  // index into PlanTable::entries
-  bool asked = true;      // else it is left to a later plan
-  bool settled = false;   // known well enough, or decided
-  bool held_out = false;  // between two that are decided first
-  double native_guess_s = 0;
-  std::vector<Candidate> ranked;
-  Row row;  // what is known by now, with the recipe that serves
-};
-
 // What serves similar problems, each a recipe or native.
 using Hints = std::vector<std::optional<Recipe>>;
 
@@ -82,38 +70,25 @@ class Planning {
       : view_(view),
         options_(options),
         measure_(measure),
-        first_class_(view.subnet_of_rank.empty() ? 0 : view.subnet_of_rank[0]),
-        rows_(view, {options.forecast, options.search_in_order, options.time_is_up}) {
-    for (const Collective collective : collectives) add_entry(collective, first_class_);
-    n_first_ = cells_.size();
-    for (int s = 0; s < view.n_subnets(); ++s) {
-      if (s == first_class_) continue;
-      for (const Collective collective : collectives) {
-        if (coll::is_rooted(collective)) add_entry(collective, s);
-      }
-    }
-    // Small sizes first in all entries: they cost little and every program has them.
-    const auto before = [](const Cell& a, const Cell& b) {
-      return std::pair(a.held_out, a.problem.bytes) < std::pair(b.held_out, b.problem.bytes);
-    };
-    std::stable_sort(cells_.begin(), others(), before);
-    std::stable_sort(others(), cells_.end(), before);
-    for (Cell& cell : cells_) {
-      cell.native_guess_s = cell.settled ? 0 : guess_native_s(cell.problem, view_);
-      if (!cell.settled) all_s_ += expected_s(cell);
+        rows_(view, {options.forecast, options.search_in_order, options.time_is_up}),
+        cells_(cells_of(view, collectives, options)) {
+    for (Cell& cell : cells_.all) {
+      if (cell.settled) continue;
+      cell.native_guess_s = guess_native_s(cell.problem, view_);
+      all_s_ += expected_s(cell);
     }
   }
 
   PlanTable run() {
-    std::for_each(cells_.begin(), others(), [&](Cell& cell) {
+    std::for_each(cells_.all.begin(), others(), [&](Cell& cell) {
       predict(cell);
       decide(cell);
     });
     // Other root classes: the greatest expected gain first, as long as the time lasts.
-    std::for_each(others(), cells_.end(), [&](Cell& cell) { predict(cell); });
-    std::stable_sort(others(), cells_.end(),
+    std::for_each(others(), cells_.all.end(), [&](Cell& cell) { predict(cell); });
+    std::stable_sort(others(), cells_.all.end(),
                      [](const Cell& a, const Cell& b) { return expected_gain(a) > expected_gain(b); });
-    std::for_each(others(), cells_.end(), [&](Cell& cell) { decide(cell); });
+    std::for_each(others(), cells_.all.end(), [&](Cell& cell) { decide(cell); });
     if (measure_ && options_.mends) mend();
     PlanTable table = made();
     report("planned", 1.0);
@@ -121,68 +96,9 @@ class Planning {
   }
 
  private:
-  std::vector<Cell>::iterator others() { return cells_.begin() + static_cast<std::ptrdiff_t>(n_first_); }
-
-  void add_entry(Collective collective, int root_subnet) {
-    const std::size_t entry = table_.entries.size();
-    const bool rooted = coll::is_rooted(collective);
-    table_.entries.push_back({collective, rooted ? root_subnet : 0, {}});
-    const int root = rooted ? root_in(root_subnet) : 0;
-    const Entry* known = options_.known != nullptr
-                             ? options_.known->find_entry(collective, rooted ? root_subnet : 0)
-                             : nullptr;
-    const std::map<std::size_t, bool> sizes = sizes_of(collective, known);
-    std::size_t n_asked = 0;
-    const auto all_asked = static_cast<std::size_t>(
-        std::count_if(sizes.begin(), sizes.end(), [](const auto& size) { return size.second; }));
-    for (const auto& [bytes, asked] : sizes) {
-      Cell cell;
-      cell.problem = planned_problem(collective, root, bytes, view_);
-      cell.entry = entry;
-      cell.asked = asked;
-      if (asked) {
-        ++n_asked;
-        cell.held_out = options_.holds_out && n_asked % 2 == 0 && n_asked < all_asked;
-      }
-      begin_with(cell, known);
-      cells_.push_back(std::move(cell));
-    }
-  }
-
-  // What is known of it already.
-  void begin_with(Cell& cell, const Entry* known) const {
-    cell.row.up_to_bytes = cell.problem.bytes;
-    if (known != nullptr) {
-      for (const Row& row : known->rows) {
-        if (row.up_to_bytes == cell.problem.bytes && row.is_measured()) cell.row = row;
-      }
-    }
-    cell.row.open = false;
-    cell.settled = !cell.asked || (!options_.anew && cell.row.is_measured(options_.effort));
-    leave_open(cell, cell.asked ? "not planned yet" : "not asked for");
-  }
-
-  int root_in(int subnet) const {
-    const auto& ranks = view_.subnets[static_cast<std::size_t>(subnet)].ranks;
-    return *std::min_element(ranks.begin(), ranks.end());
-  }
-
-  // Sizes of a collective's cells, and whether they are asked for now; with those that are known already: planning for a few
-  // sizes takes nothing away. Barriers have one, of no bytes.
-  std::map<std::size_t, bool> sizes_of(Collective collective, const Entry* known) const {
-    if (collective == Collective::barrier) return {{0, true}};
-    std::map<std::size_t, bool> sizes;
-    const auto add = [&](std::size_t bytes, bool asked) {
-      bytes = planned_problem(collective, 0, bytes, view_).bytes;
-      if (bytes > 0) sizes.emplace(bytes, asked);
-    };
-    for (const std::size_t bytes : options_.sizes) add(bytes, true);
-    for (const std::size_t bytes : options_.left_open) add(bytes, false);
-    if (known == nullptr) return sizes;
-    for (const Row& row : known->rows) {
-      if (row.is_measured()) add(row.up_to_bytes, false);
-    }
-    return sizes;
+  // Of other root classes.
+  std::vector<Cell>::iterator others() {
+    return cells_.all.begin() + static_cast<std::ptrdiff_t>(cells_.n_first);
   }
 
   double expected_s(const Cell& cell) const { return kBase_s + kRuns * cell.native_guess_s; }
@@ -198,18 +114,11 @@ class Planning {
     if (options_.progress) options_.progress(what, fraction);
   }
 
-  // Keeps what an earlier plan measured.
-  static void leave_open(Cell& cell, std::string reason) {
-    if (cell.row.is_measured()) return;
-    cell.row.reason = std::move(reason);
-    cell.row.open = true;
-  }
-
   // Fills what is ranked, unless the cell is settled.
   void predict(Cell& cell) {
     if (cell.settled) return;
     const auto settle = [&cell](std::string reason) {
-      leave_open(cell, std::move(reason));
+      cell.leave_open(std::move(reason));
       cell.settled = true;
     };
     if (time_is_up()) return settle("no time left to plan it");
@@ -240,7 +149,7 @@ class Planning {
     report(what, all_s_ > 0 ? done_s_ / all_s_ : 1.0);
     done_s_ += expected_s(cell);
     if (time_is_up()) {
-      leave_open(cell, "no time left to measure it");
+      cell.leave_open("no time left to measure it");
     } else if (measure_) {
       if (!decide_by_hints(cell)) decide_by_measurement(cell);
     } else {
@@ -294,12 +203,12 @@ class Planning {
     const Cell* above = nullptr;
     const Cell* twin = nullptr;
     const std::size_t bytes = cell.problem.bytes;
-    for (const Cell& other : cells_) {
+    for (const Cell& other : cells_.all) {
       if (other.problem.collective != cell.problem.collective || !other.settled ||
           !other.row.is_measured(options_.effort))
         continue;
       if (other.entry != cell.entry) {
-        const bool is_first = table_.entries[other.entry].root_subnet == first_class_;
+        const bool is_first = cells_.entries[other.entry].root_subnet == cells_.first_class;
         if (is_first && other.problem.bytes == bytes) twin = &other;
         continue;
       }
@@ -349,7 +258,7 @@ class Planning {
 
   std::optional<Recipe> borrow(const Cell& cell) const {
     if (options_.borrowed == nullptr) return std::nullopt;
-    const Entry& entry = table_.entries[cell.entry];
+    const Entry& entry = cells_.entries[cell.entry];
     const Recipe* recipe = options_.borrowed->lookup(entry.collective, entry.root_subnet, cell.problem.bytes);
     return recipe != nullptr ? std::optional(*recipe) : std::nullopt;
   }
@@ -374,7 +283,7 @@ class Planning {
     if (row) {
       cell.row = std::move(*row);
     } else {
-      leave_open(cell, std::move(why_open));
+      cell.leave_open(std::move(why_open));
     }
     return row.has_value();
   }
@@ -403,13 +312,13 @@ class Planning {
   // What takes longer than others that do its work too, done like these, if that is faster.
   void mend() {
     std::vector<Served> served;
-    for (const Cell& cell : cells_) {
+    for (const Cell& cell : cells_.all) {
       const Row& row = cell.row;
       const double seconds = row.recipe ? row.measured_s : row.native_s;
       served.push_back({cell.problem, row.is_measured() ? seconds : 0, row.recipe});
     }
     for (const Violation& violation : violations(served)) {
-      Cell& cell = cells_[violation.broken];
+      Cell& cell = cells_.all[violation.broken];
       if (time_is_up() || !cell.asked) continue;
       std::vector<Candidate> candidates = repairs(violation, served, view_, options_.forecast, kRepairsTried);
       if (candidates.empty()) continue;
@@ -427,12 +336,13 @@ class Planning {
 
   // As it is now.
   PlanTable made() {
-    PlanTable table = table_;
+    PlanTable table;
+    table.entries = cells_.entries;
     table.network = view_.network->fingerprint();
     table.host_of_rank = view_.host_of_rank;
     for (std::size_t e = 0; e < table.entries.size(); ++e) {
       std::vector<PlannedSize> sizes;
-      for (const Cell& cell : cells_) {
+      for (const Cell& cell : cells_.all) {
         if (cell.entry == e) sizes.push_back({&cell.problem, &cell.row, cell.asked || cell.row.native_s > 0});
       }
       std::sort(sizes.begin(), sizes.end(), [](const PlannedSize& a, const PlannedSize& b) {
@@ -446,11 +356,8 @@ class Planning {
   const GroupView& view_;
   const PlannerOptions& options_;
   const Measure& measure_;
-  const int first_class_;
-  PlanTable table_;  // its entries, without rows
   RowMaker rows_;
-  std::vector<Cell> cells_;
-  std::size_t n_first_ = 0;
+  Cells cells_;
   double all_s_ = 0;
   double done_s_ = 0;
   tune::Guided guided_;
