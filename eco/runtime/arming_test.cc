@@ -236,7 +236,8 @@ TEST(Arming, DisabledCollectivesStayNative) {
   arm_group(slow, options, [](transport::Transport&, ArmResult& armed) {
     ASSERT_TRUE(armed.communicator) << armed.reason;
     EXPECT_GT(armed.seconds_measuring, 0);
-    EXPECT_NE(armed.communicator->table().lookup(Collective::allreduce, 0, 64), nullptr);
+    EXPECT_NE(armed.communicator->table().lookup(Collective::allreduce, 0, 64), nullptr)
+        << armed.communicator->table().find_row(Collective::allreduce, 0, 64)->reason;
   });
   options.measure = MeasurePolicy::never;
   arm_group(small_group(), options, [](transport::Transport&, ArmResult& armed) {
