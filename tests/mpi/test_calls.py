@@ -113,7 +113,8 @@ def hold_against_record(language: str, library: Library, calls: dict[str, str]) 
 @pytest.mark.parametrize("ranks", [2, 3, pytest.param(5, marks=pytest.mark.slow)])
 def test_every_call_in_c(library: Library, ranks: int) -> None:
     program = compiled(library)
-    ended = library.run_served(ranks, [program, "40", str(ranks)], timeout_s=400)
+    turns = 20 if ranks < 5 else 10
+    ended = library.run_served(ranks, [program, str(turns), str(ranks)], timeout_s=400)
     assert ended.returncode == 0, ended.stderr
     calls = seen(ended.stdout)
     assert sorted(calls) == sorted([*declared(library), *stood_in_for(library)])
@@ -125,7 +126,7 @@ def test_every_call_in_c(library: Library, ranks: int) -> None:
 
 def test_every_call_without_eco(library: Library) -> None:
     """A difference between the program's two ways would be its own."""
-    ended = library.run(4, [compiled(library), "20", "7"], timeout_s=400)
+    ended = library.run(4, [compiled(library), "10", "7"], timeout_s=400)
     assert ended.returncode == 0, ended.stderr
     calls = seen(ended.stdout)
     assert sorted(calls) == declared(library)
