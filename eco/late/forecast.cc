@@ -132,9 +132,7 @@ class Simulator {
     transit.letter.owes_completion = order.synchronous;
     transit.letter.number = index;
     const auto host = [&](int of) { return view_.host_of_rank[static_cast<std::size_t>(of)]; };
-    const std::size_t bytes = order.source.size();
-    const bool is_local = host(rank) == host(order.peer);
-    transit.message.wire_bytes = is_local ? static_cast<double>(bytes) : network_.wire_bytes(bytes);
+    transit.message.wire_bytes = network_.wire_bytes(host(rank), host(order.peer), order.source.size());
     transit.message.first = transit.message.last = cpu(rank);
     events_.push(cpu(rank).s, index, EventKind::hop, static_cast<std::size_t>(rank));
   }

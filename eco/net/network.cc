@@ -244,9 +244,13 @@ double Network::wire_bytes(std::size_t bytes) const {
   return (payload + n_packets * frame_bytes) * packet_bytes / (packet_bytes + frame_bytes);
 }
 
+double Network::wire_bytes(int from, int to, std::size_t bytes) const {
+  return from == to ? static_cast<double>(bytes) : wire_bytes(bytes);
+}
+
 double Network::message_s(int from, int to, std::size_t bytes) const {
   const Route path = route(from, to);
-  const double all = from == to ? static_cast<double>(bytes) : wire_bytes(bytes);
+  const double all = wire_bytes(from, to, bytes);
   const double first = std::min(all, packet_bytes);
   double slowest = std::numeric_limits<double>::infinity();
   double seconds = send_overhead_s + receive_overhead_s + path.latency_s;

@@ -200,6 +200,8 @@ struct Network {
   // What a message of so many bytes takes of a link, in bytes of the payload of full packets: with its envelope and the
   // headers of packets that are not full. 0 bytes take no more than these.
   double wire_bytes(std::size_t bytes) const;
+  // Between these hosts; in the memory of one there are neither envelope nor headers.
+  double wire_bytes(int from, int to, std::size_t bytes) const;
   // One message alone on the route, in seconds: the law that predictions and the fit of the latencies share, in wire
   // bytes,
   //   overheads + latency + sum over resources of (min(bytes, packet) / rate + message_s)

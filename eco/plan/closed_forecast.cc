@@ -66,8 +66,7 @@ model::PLogP by_rates(const net::Network& network, const HostPair& pair, std::si
   }
   const double cpu_s = std::max(network.send_overhead_s, network.receive_overhead_s);
   constexpr std::size_t kLarge = std::size_t{1} << 30;
-  const double large_s =
-      (pair.from == pair.to ? static_cast<double>(kLarge) : network.wire_bytes(kLarge)) / slowest;
+  const double large_s = network.wire_bytes(pair.from, pair.to, kLarge) / slowest;
   std::vector<model::Point> points{{0, cpu_s}};
   const auto knee = static_cast<std::size_t>(std::min(cpu_s / large_s, 0.5) * static_cast<double>(kLarge));
   if (knee > 0) points.push_back({knee, cpu_s});

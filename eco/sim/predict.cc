@@ -192,9 +192,8 @@ class Simulator {
     message.send = id;
     message.hop = 0;
     message.bytes = op.source.bytes;
-    const bool is_local = view_.host_of_rank[static_cast<std::size_t>(rank)] ==
-                          view_.host_of_rank[static_cast<std::size_t>(op.peer)];
-    message.wire_bytes = is_local ? static_cast<double>(message.bytes) : network_.wire_bytes(message.bytes);
+    const auto host = [&](int of) { return view_.host_of_rank[static_cast<std::size_t>(of)]; };
+    message.wire_bytes = network_.wire_bytes(host(rank), host(op.peer), message.bytes);
     const bool is_eager = options_.eager_bytes == 0 || message.bytes <= options_.eager_bytes;
     message.stage = is_eager ? Stage::eager : Stage::request;
     message.first = message.last = state.cpu;
