@@ -19,7 +19,7 @@ from eco import _core, plans, stats
 from eco.collectives import ROOTED
 from eco.errors import CorruptFile
 from eco.report.records import SCHEMA as BENCH_SCHEMA
-from eco.report.records import Results, grouped, launches_of, schema_of
+from eco.report.records import Results, grouped, launches_of, read_text, schema_of
 
 #: Operation and bytes.
 Call = tuple[str, int]
@@ -141,5 +141,5 @@ def read(path: Path) -> list[Series]:
     if schema == BENCH_SCHEMA:
         return of_bench(Results.read(path))
     if schema == plans.SCHEMA[0]:
-        return of_plan(path.read_text())
+        return of_plan(read_text(path))
     raise CorruptFile(f"{path}: expected a file of eco bench or a plan, found {schema}")

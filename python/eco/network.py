@@ -17,6 +17,7 @@ from typing import Any
 
 from eco import _core
 from eco.errors import CorruptFile, InvalidArgument
+from eco.report.records import read_text
 
 SCHEMA = ("eco.network", 1)
 
@@ -230,9 +231,9 @@ def parse(text: str, where: str) -> Network:
 def load(path: Path | str) -> Network:
     """Local. Throws CorruptFile for a file that is missing, unreadable or not a network of this version."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise CorruptFile(f"cannot read network file {path}: {error}") from error
+        text = read_text(Path(path))
+    except CorruptFile as error:
+        raise CorruptFile(f"cannot read network file {error}") from error
     return parse(text, f"network file {path}")
 
 

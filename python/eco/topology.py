@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eco import _core
-from eco.errors import InvalidArgument
+from eco.errors import CorruptFile, InvalidArgument
+from eco.report.records import read_text
 
 #: Beyond this a number in a graph file is no rank that anybody starts.
 MOST_NODES = 1 << 20
@@ -104,9 +105,9 @@ def hypercube(n_ranks: int) -> Grid:
 def read_graph(path: Path) -> Graph:
     """A line for each message, "from to" or "from to weight"; # begins a comment. Raises InvalidArgument."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidArgument(f"cannot read graph file {path}: {error}") from error
+        lines = read_text(path).splitlines()
+    except CorruptFile as error:
+        raise InvalidArgument(f"cannot read graph file {error}") from error
     messages: list[tuple[int, int, float]] = []
     for number, line in enumerate(lines, start=1):
         words = line.split("#", 1)[0].split()

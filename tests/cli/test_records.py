@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from rich.console import Console
 
-from eco.errors import CorruptFile, InvalidArgument
+from eco import network as networks
+from eco import topology
+from eco.errors import CorruptFile, EcoError, InvalidArgument
+from eco.lab import load
 from eco.report import picture, records, table
 from eco.report.records import Record, Results, Sample, parse_ops, parse_size, parse_sizes, size_text
 
@@ -30,10 +35,22 @@ def test_sizes(text: str, size: int) -> None:
     assert parse_size(text) == size
 
 
-@pytest.mark.parametrize("text", ["", "KiB", "-8", "8x", "0.3", "1e3", "8 8"])
+@pytest.mark.parametrize("text", ["", "KiB", "-8", "8x", "0.3", "1e3", "8 8", "1025GiB", "9" * 400])
 def test_sizes_that_are_none(text: str) -> None:
     with pytest.raises(InvalidArgument):
         parse_size(text)
+
+
+def test_files_that_no_text_can_be_read_from(tmp_path: Path) -> None:
+    pipe, deep, binary = (tmp_path / name for name in ("pipe", "deep", "binary"))
+    os.mkfifo(pipe)
+    deep.write_text("[" * 200_000)
+    binary.write_bytes(b"\xff\x00")
+    # Whoever read a pipe would wait here for ever.
+    for read in (records.schema_of, networks.load, topology.read_graph, load):
+        for file in (pipe, deep, binary, tmp_path, tmp_path / "absent"):
+            with pytest.raises(EcoError, match=re.escape(str(file))):
+                read(file)
 
 
 def test_lists() -> None:

@@ -24,7 +24,7 @@ from eco.cli.options import NetworkFile, Placement, Ranks, Root, output_file
 from eco.collectives import check_known
 from eco.errors import EcoError, InvalidArgument
 from eco.report.progress import busy
-from eco.report.records import parse_size, write_text
+from eco.report.records import parse_size, read_text, write_text
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,8 @@ def remembered_plans(folder: Path, group: Group) -> dict[str, str]:
     found: dict[str, str] = {}
     for file in sorted((folder / "plans").glob("*.json"), key=lambda file: file.stat().st_mtime):
         try:
-            text = _core.check_plan(file.read_text(encoding="utf-8"))
-        except (EcoError, OSError, UnicodeDecodeError):
+            text = _core.check_plan(read_text(file))
+        except EcoError:
             continue  # a bad cache is forgotten; the job that uses it says so
         plan = json.loads(text)
         if plan["network"] == fingerprint and tuple(plan["host_of_rank"]) == group.host_of_rank:
@@ -132,10 +132,7 @@ def explanation(group: Group, collective: str, size: int, root: int, plans: dict
 
 
 def _one_plan(file: Path) -> dict[str, str]:
-    try:
-        text = _core.check_plan(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidArgument(f"cannot read plan file {file}: {error}") from error
+    text = _core.check_plan(read_text(file))
     return {json.loads(text)["library"] or str(file): text}
 
 

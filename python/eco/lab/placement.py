@@ -11,8 +11,9 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from eco.errors import InvalidArgument
+from eco.errors import CorruptFile, InvalidArgument
 from eco.lab.description import Description
+from eco.report.records import read_text
 
 
 def place(description: Description, placement: str = "block", n_ranks: int | None = None) -> tuple[str, ...]:
@@ -51,10 +52,10 @@ def _dealt(description: Description) -> list[str]:
 
 def _from_file(description: Description, name: str, n_ranks: int) -> tuple[str, ...]:
     try:
-        lines = Path(name).read_text(encoding="utf-8").split()
-    except OSError as error:
+        lines = read_text(Path(name)).split()
+    except CorruptFile as error:
         raise InvalidArgument(
-            f"placement {name!r}: none of block, round-robin, shuffled:SEED, and no readable file ({error.strerror})"
+            f"placement {name!r}: none of block, round-robin, shuffled:SEED, and no readable file ({error})"
         ) from error
     for number, host in enumerate(lines, start=1):
         if host not in description.hosts:

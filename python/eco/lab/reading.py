@@ -12,10 +12,11 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from eco.errors import InvalidArgument
+from eco.errors import CorruptFile, InvalidArgument
 from eco.lab.description import DEFAULT_QUEUE_BYTES, Description, Joint, JointPort, Segment, Traffic
 from eco.lab.fabric import Fabric
 from eco.paths import networks_dir
+from eco.report.records import read_text
 
 SEGMENT_KINDS = ("switch", "bus")
 JOINT_KINDS = ("bridge", "router")
@@ -37,10 +38,10 @@ def load(path: str | Path) -> Description:
     by_name = networks_dir() / f"{path}.toml"
     path = by_name if _NAME.match(str(path)) and not Path(path).exists() and by_name.exists() else Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_text(path)
+    except CorruptFile as error:
         raise InvalidArgument(
-            f"{path}: cannot read the network description ({error}); `eco lab list` names the shipped ones"
+            f"{error}: cannot read the network description; `eco lab list` names the shipped ones"
         ) from error
     return parse(text, str(path))
 

@@ -30,6 +30,9 @@ VERSION = 1
 
 DEFAULT_SIZES = "8,1KiB,16KiB,128KiB,1MiB"
 
+#: Lengths of messages are numbers of 64 bits, and an operation has one for each of many ranks.
+MOST_BYTES = 2**40
+
 _UNITS = {"": 1, "b": 1, "kib": 1024, "mib": 1024**2, "gib": 1024**3, "kb": 1000, "mb": 10**6, "gb": 10**9,
           "k": 1024, "m": 1024**2, "g": 1024**3}  # fmt: skip
 
@@ -42,6 +45,8 @@ def parse_size(text: str) -> int:
             f"size {text!r}: expected a number with B, KiB, MiB, GiB, kB, MB or GB, like 16KiB"
         )
     value = float(match.group(1)) * _UNITS[match.group(2).lower()]
+    if value > MOST_BYTES:
+        raise InvalidArgument(f"size {text[:40]!r}: more than {size_text(MOST_BYTES)}")
     if value != int(value):
         raise InvalidArgument(f"size {text!r} is {value} bytes: a fraction of a byte")
     return int(value)
@@ -292,15 +297,25 @@ def schema_of(path: Path) -> object:
     return document.get("schema") if isinstance(document, dict) else None
 
 
-def _read(path: Path) -> Any:
+def read_text(path: Path) -> str:
+    """A file that the caller named, or the reason why it can't be read. Throws CorruptFile."""
     try:
-        if (
-            path.exists() and not path.is_file()
-        ):  # reading a pipe would wait for a writer, a device may not end
+        # Reading a pipe would wait for a writer, and a device may not end.
+        if path.exists() and not path.is_file():
             raise CorruptFile(f"{path}: no regular file")
-        return json.loads(path.read_text())
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         raise CorruptFile(f"{path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise CorruptFile(f"{path}: no text ({error})") from error
+
+
+def _read(path: Path) -> Any:
+    text = read_text(path)
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise CorruptFile(f"{path}: nested deeper than any file of ECO's") from error
     except ValueError as error:
         raise CorruptFile(f"{path}: not JSON ({error}); it may be truncated") from error
 
