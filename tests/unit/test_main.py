@@ -9,8 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 import eco
-from eco import __version__
+from eco import __version__, _core
 from eco.cli import main
+from eco.errors import InvalidArgument
 
 runner = CliRunner()
 
@@ -30,6 +31,19 @@ def test_every_command_explains_itself(name: str) -> None:
     done = runner.invoke(main.app, [name, "--help"])
     assert done.exit_code == 0, done.output
     assert f"{name} [OPTIONS]" in done.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["explain --root 99999999999999999999", "explain --ranks 1048577", "predict --search 1 --seed 99999999999999999999",
+     "tune --timeout nan -- mpirun", "tune --budget inf -- mpirun", "lab run one-switch --ranks 99999999999 -- true"],
+)  # fmt: skip
+def test_numbers_that_fit_nowhere_are_the_callers_mistake(words: str, tmp_path: Path) -> None:
+    network = tmp_path / "network.json"
+    network.write_text(_core.synthetic_network("hosts=2+2"), encoding="utf-8")
+    asks = words.startswith(("explain", "predict"))
+    done = runner.invoke(main.app, [*words.split(), *(["--network", str(network)] if asks else [])])
+    assert isinstance(done.exception, InvalidArgument) or done.exit_code == 2, done.exception
 
 
 def test_one_command_does_not_import_another() -> None:

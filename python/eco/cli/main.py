@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from eco import __version__
-from eco.errors import EcoError
+from eco.errors import EcoError, InvalidArgument
 
 #: In the order of `eco --help`, which is the order in which one meets them.
 COMMANDS = (
@@ -45,6 +45,28 @@ COMMANDS = (
 SETTINGS: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": "rich"}
 
 
+#: Of numbers on a command line: the C++ core counts in int, and no wait is longer.
+MOST = 2**31 - 1
+
+
+def with_numbers_checked(command: Any) -> Any:
+    """A command, or all of a group, whose numbers fit where they go: what a type says by itself lets NaN through."""
+    for below in getattr(command, "commands", {}).values():
+        with_numbers_checked(below)
+    names = {parameter.name: max(parameter.opts, key=len) for parameter in command.params}
+    inner = command.callback
+
+    def call(*args: Any, **values: Any) -> Any:
+        for name, value in values.items():
+            if isinstance(value, int | float) and not abs(value) <= MOST:
+                raise InvalidArgument(f"{names[name]} {value}: expected a number of at most {MOST}")
+        return inner(*args, **values)
+
+    if inner is not None:
+        command.callback = call
+    return command
+
+
 def has_module(name: str) -> bool:
     return importlib.util.find_spec(f"eco.cli.{name}") is not None
 
@@ -65,7 +87,7 @@ class Registry(TyperGroup):
             group.command(name=cmd_name)(getattr(module, cmd_name))
         command = typer.main.get_command(group)
         command.name = cmd_name
-        return command
+        return with_numbers_checked(command)
 
 
 app = typer.Typer(cls=Registry, no_args_is_help=True, add_completion=False, **SETTINGS)

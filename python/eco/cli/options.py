@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from eco.report.records import check_writable
+from eco.topology import MOST_NODES
 
 # What is started.
 LauncherPrefix = Annotated[
@@ -51,7 +52,7 @@ NetworkFile = Annotated[
 Placement = Annotated[
     str, typer.Option(help="block, round-robin, shuffled:SEED, or the host number of each rank: 0,0,1")
 ]
-Ranks = Annotated[int | None, typer.Option(help="how many; else one for each host", min=1)]
+Ranks = Annotated[int | None, typer.Option(help="how many; else one for each host", min=1, max=MOST_NODES)]
 Root = Annotated[int, typer.Option(help="of a broadcast, reduce, scatter or gather")]
 
 
