@@ -234,7 +234,8 @@ def load(path: Path | str) -> Network:
         text = read_text(Path(path))
     except CorruptFile as error:
         raise CorruptFile(f"cannot read network file {error}") from error
-    return parse(text, f"network file {path}")
+    where = f"network file {path}".encode(errors="backslashreplace").decode()  # names may be any bytes
+    return parse(text, where)
 
 
 def synthetic(description: str) -> Network:

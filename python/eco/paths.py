@@ -3,8 +3,10 @@
 Nothing else in the package builds such a path by hand.
 """
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from eco.errors import InvalidArgument, Unsupported
@@ -98,7 +100,12 @@ def cache_dir() -> Path:
     # The XDG specification ignores a relative path.
     if base and Path(base).is_absolute():
         return Path(base) / "eco"
-    return Path.home() / ".cache" / "eco"
+    try:
+        return Path.home() / ".cache" / "eco"
+    except RuntimeError as error:  # a user of a number alone, as in containers
+        raise InvalidArgument(
+            "this user has no home directory to remember in; set HOME or ECO_CACHE_DIR"
+        ) from error
 
 
 def site_dir() -> Path | None:
@@ -110,8 +117,17 @@ def site_dir() -> Path | None:
 def remembered_networks() -> list[Path]:
     """The files of all remembered networks, the user's and the site's, newest first."""
     folders = [folder for folder in (cache_dir(), site_dir()) if folder is not None]
-    files = {file.resolve() for folder in folders for file in (folder / "networks").glob("*.json")}
-    return sorted(files, key=lambda file: (file.stat().st_mtime, str(file)), reverse=True)
+    files = (file for folder in folders for file in (folder / "networks").glob("*.json"))
+    return newest_first({Path(os.path.realpath(file)) for file in files})
+
+
+def newest_first(files: Iterable[Path]) -> list[Path]:
+    """By when they were written; without those that a job has removed just now, and links that lead nowhere."""
+    aged = []
+    for file in files:
+        with contextlib.suppress(OSError):
+            aged.append((file.stat().st_mtime, str(file), file))
+    return [file for _, _, file in sorted(aged, reverse=True)]
 
 
 def remembering() -> str:

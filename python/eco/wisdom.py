@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eco import _core, plans
+from eco import _core, paths, plans
 from eco.errors import CorruptFile
 from eco.report.records import read_json, schema_of, size_text, write_json
 
@@ -182,8 +182,7 @@ def collect(cache: Path) -> tuple[list[Plan], list[str]]:
     """All plans that are remembered there, the newest first, and why others can't be used."""
     good: list[Plan] = []
     bad: list[str] = []
-    files = [(path.stat().st_mtime, path) for path in (cache / "plans").glob("*.json")]
-    for _, path in sorted(files, reverse=True):
+    for path in paths.newest_first((cache / "plans").glob("*.json")):
         try:
             good.append(_read_plan(path))
         except CorruptFile as error:

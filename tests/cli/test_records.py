@@ -51,6 +51,10 @@ def test_files_that_no_text_can_be_read_from(tmp_path: Path) -> None:
         for file in (pipe, deep, binary, tmp_path, tmp_path / "absent"):
             with pytest.raises(EcoError, match=re.escape(str(file))):
                 read(file)
+    no_text = tmp_path / os.fsdecode(b"name\xff.json")
+    no_text.write_text("{}")
+    with pytest.raises(CorruptFile, match=r"name\\udcff.json"):
+        networks.load(no_text)
 
 
 def test_lists() -> None:

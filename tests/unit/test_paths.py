@@ -1,13 +1,14 @@
 """Where files are looked for, and what is said when they are not there."""
 
 import os
+import pwd
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from eco import paths
+from eco import paths, wisdom
 from eco.errors import InvalidArgument, Unsupported
 
 
@@ -63,6 +64,31 @@ def test_networks_of_the_site_are_remembered_too(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("ECO_SITE_DIR", "none")
     assert paths.site_dir() is None
     assert [file.name for file in paths.remembered_networks()] == ["mine.json"]
+
+
+def test_what_is_removed_meanwhile_is_not_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ECO_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("ECO_SITE_DIR", "none")
+    for folder in (tmp_path / "networks", tmp_path / "plans"):
+        folder.mkdir()
+        (folder / "gone.json").symlink_to(tmp_path / "nothing")
+        (folder / "loop.json").symlink_to(folder / "loop.json")
+        (folder / "new.json").touch()
+        (folder / "old.json").touch()
+        os.utime(folder / "old.json", (1, 1))
+    assert [file.name for file in paths.remembered_networks()] == ["new.json", "old.json"]
+    assert [text.split("/plans/")[1].split(":")[0] for text in wisdom.collect(tmp_path)[1]] == [
+        "new.json",
+        "old.json",
+    ]
+
+
+def test_who_has_no_home_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "XDG_CACHE_HOME", "ECO_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)
+    with pytest.raises(InvalidArgument, match="set HOME or ECO_CACHE_DIR"):
+        paths.cache_dir()
 
 
 def test_libraries_live_below_the_environment() -> None:

@@ -103,7 +103,7 @@ def remembered_plans(folder: Path, group: Group) -> dict[str, str]:
     """Text of the remembered plans for this network and placement, by library."""
     fingerprint = _core.network_fingerprint(group.network)
     found: dict[str, str] = {}
-    for file in sorted((folder / "plans").glob("*.json"), key=lambda file: file.stat().st_mtime):
+    for file in reversed(paths.newest_first((folder / "plans").glob("*.json"))):
         try:
             text = _core.check_plan(read_text(file))
         except EcoError:
