@@ -1,5 +1,6 @@
 """The registry of commands."""
 
+import os
 import re
 import subprocess
 import sys
@@ -44,6 +45,25 @@ def test_numbers_that_fit_nowhere_are_the_callers_mistake(words: str, tmp_path: 
     asks = words.startswith(("explain", "predict"))
     done = runner.invoke(main.app, [*words.split(), *(["--network", str(network)] if asks else [])])
     assert isinstance(done.exception, InvalidArgument) or done.exit_code == 2, done.exception
+
+
+def test_names_of_files_are_any_bytes_and_words_are_text(tmp_path: Path) -> None:
+    network = tmp_path / os.fsdecode(b"net\xff.json")
+    network.write_text(_core.synthetic_network("hosts=2+2"), encoding="utf-8")
+    strict = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
+
+    def eco(*words: str | Path) -> subprocess.CompletedProcess[bytes]:
+        command = [sys.executable, "-m", "eco.cli.main", *words]
+        return subprocess.run(command, capture_output=True, env=strict, check=False)
+
+    written = tmp_path / os.fsdecode(b"out\xff")
+    done = eco("map", "--network", network, "--ring", "--rankfile", written)
+    assert done.returncode == 0, done.stderr
+    assert b"out\xff" in done.stdout
+    done = eco(
+        "predict", "--network", network, "--op", "broadcast", "--recipe", os.fsdecode(b"broadcast/\xff")
+    )
+    assert (done.returncode, done.stderr) == (2, b"eco: --recipe 'broadcast/\\udcff': expected UTF-8\n")
 
 
 def test_one_command_does_not_import_another() -> None:

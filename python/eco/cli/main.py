@@ -6,6 +6,7 @@ A command is a module `eco.cli.<name>` with a function of that name (typer reads
 
 import importlib
 import importlib.util
+import io
 import os
 import sys
 from typing import Annotated, Any
@@ -49,10 +50,13 @@ SETTINGS: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode
 MOST = 2**31 - 1
 
 
-def with_numbers_checked(command: Any) -> Any:
-    """A command, or all of a group, whose numbers fit where they go: what a type says by itself lets NaN through."""
+def with_values_checked(command: Any) -> Any:
+    """A command, or all of a group, whose numbers fit where they go and whose words are text.
+
+    What a type says by itself lets NaN through, and bytes that are none but in the names of files.
+    """
     for below in getattr(command, "commands", {}).values():
-        with_numbers_checked(below)
+        with_values_checked(below)
     names = {parameter.name: max(parameter.opts, key=len) for parameter in command.params}
     inner = command.callback
 
@@ -60,6 +64,8 @@ def with_numbers_checked(command: Any) -> Any:
         for name, value in values.items():
             if isinstance(value, int | float) and not abs(value) <= MOST:
                 raise InvalidArgument(f"{names[name]} {value}: expected a number of at most {MOST}")
+            if isinstance(value, str) and value.encode(errors="ignore").decode() != value:
+                raise InvalidArgument(f"{names[name]} {value!a}: expected UTF-8")
         return inner(*args, **values)
 
     if inner is not None:
@@ -87,7 +93,7 @@ class Registry(TyperGroup):
             group.command(name=cmd_name)(getattr(module, cmd_name))
         command = typer.main.get_command(group)
         command.name = cmd_name
-        return with_numbers_checked(command)
+        return with_values_checked(command)
 
 
 app = typer.Typer(cls=Registry, no_args_is_help=True, add_completion=False, **SETTINGS)
@@ -110,6 +116,9 @@ def eco(
 
 def main() -> None:
     """The entry point. What is the caller's or the world's fault becomes one line and an exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # names of files may be any bytes, and are shown as they are
+            stream.reconfigure(errors="surrogateescape")
     try:
         app(prog_name="eco")
     except EcoError as error:
