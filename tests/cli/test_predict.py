@@ -2,6 +2,9 @@
 
 import io
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -203,3 +206,30 @@ def test_bad_questions_are_refused(network: Path, arguments: list[str], error: t
     result = CliRunner().invoke(app, ["predict", "--network", str(network), *arguments])
     assert isinstance(result.exception, error), result.output
     assert str(result.exception)
+
+
+def test_an_interrupt_ends_what_computes_for_long(network: Path) -> None:
+    words = [
+        "predict",
+        "--network",
+        str(network),
+        "--op",
+        "allreduce",
+        "--size",
+        "64MiB",
+        "--search",
+        "10000000",
+    ]
+    code = (
+        "import signal; from eco.cli import main, predict; from eco import _core; search = _core.search\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "_core.search = lambda *a: (print('begun', flush=True), search(*a))[1]\n"
+        "main.main()"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, *words], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"begun\n"
+        try:
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=30) == 128 + signal.SIGINT
+        finally:
+            process.kill()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
+import threading
 from collections.abc import Callable, Iterator
 
 from rich.console import Console
@@ -79,5 +82,37 @@ def task_progress(console: Console, what: str, total: int) -> Iterator[Callable[
 def busy(what: str) -> Iterator[None]:
     """Says so on a terminal while work goes on whose length nobody knows; standard output stays for the result."""
     console = Console(stderr=True)
-    with console.status(what) if console.is_terminal else contextlib.nullcontext():
+    status = console.status(what) if console.is_terminal else contextlib.nullcontext()
+    with status, _ended_by_interrupts(console):
         yield
+
+
+@contextlib.contextmanager
+def _ended_by_interrupts(console: Console) -> Iterator[None]:
+    """Ctrl-C ends the process while the core computes: Python's own handler waits until a call comes back.
+
+    That may take minutes. There is nothing to be tidied up but the terminal.
+    """
+    is_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not is_ours or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+
+    def watch() -> None:
+        while got := os.read(reader, 1):
+            if got[0] == signal.SIGINT:
+                console.show_cursor()
+                os._exit(128 + signal.SIGINT)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(writer)
+        watcher.join()
+        os.close(reader)
