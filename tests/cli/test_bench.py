@@ -17,6 +17,7 @@ from eco.characterize import describe
 from eco.cli.bench import finish
 from eco.cli.characterize import characterize_words
 from eco.cli.compare import Comparison
+from eco.cli.guidelines import guidelines
 from eco.errors import EcoError, InvalidArgument, Timeout, Unsupported
 from eco.lab.bounds import Bound
 from eco.pairs import BenchOptions
@@ -194,6 +195,25 @@ def test_an_interrupt_keeps_what_was_measured(fakes: Any, monkeypatch: pytest.Mo
     assert (outcome.exit_code, outcome.ended_early) == (1, "interrupted")
     assert not outcome.results.complete
     assert {record.launches for record in outcome.results.records} == {1}
+
+
+@pytest.mark.parametrize(
+    ("after", "said"), [(1, "nothing was measured to the end"), (4, "not everything was measured")]
+)
+def test_guidelines_that_were_interrupted_do_not_hold(
+    fakes: Any, monkeypatch: pytest.MonkeyPatch, after: int, said: str
+) -> None:
+    one_launch, seen = pairs.one_launch, [0]
+
+    def interrupted(*words: Any) -> Any:
+        seen[0] += 1
+        if seen[0] == after:
+            raise KeyboardInterrupt
+        return one_launch(*words)
+
+    monkeypatch.setattr(pairs, "one_launch", interrupted)
+    with pytest.raises(EcoError, match=f"{said}: interrupted"):
+        guidelines(["mpirun"], ops="broadcast", sizes="8")
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from rich.table import Table
 from eco import guidelines as guideline_table
 from eco.bench import bench_launcher
 from eco.cli.options import Library, Ops, Sizes, output_file
-from eco.errors import InvalidArgument
+from eco.errors import EcoError, InvalidArgument
 from eco.guidelines import Series
 from eco.pairs import BenchOptions
 from eco.report.progress import make_console
@@ -68,21 +68,27 @@ def guidelines(
 ) -> None:
     """Check measured times against performance guidelines: allreduce <= reduce + broadcast, and the like.
 
-    Exits with 0 whatever is found: what a library breaks is news, not an error.
+    Exits with 0 whatever is found: what a library breaks is news, not an error. With 1 where measuring ended early.
     """
     console = make_console()
     if not words:
         raise InvalidArgument(
             "give a file of eco bench or a plan, or a launcher after --, like: eco guidelines -- mpirun -n 8"
         )
+    ended_early = ""
     if len(words) == 1 and Path(words[0]).is_file():
         series = guideline_table.read(Path(words[0]))
     else:
         options = BenchOptions(parse_ops(ops), parse_sizes(sizes), launches=launches, tune=False)
-        series = guideline_table.of_bench(bench_launcher(words, library, options, False, console).results)
+        outcome = bench_launcher(words, library, options, False, console)
+        series, ended_early = guideline_table.of_bench(outcome.results), outcome.ended_early
+        if not series:
+            raise EcoError(f"nothing was measured to the end: {ended_early}")
     counts = [show(one, console) for one in series]
     console.print(f"{sum(counts)} broken in {len(series)} series of calls", highlight=False)
     if json:
         schema, version = SCHEMA
         found = {one.title: [b.to_dict() for b in guideline_table.violations(one.seconds)] for one in series}
         write_json(json, {"schema": schema, "version": version, "broken": found})
+    if ended_early:
+        raise EcoError(f"not everything was measured: {ended_early}")
