@@ -57,7 +57,8 @@ class TuneOptions:
 
     def goes_on(self) -> str:
         """What is left where it ends early."""
-        command = "the same command without --anew" if self.anew else "the same command"
+        # eco bench tunes anew too.
+        command = "eco tune without --anew" if self.anew else "the same command"
         return f"what was measured is remembered, and {command} goes on from there"
 
 

@@ -76,7 +76,9 @@ def trace(
     plogp: Annotated[
         bool, typer.Option("--plogp", help="measure pLogP too, for the eager limit (minutes)")
     ] = False,
-    runs: Annotated[int, typer.Option(help="how often it runs; the one in the middle is shown", min=1)] = 9,
+    runs: Annotated[
+        int, typer.Option(help="how often it runs; the one in the middle is shown", min=1, max=1000)
+    ] = 9,
     picture: Annotated[Path, output_file("write both charts and the table, as HTML")] = Path("trace.html"),
     json: Annotated[Path | None, output_file("write every operation, for a program to read")] = None,
     timeout: Annotated[float, typer.Option(help="seconds that one launch may take")] = 300.0,
