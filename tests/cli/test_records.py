@@ -57,6 +57,24 @@ def test_files_that_no_text_can_be_read_from(tmp_path: Path) -> None:
         networks.load(no_text)
 
 
+def test_nothing_takes_a_devices_place(tmp_path: Path) -> None:
+    null, full, pipe = (tmp_path / name for name in ("null", "full", "pipe"))
+    null.symlink_to("/dev/null")
+    full.symlink_to("/dev/full")
+    os.mkfifo(pipe)
+    for file in (null, full, pipe):
+        records.check_writable(file)
+    records.write_text(null, "{}")
+    assert null.is_char_device()
+    with pytest.raises(InvalidArgument, match="No space left"):
+        records.write_text(full, "{}")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    records.write_text(pipe, "{}")
+    assert os.read(reader, 10) == b"{}"
+    os.close(reader)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["full", "null", "pipe"]
+
+
 def test_lists() -> None:
     assert parse_sizes("1MiB,8,16KiB,8") == [8, 16384, 1 << 20]
     assert parse_sizes(records.DEFAULT_SIZES) == [8, 1024, 16384, 131072, 1 << 20]

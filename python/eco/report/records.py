@@ -263,10 +263,20 @@ def _beside(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Atomically: a reader sees the old file or the new one, never half of one. Throws InvalidArgument."""
+    """Atomically: a reader sees the old file or the new one, never half of one. Throws InvalidArgument.
+
+    A pipe or a device is written into as it is: root may put a file in the place of /dev/null.
+    """
     with _beside(path) as temporary:
+        if _is_stream(path):
+            path.write_text(text, encoding="utf-8")
+            return
         temporary.write_text(text, encoding="utf-8")
         temporary.replace(path)
+
+
+def _is_stream(path: Path) -> bool:
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def check_writable(path: Path) -> None:
@@ -274,7 +284,10 @@ def check_writable(path: Path) -> None:
     with _beside(path) as temporary:
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        temporary.touch()
+        if not _is_stream(path):
+            temporary.touch()
+        elif not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def write_json(path: Path, document: dict[str, Any]) -> None:
