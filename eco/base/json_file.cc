@@ -60,6 +60,16 @@ std::optional<std::string> write_all(int file, std::string_view text) {
   return std::nullopt;
 }
 
+// A device is written into: root may rename a file over /dev/null. A pipe is refused: its reader may leave or never come,
+// and who writes is a program at its end.
+std::optional<std::string> write_into(const std::string& path, bool is_device, std::string_view text) {
+  if (!is_device) return "cannot write " + path + ": no regular file";
+  const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  const std::optional<std::string> reason = file < 0 ? std::strerror(errno) : write_all(file, text);
+  if (!reason) return std::nullopt;
+  return "cannot write " + path + ": " + *reason;
+}
+
 }  // namespace
 
 std::string read_text(const std::string& path) {
@@ -86,6 +96,10 @@ std::optional<std::string> write_text_atomically(const std::string& path, std::s
   std::error_code error;
   if (!directory.empty()) std::filesystem::create_directories(directory, error);
   if (error) return "cannot create directory " + directory.string() + ": " + error.message();
+
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+    return write_into(path, S_ISCHR(status.st_mode), text);
 
   std::string temporary = path + ".XXXXXX";
   const int file = ::mkostemp(temporary.data(), O_CLOEXEC);

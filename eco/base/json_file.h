@@ -18,8 +18,8 @@ namespace eco::base {
 // have no end), longer than any of ECO's, or can't be read.
 std::string read_text(const std::string& path);
 
-// Local. Creates missing directories, then writes atomically. Returns why it could not, and then nothing has
-// changed.
+// Local. Creates missing directories, then writes atomically; into a device, /dev/null say, as it is. Returns why it could
+// not, and then nothing has changed.
 [[nodiscard]] std::optional<std::string> write_text_atomically(const std::string& path, std::string_view text,
                                                                unsigned permissions = 0644);
 

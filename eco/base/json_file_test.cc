@@ -54,6 +54,23 @@ TEST_F(JsonFile, IsNoPipeNoDeviceAndNoFolder) {
   EXPECT_NE(refusal(path("absent")).find("No such file"), std::string::npos);
 }
 
+// Root may rename over all of them.
+TEST_F(JsonFile, TakesNoDevicesOrPipesPlace) {
+  const auto mode = [](const std::string& path) {
+    struct stat status = {};
+    return ::stat(path.c_str(), &status) == 0 ? status.st_mode & S_IFMT : 0;
+  };
+  EXPECT_EQ(::symlink("/dev/null", path("null").c_str()), 0);
+  EXPECT_EQ(write_text_atomically(path("null"), "{}"), std::nullopt);
+  EXPECT_TRUE(std::filesystem::is_symlink(path("null")));
+  EXPECT_EQ(::symlink("/dev/full", path("full").c_str()), 0);
+  EXPECT_NE(write_text_atomically(path("full"), "{}").value_or("").find("No space left"), std::string::npos);
+  EXPECT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_EQ(write_text_atomically(path("pipe"), "{}"), "cannot write " + path("pipe") + ": no regular file");
+  EXPECT_EQ(mode(path("pipe")), static_cast<mode_t>(S_IFIFO));
+  EXPECT_NE(write_text_atomically(folder_.string(), "{}"), std::nullopt);
+}
+
 TEST_F(JsonFile, HasALengthThatMemoryHas) {
   std::ofstream(path("long")) << "{";
   std::filesystem::resize_file(path("long"), std::uintmax_t{1} << 40);  // all hole

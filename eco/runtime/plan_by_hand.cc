@@ -35,6 +35,15 @@ int fit(const plan::PlanTable& table, const net::GroupView& view) {
   return table.host_of_rank.size() == static_cast<std::size_t>(view.n_ranks()) ? 1 : 0;
 }
 
+plan::PlanTable read_table(const std::string& file) {
+  const std::string text = base::read_text(file);
+  try {
+    return plan::PlanTable::from_json(text);
+  } catch (const CorruptFile& error) {
+    throw CorruptFile(file + ": " + error.what());  // of several it would not be known which
+  }
+}
+
 }  // namespace
 
 PlanByHand read_plan(const std::string& files, const net::GroupView& view) {
@@ -42,7 +51,7 @@ PlanByHand read_plan(const std::string& files, const net::GroupView& view) {
   int best_fit = -1;
   std::istringstream list(files);
   for (std::string file; best_fit < 2 && std::getline(list, file, ':');) {
-    plan::PlanTable table = plan::PlanTable::from_json(base::read_text(file));
+    plan::PlanTable table = read_table(file);
     const int this_fit = fit(table, view);
     if (this_fit <= best_fit) continue;
     best = {file, std::move(table)};

@@ -56,6 +56,8 @@ TEST(PlanByHand, TakesAPlanGivenByHandAfterProvingIt) {
   expect_all(arm_group(small_group(), options), "order");
   options.plan_file = directory.file("none.json");
   expect_all(arm_group(small_group(), options), "none.json");
+  options.plan_file = directory.write("half.json", plan_text(recipe, 0, {0, 1, 2, 3}).substr(0, 100));
+  expect_all(arm_group(small_group(), options), "half.json");
 }
 
 TEST(PlanByHand, TakesOfSeveralPlansTheOneForItsHosts) {
