@@ -62,6 +62,18 @@ bool wants_completion(const plan::PlanTable& table, Collective collective, bool 
   return offline ? open || slight : open && !measured;
 }
 
+// What was spent on the row of a collective that most was spent on.
+plan::Effort most_effort(const plan::PlanTable& table, Collective collective) {
+  plan::Effort most = plan::Effort::estimate;
+  for (const plan::Entry& entry : table.entries) {
+    if (entry.collective != collective) continue;
+    for (const plan::Row& row : entry.rows) {
+      if (row.is_measured()) most = std::max(most, row.effort);
+    }
+  }
+  return most;
+}
+
 class Planning {
  public:
   Planning(Steps& steps, transport::Transport& transport, transport::Native& native,
@@ -284,8 +296,9 @@ class Planning {
     };
   }
 
-  // Rank 0. What was made is added to what is remembered by now: another job may have written since this one looked.
-  // Two that write at the same instant lose one's measurements, which are then made again.
+  // Rank 0. What was made is added to what is remembered by now: another job may have written since this one looked, and
+  // what was tuned meanwhile with more effort stays. Two that write at the same instant lose one's measurements, which are
+  // then made again.
   std::string remembered(const plan::PlanTable& mine, std::string& source) const {
     plan::PlanTable all;
     std::string reason;
@@ -294,7 +307,12 @@ class Planning {
     all.library = key_.library;
     all.made_by = key_.eco_version;
     all.host_of_rank = mine.host_of_rank;
-    all.take(mine);
+    plan::PlanTable added = mine;
+    std::erase_if(added.entries, [&](const plan::Entry& entry) {
+      const plan::Effort theirs = most_effort(all, entry.collective);
+      return theirs > effort_ && theirs > most_effort(known_, entry.collective);
+    });
+    all.take(added);
     all.proof = proof_of(all);  // the planner proves what it writes down
     std::string merged = all.to_json();
     if (const auto failure = store_.remember_plan(key_, merged)) source += ", not remembered: " + *failure;

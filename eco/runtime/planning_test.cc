@@ -180,6 +180,25 @@ TEST(Planning, LosesNothingThatWasTunedWhenItIsKilled) {
   EXPECT_GT(tuned.count("broadcast of 4096 bytes"), 0U);
 }
 
+TEST(Planning, AJobTakesNothingAwayFromWhatWasTunedMeanwhile) {
+  const Directory directory;
+  arm_group(broadcasts_at({64}), offline_in(directory));
+  const std::string path = plan_file(directory);
+  const std::string tuned = base::read_text(path);
+  std::filesystem::remove(path);
+
+  Group job = broadcasts_at({64});
+  job.request.progress = [&](const std::string&, double) { std::ofstream(path) << tuned; };
+  const auto expect_tuned = [](transport::Transport&, ArmResult& armed) {
+    ASSERT_TRUE(armed.communicator) << armed.reason;
+    const plan::Row* row = armed.communicator->table().find_row(Collective::broadcast, 0, 64);
+    EXPECT_TRUE(row->is_measured(plan::Effort::measure));
+  };
+  arm_group(job, with_network(directory), expect_tuned);
+  job.request.progress = {};
+  arm_group(job, with_network(directory), expect_tuned);
+}
+
 TEST(Planning, EstimatesWithoutMeasuringOrRemembering) {
   const Directory directory;
   Options offline = offline_in(directory);
