@@ -39,6 +39,15 @@ inline net::GroupView view_of(const std::string& network_file) {
   return net::make_view(std::move(network), std::move(host_of_rank));
 }
 
+// Of so many bytes of the whole, or the next number that the collective can have.
+inline coll::CommonProblem problem_of(coll::Collective collective, std::size_t bytes,
+                                      const net::GroupView& view) {
+  coll::CommonProblem problem{.collective = collective, .n_ranks = view.n_ranks()};
+  if (coll::is_reduction(collective)) problem.element_bytes = sizeof(double);
+  problem.bytes = coll::whole_bytes(problem, bytes);
+  return problem;
+}
+
 // Throws InvalidArgument where a line is none.
 inline std::vector<Cell> read_cells(const std::string& path, const net::GroupView& view) {
   std::ifstream file(path);
@@ -50,10 +59,7 @@ inline std::vector<Cell> read_cells(const std::string& path, const net::GroupVie
     const auto collective =
         coll::collective_from_name(cell.recipe.algorithm.substr(0, cell.recipe.algorithm.find('/')));
     if (!collective) throw InvalidArgument("recipe '" + recipe + "' names no collective");
-    cell.problem.collective = *collective;
-    cell.problem.n_ranks = view.n_ranks();
-    if (coll::is_reduction(*collective)) cell.problem.element_bytes = sizeof(double);
-    cell.problem.bytes = coll::whole_bytes(cell.problem, bytes);
+    cell.problem = problem_of(*collective, bytes, view);
     cell.why_not = algo::why_not(cell.recipe, cell.problem, view).value_or("");
     cells.push_back(std::move(cell));
   }

@@ -8,18 +8,16 @@
 //
 // Simulated time passes in messages, by the platform's links and SMPI's overheads, and in reductions, at one
 // floating-point operation for every double. SMPI's other reasons for time are turned off by the platform's file.
-#include <mpi.h>
-#include <simgrid/actor.h>
-#include <simgrid/engine.h>
-
+//
+// Where the buffers of all ranks together would not fit into memory, they are one (timed.h), and nothing is checked.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "bench/cells.h"
+#include "bench/simgrid/timed.h"
 #include "eco/exec/executor.h"
 #include "eco/runtime/combine.h"
 #include "eco/runtime/contents.h"
@@ -28,25 +26,16 @@
 namespace {
 
 using eco::bench::Cell;
+using eco::bench::Memory;
+using eco::bench::Took;
 
-// Long enough for every rank to have left the reduction that agrees on the instant.
-constexpr double kPause_s = 1;
-
-double latest(double s) {
-  double all = 0;
-  PMPI_Allreduce(&s, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return all;
-}
+// Buffers of all ranks together from where on they are one.
+constexpr std::size_t kMostMemory = std::size_t{1} << 30;
 
 void sum_in_simulated_time(void* context, const void* in, void* inout, std::size_t bytes) {
   eco::runtime::sum_doubles(context, in, inout, bytes);
   sg_actor_execute(static_cast<double>(bytes / sizeof(double)));
 }
-
-struct Took {
-  double simulated_s = 0;
-  double cost_s = 0;
-};
 
 // Collective.
 Took run(const Cell& cell, const eco::net::GroupView& view, eco::exec::Executor& executor, int rank,
@@ -56,24 +45,30 @@ Took run(const Cell& cell, const eco::net::GroupView& view, eco::exec::Executor&
   const eco::sched::Schedule schedule =
       eco::algo::find(cell.recipe.algorithm)->build(problem, view, cell.recipe.params, rank);
   if (!executor.reserve(schedule.scratch_bytes)) throw std::bad_alloc();
-  std::vector<std::byte> input = eco::runtime::input_of(problem, rank);
-  std::vector<std::byte> output(eco::coll::output_bytes(problem, rank));
-  const bool has_message = problem.collective == eco::coll::Collective::broadcast && rank == problem.root;
-  if (has_message) output = input;
-  eco::exec::Buffers buffers;
-  buffers.input = std::span<const std::byte>(input).first(eco::coll::input_bytes(problem, rank));
-  buffers.output = output;
-  buffers.combine.function = sum_in_simulated_time;
-
-  const double begin_s = latest(simgrid_get_clock()) + kPause_s;
-  const double before_s = eco::bench::processor_s();
-  sg_actor_sleep_for(begin_s - simgrid_get_clock());
-  if (executor.run(schedule, buffers, 0) != eco::transport::Status::ok) {
-    throw std::runtime_error("the transport failed");
+  const std::size_t in_bytes = eco::coll::input_bytes(problem, rank);
+  const std::size_t out_bytes = eco::coll::output_bytes(problem, rank);
+  const bool folded = (in_bytes + out_bytes) * static_cast<std::size_t>(problem.n_ranks) > kMostMemory;
+  const bool checked = problem.bytes <= check_bytes && !folded;
+  const Memory input(in_bytes, folded);
+  const Memory output(out_bytes, folded);
+  if (checked) {
+    const std::vector<std::byte> contents = eco::runtime::input_of(problem, rank);
+    const bool has_message =
+        problem.collective == eco::coll::Collective::broadcast && rank == problem.root;
+    std::copy_n(contents.begin(), in_bytes, input.data());
+    std::fill_n(output.data(), out_bytes, std::byte{0});
+    if (has_message) std::copy_n(contents.begin(), out_bytes, output.data());
   }
-  const double end_s = latest(simgrid_get_clock());
-  const Took took{end_s - begin_s, eco::bench::processor_s() - before_s};
-  if (problem.bytes <= check_bytes && output != eco::runtime::expected_of(problem, rank)) {
+  eco::exec::Buffers buffers;
+  buffers.input = {input.data(), in_bytes};
+  buffers.output = {output.data(), out_bytes};
+  buffers.combine.function = sum_in_simulated_time;
+  const Took took = eco::bench::timed([&] {
+    if (executor.run(schedule, buffers, 0) != eco::transport::Status::ok) {
+      throw std::runtime_error("the transport failed");
+    }
+  });
+  if (checked && !std::ranges::equal(buffers.output, eco::runtime::expected_of(problem, rank))) {
     throw std::runtime_error("the result is wrong");
   }
   return took;
@@ -89,8 +84,9 @@ __attribute__((visibility("default"))) int main(int argc, char** argv) {
   std::string where = "starting";
   try {
     if (argc != 5) throw std::runtime_error("NETWORK CELLS RECORDS CHECK_BYTES are needed");
-    const eco::net::GroupView view = eco::bench::view_of(argv[1]);
-    const std::vector<Cell> cells = eco::bench::read_cells(argv[2], view);
+    // Once for all ranks where they are not given globals of their own (smpirun -no-privatize).
+    static const eco::net::GroupView view = eco::bench::view_of(argv[1]);
+    static const std::vector<Cell> cells = eco::bench::read_cells(argv[2], view);
     const auto check_bytes = static_cast<std::size_t>(std::strtoull(argv[4], nullptr, 10));
     std::ofstream records;
     if (rank == 0) records.open(argv[3]);

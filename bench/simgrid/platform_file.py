@@ -6,7 +6,8 @@
     platform.network()      # an eco.network document
 
 Nothing is measured and nothing fitted: every number of the network is one of the platform's, or a sum of some. Read are
-clusters of hosts on a switch (<cluster>), joined by one link with two directions (<zoneRoute>).
+clusters of hosts on a switch or, with a shared backbone, on a bus (<cluster>), joined (<zoneRoute>) by one link with two
+directions, or by two: the uplink of the one and then of the other.
 """
 
 import xml.etree.ElementTree as ElementTree
@@ -38,13 +39,19 @@ def number(text: str) -> float:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Hosts on one switch, each with a link of its own, both directions apart."""
+    """Hosts on one switch, each with a link of its own, both directions apart; or on a bus of the same rate."""
 
     name: str
     hosts: list[str]
     bytes_per_s: float
     latency_s: float  # of one host's link; from host to host it is crossed twice
     operations_per_s: float
+    bus: bool = False
+
+    def kind(self) -> str:
+        if len(self.hosts) == 1:
+            return "lone"
+        return "bus" if self.bus else "switched"
 
 
 class Platform:
@@ -65,8 +72,9 @@ class Platform:
         if len(speeds) != 1:
             raise ValueError(f"{self.path}: a network has one speed for all hosts, here are {sorted(speeds)}")
         for (source, target), links in self._joins.items():
-            if len(links) != 1 or self._links[links[0]].get("sharing_policy") != "SPLITDUPLEX":
-                raise ValueError(f"{self.path}: {source} to {target} is not one link with two directions")
+            policies = {self._links[link].get("sharing_policy") for link in links}
+            if len(links) not in (1, 2) or policies != {"SPLITDUPLEX"}:
+                raise ValueError(f"{self.path}: {source} to {target} is not one link with two directions, or two")
 
     def settings(self) -> list[str]:
         return [f"--cfg={name}:{value}" for name, value in self._settings.items()]
@@ -87,13 +95,14 @@ class Platform:
         between = []
         for i, source in enumerate(self._clusters):
             for j, target in enumerate(self._clusters[i + 1 :], start=i + 1):
-                link = self._links[self._joins[source.name, target.name][0]]
-                rate = number(link["bandwidth"])
-                joined |= {i: rate, j: rate}
+                links = [self._links[link] for link in self._joins[source.name, target.name]]
+                rates = [number(link["bandwidth"]) for link in links]
+                joined |= {i: rates[0], j: rates[-1]}
+                latencies = [source.latency_s, *(number(link["latency"]) for link in links), target.latency_s]
                 between.append({
                     "from": i, "to": j,
-                    "latency_s": source.latency_s + number(link["latency"]) + target.latency_s,
-                    "bytes_per_s": min(source.bytes_per_s, rate, target.bytes_per_s),
+                    "latency_s": sum(latencies),
+                    "bytes_per_s": min(source.bytes_per_s, *rates, target.bytes_per_s),
                 })  # fmt: skip
         return {
             "schema": "eco.network",
@@ -106,8 +115,9 @@ class Platform:
                 {"name": host, "address": "", "boot_id": "", "net_namespace": "simgrid"} for host in numbers
             ],
             "subnets": [
-                {"hosts": [numbers[host] for host in cluster.hosts], "kind": "switched",
-                 "latency_s": 2 * cluster.latency_s, "bytes_per_s": cluster.bytes_per_s}
+                {"hosts": [numbers[host] for host in cluster.hosts], "kind": cluster.kind(),
+                 "latency_s": 2 * cluster.latency_s if len(cluster.hosts) > 1 else 0.0,
+                 "bytes_per_s": cluster.bytes_per_s}
                 for cluster in self._clusters
             ],
             "between": between,
@@ -129,6 +139,13 @@ class Platform:
 
 
 def _cluster(found: ElementTree.Element) -> Cluster:
+    shared = found.attrib.get("bb_bw")
+    if shared is not None and (
+        found.attrib.get("bb_sharing_policy") != "SHARED"
+        or number(shared) != number(found.attrib["bw"])
+        or number(found.attrib.get("bb_lat", "0s")) != 0
+    ):
+        raise ValueError(f"cluster {found.attrib['id']} has a backbone that is no bus of its hosts' rate")
     first, last = found.attrib["radical"].split("-")
     names = [f"{found.attrib['prefix']}{i}{found.attrib['suffix']}" for i in range(int(first), int(last) + 1)]
     return Cluster(
@@ -137,4 +154,5 @@ def _cluster(found: ElementTree.Element) -> Cluster:
         bytes_per_s=number(found.attrib["bw"]),
         latency_s=number(found.attrib["lat"]),
         operations_per_s=number(found.attrib["speed"]),
+        bus=shared is not None,
     )

@@ -10,10 +10,7 @@ starting SimGrid, building schedules and checking results are not in them.
 import argparse
 import json
 import math
-import os
-import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,9 +19,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 from platform_file import Platform
+from smpi import BUILD, Records, asked, build, smpi, version, why_not
 
-ROOT = Path(__file__).parents[2]
-BUILD = ROOT / "build" / "python"
 PLATFORM = Path(__file__).with_name("two-clusters-64.xml")
 SIZES = (1 << 10, 16 << 10, 256 << 10, 4 << 20)
 #: From flat to fitted, with and without segments. A segment longer than the message is the message.
@@ -64,28 +60,6 @@ RECIPES = (
     "reduce_scatter/leaders",
     "reduce_scatter/subnets",
 )
-MISSING = "SimGrid is not installed: run `make simgrid` (apt-get install libsimgrid-dev)"
-Records = list[dict[str, Any]]
-
-
-def why_not(folder: Path = BUILD) -> str | None:
-    """What is missing here, and what to type."""
-    if shutil.which("smpirun") is None:
-        return MISSING
-    if not (folder / "CMakeCache.txt").is_file():
-        return "ECO is not built: run `make build`"
-    return None
-
-
-def build(folder: Path = BUILD) -> None:
-    # Configured again: SimGrid may have come after the build was made.
-    targets = ["bench-simgrid-predict", "bench-simgrid-execute"]
-    for words in (["cmake", str(folder)], ["cmake", "--build", str(folder), "--target", *targets]):
-        subprocess.run(words, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
-
-
-def lines(text: str) -> Records:
-    return [json.loads(line) for line in text.splitlines()]
 
 
 def text_of(cells: list[tuple[int, str]]) -> str:
@@ -99,25 +73,15 @@ def compare(
     platform = Platform(path)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        network, wanted, hosts, found = (
-            folder / file for file in ("network.json", "cells.txt", "hosts", "found")
-        )
+        network, wanted = folder / "network.json", folder / "cells.txt"
         network.write_text(json.dumps(platform.network()))
         wanted.write_text(text_of(cells))
-        hosts.write_text("\n".join(platform.hosts()) + "\n")
-        words: list[str | Path] = [programs / "bench-simgrid-predict", network, wanted]
-        answers = lines(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout)
+        answers = asked([programs / "bench-simgrid-predict", network, wanted])
         able = [cell for cell, answer in zip(cells, answers, strict=True) if "why_not" not in answer]
         predicted = [answer for answer in answers if "why_not" not in answer]
         wanted.write_text(text_of(able))
-        words = ["smpirun", "-np", str(len(platform.hosts())), "-hostfile", hosts, "-platform", path]
-        words += platform.settings()
-        words += ["--log=root.thresh:warning"]
-        words += [programs / "bench-simgrid-execute.so", network, wanted, found, str(check_bytes)]
-        # smpirun puts its copies of the program where mktemp would.
-        environment = {**os.environ, "TMPDIR": name}
-        subprocess.run(words, check=True, stdout=sys.stderr, cwd=folder, env=environment)
-        executed = lines(found.read_text())
+        program = programs / "bench-simgrid-execute.so"
+        executed = smpi(platform, program, [network, wanted], [str(check_bytes)], folder=folder)
     records = [one | other for one, other in zip(executed, predicted, strict=True)]
     for record in records:
         for law in ("predicted", "in_turn"):
@@ -199,11 +163,10 @@ def main() -> int:
     show(records)
     print(f"{time.monotonic() - started:.0f} s in all")
     if options.json:
-        version = subprocess.run(["smpirun", "-version"], check=True, stdout=subprocess.PIPE, text=True)
         document = {
             "schema": "eco.bench.simgrid",
             "version": 1,
-            "simgrid": version.stdout.strip(),
+            "simgrid": version(),
             "platform": PLATFORM.name,
             "ranks": len(Platform(PLATFORM).hosts()),
             "summary": summary(records),
