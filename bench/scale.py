@@ -2,12 +2,12 @@
 
     python bench/scale.py --ranks 256 --operations broadcast,allreduce --sizes 8,65536 --json bench/results/scale.json
 
-Runs inside SimGrid (`make simgrid build`): simulated times are the same on every machine and in every run. Every cell is a
-platform (bench/simgrid/platforms.py), a number of ranks, an operation and a size: of the message (broadcast, allreduce), of
-one contribution (allgather), for one peer (alltoall). Of stock MPI the best of SMPI's selectors counts; ECO's recipe is the one
-that its planner chooses by prediction on the platform's numbers, run by its Executor. What is in --json already is not run
-again (--anew: it is). Runs that take longer than --limit-s or --choosing-s are recorded as such. The last line is one JSON
-object; docs/scale.md has the tables.
+Runs inside SimGrid (`make simgrid build`): simulated times are the same on every machine and in every run. Every cell
+is a platform (bench/simgrid/platforms.py), a number of ranks, an operation and a size: of the message (broadcast,
+allreduce), of one contribution (allgather), for one peer (alltoall). Of stock MPI the best of SMPI's selectors
+counts; ECO's recipe is the one that its planner chooses by prediction on the platform's numbers, run by its Executor.
+What is in --json already is not run again (--anew: it is). Runs that take longer than --limit-s or --choosing-s are
+recorded as such. The last line is one JSON object; docs/scale.md has the tables.
 """
 
 import argparse
@@ -30,14 +30,14 @@ SELECTORS = ("ompi", "mpich", "mvapich2", "impi")
 OPERATIONS = ("broadcast", "allreduce", "allgather", "alltoall")
 RANKS = (64, 256, 1024)
 SIZES = (8, 64 << 10, 4 << 20)
-#: What the project asks for: where the best selector is above so many bounds, ECO is to be so much faster; elsewhere within so
-#: much of the bound, or equal to the selector.
+#: What the project asks for: where the best selector is above so many bounds, ECO is to be so much faster; elsewhere
+#: within so much of the bound, or equal to the selector.
 FAR_FROM_BOUND = 2.5
 WANTED_GAIN = 2.0
 NEAR_BOUND = 1.15
 EQUAL = 0.999
-#: Ranks in one process: no program here has variables that they must not share. Folded memory (timed.h) in large pieces, of
-#: which a process may have only so many.
+#: Ranks in one process: no program here has variables that they must not share. Folded memory (timed.h) in large
+#: pieces, of which a process may have only so many.
 HOW = ("--cfg=smpi/privatization:no", f"--cfg=smpi/shared-malloc-blocksize:{256 << 20}")
 CHECKED_BYTES = 64 << 10
 
@@ -64,11 +64,12 @@ def why(error: Exception) -> str:
 class Bench:
     """Runs cells of one platform."""
 
-    def __init__(self, name: str, n_ranks: int, seed: int, folder: Path, programs: Path) -> None:
+    def __init__(self, name: str, n_ranks: int, folder: Path, options: argparse.Namespace) -> None:
         self.name, self.n_ranks = name, n_ranks
-        self.folder, self.programs = folder, programs
+        self.folder, self.programs = folder, options.build
+        self.most_messages = options.most_messages
         path = folder / "platform.xml"
-        path.write_text(platform_text(name, n_ranks, seed))
+        path.write_text(platform_text(name, n_ranks, options.seed))
         self.platform = Platform(path)
         self.network = self.platform.network()
         (folder / "network.json").write_text(json.dumps(self.network))
@@ -87,7 +88,12 @@ class Bench:
     def choose(self, operation: str, n_bytes: int, limit_s: float) -> Record:
         cells = self.folder / "cells.txt"
         cells.write_text(f"{whole_bytes(operation, n_bytes, self.n_ranks)} {operation}\n")
-        words = [self.programs / "bench-simgrid-choose", self.folder / "network.json", cells]
+        words: list[str | Path] = [
+            self.programs / "bench-simgrid-choose",
+            self.folder / "network.json",
+            cells,
+        ]
+        words.append(str(self.most_messages))
         try:
             (found,) = asked(words, limit_s)
         except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
@@ -241,11 +247,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="of the platforms")
     parser.add_argument("--json", type=Path, metavar="FILE", help="records, read first and added to")
     parser.add_argument("--anew", action="store_true", help="run what is recorded already, too")
-    parser.add_argument(
-        "--eco-anew", action="store_true", help="run ECO again, keeping what stock MPI took"
-    )
+    parser.add_argument("--eco-anew", action="store_true", help="run ECO again, keeping what stock MPI took")
     parser.add_argument("--limit-s", type=float, default=120, help="for one run inside SimGrid")
     parser.add_argument("--choosing-s", type=float, default=300, help="for one choice of a recipe")
+    parser.add_argument("--most-messages", type=float, default=200_000,
+                        help="of a recipe that ECO may choose, for SimGrid's sake")  # fmt: skip
     parser.add_argument("--show", action="store_true", help="print what is recorded, run nothing")
     parser.add_argument("--build", type=Path, default=BUILD, metavar="FOLDER", help="of the programs")
     options = parser.parse_args()
@@ -273,7 +279,7 @@ def run(options: argparse.Namespace, records: dict[tuple[str, int, str, int], Re
                 if not wanted:
                     continue
                 with tempfile.TemporaryDirectory() as folder:
-                    bench = Bench(name, n_ranks, options.seed, Path(folder), options.build)
+                    bench = Bench(name, n_ranks, Path(folder), options)
                     for cell in wanted:
                         run_cell(bench, cell, options, records)
 

@@ -2,8 +2,9 @@
 
     bound_s(Platform(path).network(), "allgather", 65536)        # 64 KiB from every rank
 
-eco/lab/bounds.py does the same for ethernet with frames and any tree; here a flow takes its whole route at once, after the
-route's latency. Bytes are the message's (broadcast, allreduce), one contribution's (allgather), one pair's (alltoall).
+eco/lab/bounds.py does the same for ethernet with frames and any tree; here a flow takes its whole route at once,
+after the route's latency. Bytes are the message's (broadcast, allreduce), one contribution's (allgather), one pair's
+(alltoall).
 """
 
 import heapq
@@ -14,8 +15,8 @@ Network = dict[str, Any]
 
 
 def _told_all_s(n_ranks: int, latency_s: float, send_s: float, receive_s: float) -> float:
-    """The least in which one rank's word reaches all: whoever knows it tells another one after each send's time (Karp et al.
-    1993), with every pair as near as the nearest."""
+    """The least in which one rank's word reaches all: whoever knows it tells another one after each send's time (Karp
+    et al. 1993), with every pair as near as the nearest."""
     if n_ranks < 2:
         return 0.0
     ready = [0.0]
@@ -50,11 +51,11 @@ class _Bounds:
 
     def _nearest_s(self, s: int, outside: bool) -> float:
         """From or to the subnet's nearest rank, in another subnet or in any."""
-        return min(l for (a, b), l in self.latency.items() if a == s and (not outside or b != s))
+        return min(way_s for (a, b), way_s in self.latency.items() if a == s and (not outside or b != s))
 
     def latency_s(self) -> float:
         one_message_s = self.send_s + self.receive_s
-        ways = [l for (a, _), l in self.latency.items() if self.operation != "broadcast" or a == 0]
+        ways = [way_s for (a, _), way_s in self.latency.items() if self.operation != "broadcast" or a == 0]
         told_s = _told_all_s(self.n_ranks, min(self.latency.values()), self.send_s, self.receive_s)
         return max(one_message_s + max(ways), told_s)
 
@@ -101,7 +102,10 @@ class _Bounds:
                 found.append(self._nearest_s(s, False) + self.over_bus(s) / subnet["bytes_per_s"])
         if self.operation == "allreduce":
             # K parties, hosts or subnets, exchange 2 (K - 1) n through what they have together.
-            for rates in (list(self.uplink.values()), [s["bytes_per_s"] for s in self.subnets for _ in s["hosts"]]):
+            for rates in (
+                list(self.uplink.values()),
+                [s["bytes_per_s"] for s in self.subnets for _ in s["hosts"]],
+            ):
                 if len(rates) > 1:
                     together = 2 * (len(rates) - 1) * self.n / sum(rates)
                     found.append(min(self.latency.values()) + together)

@@ -53,8 +53,7 @@ Took run(const Cell& cell, const eco::net::GroupView& view, eco::exec::Executor&
   const Memory output(out_bytes, folded);
   if (checked) {
     const std::vector<std::byte> contents = eco::runtime::input_of(problem, rank);
-    const bool has_message =
-        problem.collective == eco::coll::Collective::broadcast && rank == problem.root;
+    const bool has_message = problem.collective == eco::coll::Collective::broadcast && rank == problem.root;
     std::copy_n(contents.begin(), in_bytes, input.data());
     std::fill_n(output.data(), out_bytes, std::byte{0});
     if (has_message) std::copy_n(contents.begin(), out_bytes, output.data());

@@ -6,8 +6,8 @@
     platform.network()      # an eco.network document
 
 Nothing is measured and nothing fitted: every number of the network is one of the platform's, or a sum of some. Read are
-clusters of hosts on a switch or, with a shared backbone, on a bus (<cluster>), joined (<zoneRoute>) by one link with two
-directions, or by two: the uplink of the one and then of the other.
+clusters of hosts on a switch or, with a shared backbone, on a bus (<cluster>), joined (<zoneRoute>) by one link with
+two directions, or by two: the uplink of the one and then of the other.
 """
 
 import xml.etree.ElementTree as ElementTree
@@ -74,7 +74,9 @@ class Platform:
         for (source, target), links in self._joins.items():
             policies = {self._links[link].get("sharing_policy") for link in links}
             if len(links) not in (1, 2) or policies != {"SPLITDUPLEX"}:
-                raise ValueError(f"{self.path}: {source} to {target} is not one link with two directions, or two")
+                raise ValueError(
+                    f"{self.path}: {source} to {target} is not one link with two directions, or two"
+                )
 
     def settings(self) -> list[str]:
         return [f"--cfg={name}:{value}" for name, value in self._settings.items()]

@@ -2,8 +2,8 @@
 
     text = platform_text("four-sites", 1024, seed=1)       # the XML that smpirun and platform_file.Platform read
 
-Hosts hang on switches or buses, each of which has one uplink with two directions to a core that takes no time; a way between
-two of them crosses both uplinks. SMPI's settings are those of two-clusters-64.xml, which says why.
+Hosts hang on switches or buses, each of which has one uplink with two directions to a core that takes no time; a way
+between two of them crosses both uplinks. SMPI's settings are those of two-clusters-64.xml, which says why.
 """
 
 import random

@@ -1,7 +1,7 @@
 """Starts SMPI programs on a platform, and the bench's own programs before and after.
 
-    build()
-    lines = smpi(Platform(path), "bench-simgrid-stock", [cells], folder, ["--cfg=smpi/coll-selector:ompi"])
+build()
+lines = smpi(Platform(path), "bench-simgrid-stock", [cells], folder, ["--cfg=smpi/coll-selector:ompi"])
 """
 
 import json

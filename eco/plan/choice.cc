@@ -42,7 +42,8 @@ std::string times_text(double ratio) {
 }
 
 std::string by_estimate_text(const CommonProblem& problem, const GroupView& view) {
-  return is_by_estimate(problem, view) ? std::string("; candidates ") + kByEstimate : "";
+  const std::string text = estimates_text(problem, view);
+  return text.empty() ? "" : "; candidates " + text;
 }
 
 Row choose(const CommonProblem& problem, const GroupView& view, const Measurement& native,

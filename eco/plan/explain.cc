@@ -133,7 +133,7 @@ std::string explain(const coll::CommonProblem& problem, const net::GroupView& vi
                     const std::vector<Candidate>& ranked) {
   std::string text = headline(problem, view) + "\n";
   if (row != nullptr) text += describe(*row);
-  if (is_by_estimate(problem, view)) text += std::string("candidates ") + kByEstimate + "\n";
+  if (const std::string how = estimates_text(problem, view); !how.empty()) text += "candidates " + how + "\n";
   text += "\nms predicted  transfer   latency  overhead   combine  recipe\n";
   std::size_t n_lines = 0;
   std::size_t n_more = 0;
@@ -160,7 +160,7 @@ std::string explain(const coll::CommonProblem& problem, const net::GroupView& vi
 }
 
 std::string explain(const coll::CommonProblem& problem, const net::GroupView& view, const Row* row) {
-  std::vector<Candidate> ranked = rank_candidates(problem, view, {}, is_by_estimate(problem, view));
+  std::vector<Candidate> ranked = rank_candidates(problem, view, {}, !estimates_text(problem, view).empty());
   // A recipe that a search has found is no candidate of the repertoire, and is shown among them.
   const auto is_chosen = [&](const Candidate& candidate) { return candidate.recipe == *row->recipe; };
   if (row != nullptr && row->recipe && std::none_of(ranked.begin(), ranked.end(), is_chosen) &&

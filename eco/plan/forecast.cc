@@ -7,6 +7,7 @@
 #include "eco/algo/algorithm.h"
 #include "eco/base/errors.h"
 #include "eco/exec/executor.h"
+#include "eco/plan/large_group.h"
 
 namespace eco::plan {
 namespace {
@@ -75,13 +76,14 @@ Forecast continued(const Forecast& shorter, double x0, const Forecast& longer, d
   const auto line = [t](double a, double b) { return std::max(b, b + t * (b - a)); };
   Forecast result = longer;
   result.extrapolated = true;
-  result.seconds = line(shorter.seconds, longer.seconds);
+  result.busiest_s = line(shorter.busiest_s, longer.busiest_s);
+  // Shorter messages may wait for latencies where longer ones wait for a link: that much it carries at least.
+  result.seconds = std::max(line(shorter.seconds, longer.seconds), result.busiest_s);
   result.terms.latency_s = line(shorter.terms.latency_s, longer.terms.latency_s);
   result.terms.overhead_s = line(shorter.terms.overhead_s, longer.terms.overhead_s);
   result.terms.combine_s = line(shorter.terms.combine_s, longer.terms.combine_s);
   result.terms.transfer_s =
       result.seconds - result.terms.latency_s - result.terms.overhead_s - result.terms.combine_s;
-  result.busiest_s = line(shorter.busiest_s, longer.busiest_s);
   result.n_messages = line(shorter.n_messages, longer.n_messages);
   return result;
 }
@@ -113,6 +115,12 @@ Forecast forecast_of(const algo::Recipe& recipe, const CommonProblem& problem, c
 
 Forecast forecast(const algo::Recipe& asked, const CommonProblem& problem, const net::GroupView& view,
                   const ForecastOptions& options) {
+  if (is_by_estimate_alone(problem, view)) {
+    const auto estimated = LargeGroup(problem, view, options).estimate(asked);
+    if (!estimated)
+      throw InvalidArgument("a group of fewer ranks can't have it, and this one is too large to be walked");
+    return *estimated;
+  }
   const algo::Recipe recipe = algo::stand_in(asked);
   const std::vector<Schedule> schedules = algo::build_all(recipe, problem, view);
   const Counts counts = count(schedules, view);

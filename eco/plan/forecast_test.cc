@@ -130,5 +130,17 @@ TEST(Forecast, ContinuesPredictionsInAStraightLine) {
   }
 }
 
+// What is short enough to be walked may wait for latency where all of it waits for a link.
+TEST(Forecast, NeverTakesLessThanTheBusiestLink) {
+  const net::GroupView view =
+      view_of("hosts=48+16 rate_mbit=10000 uplink_mbit=1000 latency_us=20 between_us=5020 overhead_us=1");
+  const std::size_t block = 65536;
+  const CommonProblem problem = problem_of(Collective::allgather, 64 * block, view);
+  const Forecast shortened = forecast(algo::parse_recipe("allgather/leaders segment=1392 inside=chain"),
+                                      problem, view, {.most_operations = 20'000});
+  ASSERT_TRUE(shortened.extrapolated);
+  EXPECT_GE(shortened.seconds, 48 * static_cast<double>(block) / 125e6);
+}
+
 }  // namespace
 }  // namespace eco::plan

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
 #include <utility>
 
 #include "eco/algo/algorithm.h"
@@ -11,6 +10,8 @@
 
 namespace eco::plan {
 namespace {
+
+using coll::CommonProblem;
 
 // Ranks of the groups that stand for a large one.
 constexpr int kSmaller[] = {32, 16, 8};
@@ -37,6 +38,13 @@ std::vector<std::vector<int>> by_host(const net::SubnetView& subnet, const net::
   return hosts;
 }
 
+// What grows with a power of the number of ranks, seen in two groups and continued to a third one.
+double by_power(double small, int small_ranks, double large, int large_ranks, int n_ranks) {
+  if (small <= 0 || large <= small) return large;
+  const double power = std::log(large / small) / std::log(static_cast<double>(large_ranks) / small_ranks);
+  return large * std::pow(static_cast<double>(n_ranks) / large_ranks, power);
+}
+
 std::size_t share_of(std::size_t n, double share) {
   const auto kept = static_cast<std::size_t>(std::ceil(static_cast<double>(n) * share));
   return std::min(n, std::max<std::size_t>(kept, 2));
@@ -60,62 +68,91 @@ std::vector<int> ranks_of_smaller(const net::GroupView& view, int root, int n_ra
   return kept;
 }
 
-LargeGroup::LargeGroup(const coll::CommonProblem& problem, const net::GroupView& view,
+SmallerGroup smaller_group(const CommonProblem& problem, const net::GroupView& view,
+                           const std::vector<int>& ranks) {
+  std::vector<int> hosts;
+  for (const int rank : ranks) hosts.push_back(view.host_of_rank[static_cast<std::size_t>(rank)]);
+  SmallerGroup group{net::make_view(view.network, std::move(hosts)), problem};
+  group.problem.n_ranks = group.view.n_ranks();
+  group.problem.root =
+      static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), problem.root) - ranks.begin());
+  // Of blocks each as large as it is: a message's size stays, and their number shrinks.
+  if (coll::is_blocked(problem.collective)) group.problem.bytes = problem.block_bytes() * ranks.size();
+  return group;
+}
+
+LargeGroup::LargeGroup(const CommonProblem& problem, const net::GroupView& view,
                        const ForecastOptions& options)
     : problem_(problem), view_(view), options_(options) {
   options_.stop_after_s = std::numeric_limits<double>::infinity();
+  std::vector<std::vector<int>> parts;  // ranks, the most first
   for (const int n_ranks : kSmaller) {
-    const std::vector<int> ranks = ranks_of_smaller(view, problem.root, n_ranks);
-    if (!smaller_.empty() && ranks.size() >= smaller_.back().view.host_of_rank.size()) break;
-    std::vector<int> hosts;
-    for (const int rank : ranks) hosts.push_back(view.host_of_rank[static_cast<std::size_t>(rank)]);
-    Group group{net::make_view(view.network, hosts), problem};
-    group.problem.n_ranks = group.view.n_ranks();
-    group.problem.root =
-        static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), problem.root) - ranks.begin());
-    // Of blocks each as large as it is: a message's size stays, and their number shrinks.
-    if (coll::is_blocked(problem.collective)) group.problem.bytes = problem.block_bytes() * ranks.size();
-    smaller_.push_back(std::move(group));
+    std::vector<int> ranks = ranks_of_smaller(view, problem.root, n_ranks);
+    if (parts.empty() || ranks.size() < parts.back().size()) parts.push_back(std::move(ranks));
   }
+  // Of tens of subnets the smallest group is a large one already: how times grow is seen in one of twice its ranks.
+  if (parts.size() == 1) {
+    const int twice = 2 * static_cast<int>(parts[0].size());
+    std::vector<int> ranks = ranks_of_smaller(view, problem.root, twice);
+    if (ranks.size() > parts[0].size() && twice < view.n_ranks())
+      parts.insert(parts.begin(), std::move(ranks));
+  }
+  for (const std::vector<int>& ranks : parts) smaller_.push_back(smaller_group(problem, view, ranks));
 }
 
-std::optional<double> LargeGroup::predicted_s(const algo::Recipe& recipe, const Group& group) const {
+std::optional<Forecast> LargeGroup::predicted(const algo::Recipe& recipe, const SmallerGroup& group) const {
   if (algo::why_not(recipe, group.problem, group.view)) return std::nullopt;
-  const Candidate candidate = candidate_of(recipe, group.problem, group.view, options_);
+  Candidate candidate = candidate_of(recipe, group.problem, group.view, options_);
   if (!candidate.why_not.empty()) return std::nullopt;
-  return candidate.forecast.seconds;
+  return std::move(candidate.forecast);
 }
 
 double LargeGroup::estimate_s(const algo::Recipe& recipe) const {
-  const std::optional<double> last = predicted_s(recipe, smaller_[0]);
-  if (!last) return std::numeric_limits<double>::infinity();
+  const std::optional<Forecast> estimated = estimate(recipe);
+  return estimated ? estimated->seconds : std::numeric_limits<double>::infinity();
+}
+
+std::optional<Forecast> LargeGroup::estimate(const algo::Recipe& recipe) const {
+  std::vector<Forecast> seen;  // the largest group's first
+  std::vector<double> doublings;
+  for (const SmallerGroup& group : smaller_) {
+    auto one = predicted(recipe, group);
+    if (!one) break;
+    seen.push_back(std::move(*one));
+    doublings.push_back(std::log2(group.view.n_ranks()));
+  }
+  if (seen.empty()) return std::nullopt;
+  Forecast result = seen[0];
+  result.extrapolated = true;
+  if (seen.size() > 1) {
+    const auto continued = [&](double Forecast::* count) {
+      return by_power(seen[1].*count, smaller_[1].view.n_ranks(), seen[0].*count, smaller_[0].view.n_ranks(),
+                      view_.n_ranks());
+    };
+    result.n_messages = continued(&Forecast::n_messages);
+    result.n_crossings = continued(&Forecast::n_crossings);
+  }
   // The additional ranks are inside subnets, where pairs are cheapest.
   const auto closed = closed_by_rates(recipe, problem_, view_);
   if (closed) {
     const auto small = closed_by_rates(recipe, smaller_[0].problem, smaller_[0].view);
-    if (small) return *last + std::max(closed->least_s - small->least_s, 0.0);
+    if (small) {
+      result.seconds += std::max(closed->least_s - small->least_s, 0.0);
+      return result;
+    }
   }
-  std::vector<double> seconds{*last};
-  std::vector<double> doublings{std::log2(smaller_[0].view.n_ranks())};
-  for (std::size_t g = 1; g < smaller_.size(); ++g) {
-    const auto one = predicted_s(recipe, smaller_[g]);
-    if (!one) break;
-    seconds.push_back(*one);
-    doublings.push_back(std::log2(smaller_[g].view.n_ranks()));
-  }
-  if (seconds.size() < 2) return *last;
-  double step = std::max(seconds[0] - seconds[1], 0.0) / (doublings[0] - doublings[1]);
+  if (seen.size() < 2) return result;
+  double step = std::max(seen[0].seconds - seen[1].seconds, 0.0) / (doublings[0] - doublings[1]);
   double growth = 1;
-  if (seconds.size() > 2) {
-    const double before = (seconds[1] - seconds[2]) / (doublings[1] - doublings[2]);
+  if (seen.size() > 2) {
+    const double before = (seen[1].seconds - seen[2].seconds) / (doublings[1] - doublings[2]);
     if (before > 0) growth = std::clamp(step / before, 1.0, kMostGrowth);
   }
-  double estimate = *last;
   for (double left = std::log2(view_.n_ranks()) - doublings[0]; left > 0; left -= 1) {
     step *= growth;
-    estimate += std::min(left, 1.0) * step;
+    result.seconds += std::min(left, 1.0) * step;
   }
-  return estimate;
+  return result;
 }
 
 }  // namespace eco::plan

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "eco/algo/algorithm.h"
 #include "eco/plan/ranking.h"
 #include "eco/plan/testing.h"
 
@@ -79,6 +80,45 @@ TEST(LargeGroup, RanksAsPredictionsOfAllWould) {
           << few.front().recipe.text() << " instead of " << all.front().recipe.text();
     }
   }
+}
+
+// Above 512 ranks nobody makes the schedules of all of them.
+TEST(LargeGroup, ForecastsOfHundredsAreEstimates) {
+  const net::GroupView view =
+      view_of("hosts=257+257 rate_mbit=1000 uplink_mbit=1000 latency_us=20 overhead_us=2");
+  const CommonProblem problem = problem_of(Collective::broadcast, 8, view);
+  ASSERT_TRUE(is_by_estimate_alone(problem, view));
+  const algo::Recipe recipe = algo::parse_recipe("broadcast/binomial");
+  const Forecast estimated = forecast(recipe, problem, view);
+  const sim::Prediction walked = sim::predict(view, algo::build_all(recipe, problem, view));
+  EXPECT_NEAR(estimated.seconds / walked.seconds, 1, 0.2);
+  EXPECT_NEAR(estimated.n_messages / 513, 1, 0.2);
+}
+
+TEST(LargeGroup, RanksHundredsByEstimates) {
+  const net::GroupView view =
+      view_of("hosts=257+257 rate_mbit=1000 uplink_mbit=1000 latency_us=20 overhead_us=2");
+  const CommonProblem problem = problem_of(Collective::allgather, 514 * 8, view);
+  const auto ranked = rank_candidates(problem, view, {.most_operations = 3'000}, true);
+  EXPECT_TRUE(ranked.front().why_not.empty());
+  EXPECT_FALSE(ranked.front().forecast.given_up);
+  EXPECT_TRUE(ranked.front().forecast.extrapolated);
+  for (std::size_t i = 1; i < ranked.size(); ++i) {
+    if (!ranked[i].why_not.empty() || ranked[i].forecast.given_up) break;
+    EXPECT_LE(ranked[i - 1].forecast.seconds, ranked[i].forecast.seconds);
+  }
+}
+
+// Of many subnets the smallest group has two hosts of each, and another one shows how times grow.
+TEST(LargeGroup, ManySubnetsAreSeenToGrow) {
+  std::string hosts = "hosts=18";
+  for (int subnet = 1; subnet < 20; ++subnet) hosts += "+18";
+  const net::GroupView view = view_of(hosts + " rate_mbit=1000 uplink_mbit=100 latency_us=20 overhead_us=2");
+  const CommonProblem problem = problem_of(Collective::allgather, std::size_t{1024} * 360, view);
+  const algo::Recipe recipe = algo::parse_recipe("allgather/chain");
+  const double predicted_s = forecast(recipe, problem, view).seconds;
+  const double ratio = LargeGroup(problem, view, {}).estimate_s(recipe) / predicted_s;
+  EXPECT_NEAR(ratio, 1, 0.25);
 }
 
 }  // namespace

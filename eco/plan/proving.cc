@@ -5,6 +5,7 @@
 
 #include "eco/algo/algorithm.h"
 #include "eco/exec/executor.h"
+#include "eco/plan/large_group.h"
 #include "eco/sched/verify.h"
 
 namespace eco::plan {
@@ -21,6 +22,10 @@ using sched::Schedule;
 constexpr std::size_t kMostSegmentsProved = 600;
 // Into so many equal pieces may whatever divides a segment cut it at once; longer segments are proved that much rounder.
 constexpr std::size_t kPiecesOfASegment = 128;
+// Of a group of more than kMostRanksWalked ranks so many are proved, looking ahead over as much less as they are fewer, but at
+// least so far: a rank that has a message for everybody then still has more of them than it looks ahead over.
+constexpr int kRanksProved = 64;
+constexpr std::size_t kLeastWindow = 8;
 // Of a message that is not cut: enough for every share of every rank to be there, also of unequal rails.
 constexpr std::size_t kElementsOfARank = 64;
 
@@ -78,15 +83,12 @@ Stand stand_for(const algo::Recipe& recipe, const CommonProblem& problem) {
   return stand;
 }
 
-}  // namespace
-
-std::optional<std::string> prove(const algo::Recipe& recipe, const CommonProblem& problem,
-                                 const net::GroupView& view) {
-  if (const auto reason = algo::why_not(recipe, problem, view)) return reason;
+std::optional<std::string> prove_all(const algo::Recipe& recipe, const CommonProblem& problem,
+                                     const net::GroupView& view, std::size_t window_capacity) {
   const Stand stand = stand_for(recipe, problem);
   const std::vector<Schedule> schedules = algo::build_all(stand.recipe, stand.problem, view);
   sched::VerifyOptions options;
-  options.window_capacity = exec::kWindowCapacity;
+  options.window_capacity = window_capacity;
   for (const bool in_place : {false, true}) {
     if (in_place && problem.collective != coll::Collective::allreduce) continue;
     options.input_is_output = in_place;
@@ -95,6 +97,28 @@ std::optional<std::string> prove(const algo::Recipe& recipe, const CommonProblem
     }
   }
   return std::nullopt;
+}
+
+std::optional<std::string> prove_smaller(const algo::Recipe& recipe, const CommonProblem& problem,
+                                         const net::GroupView& view) {
+  const SmallerGroup group = smaller_group(problem, view, ranks_of_smaller(view, problem.root, kRanksProved));
+  if (const auto reason = algo::why_not(recipe, group.problem, group.view))
+    return "a group of " + std::to_string(group.view.n_ranks()) + " ranks, which would be proved: " + *reason;
+  const double share = static_cast<double>(group.view.n_ranks()) / view.n_ranks();
+  const auto window = static_cast<std::size_t>(share * static_cast<double>(exec::kWindowCapacity));
+  for (const std::size_t capacity : {exec::kWindowCapacity, std::max(window, kLeastWindow)}) {
+    if (auto fault = prove_all(recipe, group.problem, group.view, capacity)) return fault;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> prove(const algo::Recipe& recipe, const CommonProblem& problem,
+                                 const net::GroupView& view) {
+  if (const auto reason = algo::why_not(recipe, problem, view)) return reason;
+  return is_by_estimate_alone(problem, view) ? prove_smaller(recipe, problem, view)
+                                             : prove_all(recipe, problem, view, exec::kWindowCapacity);
 }
 
 }  // namespace eco::plan

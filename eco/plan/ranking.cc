@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -49,9 +50,10 @@ class Ranking {
   }
 
   std::vector<Candidate> run() && {
+    if (is_by_estimate_alone(problem_, view_)) large_.emplace(problem_, view_, options_);
     if (prune_) {
       sort_out();
-      if (is_by_estimate(problem_, view_)) leave_out_by_estimate();
+      if (is_by_estimate(problem_, view_) && !large_) leave_out_by_estimate();
       leave_out();
     } else {
       for (const Candidate& candidate : left_) predict(candidate.recipe);
@@ -76,7 +78,7 @@ class Ranking {
   double predict(const Recipe& recipe) {
     ForecastOptions limited = options_;
     if (prune_) limited.stop_after_s = std::min(options_.stop_after_s, kHopeless * best_s_);
-    Candidate candidate = candidate_of(recipe, problem_, view_, limited);
+    Candidate candidate = large_ ? estimated(recipe) : candidate_of(recipe, problem_, view_, limited);
     const double infinity = std::numeric_limits<double>::infinity();
     if (!candidate.why_not.empty()) {
       unable_.push_back(std::move(candidate));
@@ -86,6 +88,13 @@ class Ranking {
     best_s_ = std::min(best_s_, seconds);
     able_.push_back(std::move(candidate));
     return seconds;
+  }
+
+  Candidate estimated(const Recipe& recipe) const {
+    auto estimate = large_->estimate(recipe);
+    if (!estimate) return {recipe, {}, "groups of fewer ranks can't have it"};
+    // It has not been given up by the time, which would have been the smaller group's.
+    return {recipe, std::move(*estimate), {}};
   }
 
   // Recipes that differ in their segments only.
@@ -166,6 +175,7 @@ class Ranking {
   const GroupView& view_;
   const ForecastOptions& options_;
   const bool prune_;
+  std::optional<LargeGroup> large_;  // where nothing else is walked
   double best_s_ = std::numeric_limits<double>::infinity();
   std::vector<Candidate> left_;
   std::vector<Form> forms_;
