@@ -12,6 +12,7 @@ recorded as such. The last line is one JSON object; docs/scale.md has the tables
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -255,6 +256,8 @@ def main() -> int:
     parser.add_argument("--show", action="store_true", help="print what is recorded, run nothing")
     parser.add_argument("--build", type=Path, default=BUILD, metavar="FOLDER", help="of the programs")
     options = parser.parse_args()
+    # What it has started ends with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
     records = {key(record): record for record in read_records(options.json)}
     if not options.show:
         if reason := why_not(options.build):

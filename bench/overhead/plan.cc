@@ -73,7 +73,7 @@ void time_one(Collective collective, std::size_t bytes, const eco::net::GroupVie
   const double ranked_s = now_s();
   const Candidate& best = ranked.front();
   if (!best.why_not.empty()) return;
-  const bool proved = !eco::plan::prove(best.recipe, problem, view);
+  const auto fault = eco::plan::prove(best.recipe, problem, view);
   const double proved_s = now_s();
   const auto own = eco::algo::find(best.recipe.algorithm)->build(problem, view, best.recipe.params, 0);
   const double built_s = now_s();
@@ -83,8 +83,9 @@ void time_one(Collective collective, std::size_t bytes, const eco::net::GroupVie
       "%-15s %8zu B %5d ranks %4zu candidates %4zu predicted  ranked in %8.3f s, %s in %8.3f s, one rank's "
       "schedule in %.6f s  %.9f s %s\n",
       std::string(eco::coll::name(collective)).c_str(), problem.bytes, view.n_ranks(), ranked.size(),
-      n_predicted, ranked_s - start_s, proved ? "proved" : "refused", proved_s - ranked_s, built_s - proved_s,
+      n_predicted, ranked_s - start_s, fault ? "refused" : "proved", proved_s - ranked_s, built_s - proved_s,
       best.forecast.seconds, best.recipe.text().c_str());
+  if (fault) std::printf("  %s\n", fault->c_str());
   std::fflush(stdout);
 }
 

@@ -18,12 +18,12 @@ using sched::Buffer;
 using sched::Emitter;
 using sched::Region;
 
-Schedule build_allgather(const CommonProblem& problem, const TreeOf& tree_of, const Params& params,
+Schedule build_allgather(const CommonProblem& problem, const PlaceOf& place_of, const Params& params,
                          int rank) {
   const std::size_t block = problem.block_bytes();
   const Segments segments(block, 1, params.segment_bytes);
   std::vector<Place> places;
-  for (int owner = 0; owner < problem.n_ranks; ++owner) places.push_back(place_in(tree_of(owner), rank));
+  for (int owner = 0; owner < problem.n_ranks; ++owner) places.push_back(place_of(owner));
   Schedule schedule(rank, problem.n_ranks);
   set_window(schedule, params);
   // One for each owner: nobody's block waits for another's.

@@ -35,16 +35,11 @@ using sched::Region;
 
 Schedule build_allreduce(const CommonProblem& problem, const std::vector<Owner>& owners, const Params& params,
                          int rank, std::size_t first) {
-  struct OwnerPlace {
-    Place up;
-    Place down;
-  };
-  std::vector<OwnerPlace> places;
+  std::vector<Owner> places = owners;
   std::size_t most_children = 0;
-  for (const Owner& owner : owners) {
-    places.push_back({place_in(owner.up, rank), place_in(owner.down, rank)});
-    if (!problem.commutative) places.back().up.children = ascending(places.back().up.children);
-    most_children = std::max(most_children, places.back().up.children.size());
+  for (Owner& place : places) {
+    if (!problem.commutative) place.up.children = ascending(place.up.children);
+    most_children = std::max(most_children, place.up.children.size());
   }
   const Segments segments(problem, params.segment_bytes, owners.size());
   const Slots slots(segments, most_children);
@@ -57,7 +52,7 @@ Schedule build_allreduce(const CommonProblem& problem, const std::vector<Owner>&
     const std::size_t begin = i - turn;
     const std::size_t j = begin + (turn + first) % std::min(places.size(), n - begin);
     const std::size_t owner = j % places.size();
-    const OwnerPlace& place = places[owner];
+    const Owner& place = places[owner];
     const int up_channel = 2 * static_cast<int>(owner);
     const int down_channel = up_channel + 1;
     const Region result = segments.region(Buffer::output, j);

@@ -18,8 +18,9 @@ using coll::CommonProblem;
 using net::GroupView;
 using sched::Schedule;
 
-// Of collectives in which every rank owns something: the tree of one owner.
+// Of collectives in which every rank owns something: the tree of one owner, or one rank's place in it.
 using TreeOf = std::function<Tree(int owner)>;
+using PlaceOf = std::function<Place(int owner)>;
 
 // broadcast.cc: segment j down the tree of way j mod K; the first params.head and the last params.tail of them down its
 // `straight` (same root).
@@ -35,8 +36,8 @@ Schedule build_reduce(const CommonProblem& problem, const Tree& tree, const Para
 // allreduce.cc: up and down. An owner of segments is the root of both its trees; segment j is owner j mod K's. Of every K
 // segments `first`'s is this rank's first, and the others follow in turn.
 struct Owner {
-  Tree up;
-  Tree down;
+  Place up;  // of the rank whose schedule it is
+  Place down;
 };
 Schedule build_allreduce(const CommonProblem& problem, const std::vector<Owner>& owners, const Params& params,
                          int rank, std::size_t first = 0);
@@ -44,8 +45,9 @@ Schedule build_allreduce(const CommonProblem& problem, const std::vector<Owner>&
 Schedule build_scatter(const CommonProblem& problem, const Tree& tree, const Params& params, int rank);
 Schedule build_gather(const CommonProblem& problem, const Tree& tree, const Params& params, int rank);
 // allgather.cc, reduce_scatter.cc: every rank's block down, or up, a tree of its own.
-Schedule build_allgather(const CommonProblem& problem, const TreeOf& tree_of, const Params& params, int rank);
-Schedule build_reduce_scatter(const CommonProblem& problem, const TreeOf& tree_of, const Params& params,
+Schedule build_allgather(const CommonProblem& problem, const PlaceOf& place_of, const Params& params,
+                         int rank);
+Schedule build_reduce_scatter(const CommonProblem& problem, const PlaceOf& place_of, const Params& params,
                               int rank);
 // split_broadcast.cc: halves down two binary trees, then across. two_tree_*.cc: even and odd segments over two trees.
 Schedule build_broadcast_split(const CommonProblem& problem, const Params& params, int rank);

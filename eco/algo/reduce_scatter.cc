@@ -17,7 +17,7 @@ namespace eco::algo {
 using sched::Buffer;
 using sched::Emitter;
 
-Schedule build_reduce_scatter(const CommonProblem& problem, const TreeOf& tree_of, const Params& params,
+Schedule build_reduce_scatter(const CommonProblem& problem, const PlaceOf& place_of, const Params& params,
                               int rank) {
   const std::size_t block = problem.block_bytes();
   const Segments segments(block, problem.element_bytes, params.segment_bytes);
@@ -28,7 +28,7 @@ Schedule build_reduce_scatter(const CommonProblem& problem, const TreeOf& tree_o
   std::vector<OwnerPlace> owners;
   std::size_t scratch = 0;
   for (int owner = 0; owner < problem.n_ranks; ++owner) {
-    Place place = place_in(tree_of(owner), rank);
+    Place place = place_of(owner);
     const Slots slots(segments, place.children.size(), scratch);
     scratch += slots.bytes();
     owners.push_back({std::move(place), slots});

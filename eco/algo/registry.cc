@@ -132,11 +132,16 @@ Tree ordered_tree(Pattern pattern, const GroupView& view, const Params& params) 
   return pattern_tree(pattern, view, 0, in_order);
 }
 
+// One rank's places in an owner's trees.
+Owner owner_with(const Tree& up, const Tree& down, int rank) {
+  return {place_in(up, rank), place_in(down, rank)};
+}
+
 std::vector<Owner> allreduce_owners(Pattern pattern, const CommonProblem& problem, const GroupView& view,
-                                    const Params& params) {
+                                    const Params& params, int rank) {
   if (!problem.commutative) {
     const Tree tree = ordered_tree(pattern, view, params);
-    return {{tree, tree}};
+    return {owner_with(tree, tree, rank)};
   }
   std::vector<Owner> owners;
   std::vector<int> subnets = owning_subnets(view, params);
@@ -144,7 +149,7 @@ std::vector<Owner> allreduce_owners(Pattern pattern, const CommonProblem& proble
   for (std::size_t i = 0; i < subnets.size(); ++i) {
     const int root = pattern == Pattern::subnets ? owner_root(view, subnets[i], i) : 0;
     const Tree tree = pattern_tree(pattern, view, root, params, static_cast<int>(i));
-    owners.push_back({tree, tree});
+    owners.push_back(owner_with(tree, tree, rank));
   }
   return owners;
 }
@@ -157,22 +162,43 @@ std::size_t first_owner(const GroupView& view, const Params& params, int rank) {
   return own == subnets.end() ? 0 : static_cast<std::size_t>(own - subnets.begin()) + 1;
 }
 
+// All ranks in a row that is closed to a ring, and where one of them stands.
+struct PlaceInRing {
+  std::vector<int> ring;
+  std::vector<std::size_t> place_of;  // by rank
+};
+
+PlaceInRing places_in_ring(const Params& params, int n_ranks) {
+  PlaceInRing all{ring_from(params, n_ranks, 0), std::vector<std::size_t>(static_cast<std::size_t>(n_ranks))};
+  for (std::size_t i = 0; i < all.ring.size(); ++i) all.place_of[static_cast<std::size_t>(all.ring[i])] = i;
+  return all;
+}
+
 // Up: owner + 1 is the leaf and the owner's left neighbour its last child, so both ways lead to the right.
-std::vector<Owner> ring_owners(const CommonProblem& problem, const Params& params) {
+std::vector<Owner> ring_owners(const CommonProblem& problem, const Params& params, int rank) {
+  const auto [rightwards, place_of] = places_in_ring(params, problem.n_ranks);
+  const std::vector<int> leftwards(rightwards.rbegin(), rightwards.rend());
+  const std::size_t last = rightwards.size() - 1;
+  const std::size_t place = place_of[static_cast<std::size_t>(rank)];
   std::vector<Owner> owners;
-  for (int owner = 0; owner < problem.n_ranks; ++owner) {
-    const std::vector<int> rightwards = ring_from(params, problem.n_ranks, owner);
-    std::vector<int> leftwards = rightwards;
-    std::reverse(leftwards.begin() + 1, leftwards.end());
-    owners.push_back({shape_tree(Shape::chain, leftwards, problem.n_ranks),
-                      shape_tree(Shape::chain, rightwards, problem.n_ranks)});
+  for (const std::size_t owner : place_of) {
+    owners.push_back(
+        {place_in_chain(leftwards, last - owner, last - place), place_in_chain(rightwards, owner, place)});
   }
   return owners;
 }
 
-// The tree of every owner of a block; leaders of subnets take turns, so that leading is shared.
-TreeOf trees_of_owners(Pattern pattern, const GroupView& view, const Params& params) {
-  return [=, &view](int owner) { return pattern_tree(pattern, view, owner, params, owner); };
+// A rank's place in the tree of every owner of a block; leaders of subnets take turns, so that leading is shared.
+PlaceOf places_of_owners(Pattern pattern, const GroupView& view, const Params& params, int rank) {
+  if (pattern == Pattern::chain || pattern == Pattern::flat) {
+    const auto place_in_one = pattern == Pattern::chain ? place_in_chain : place_in_flat;
+    const PlaceInRing places = places_in_ring(params, view.n_ranks());
+    return [=](int owner) {
+      return place_in_one(places.ring, places.place_of[static_cast<std::size_t>(owner)],
+                          places.place_of[static_cast<std::size_t>(rank)]);
+    };
+  }
+  return [=, &view](int owner) { return place_in(pattern_tree(pattern, view, owner, params, owner), rank); };
 }
 
 void add_trees(std::vector<Algorithm>& all) {
@@ -200,8 +226,8 @@ void add_trees(std::vector<Algorithm>& all) {
       all.push_back(
           {title(collective, name(pattern)), collective, candidates_of(pattern, {whole, 2, false, false}),
            [pattern](const CommonProblem& problem, const GroupView& view, const Params& params, int rank) {
-             return build_allreduce(problem, allreduce_owners(pattern, problem, view, params), params, rank,
-                                    first_owner(view, params, rank));
+             return build_allreduce(problem, allreduce_owners(pattern, problem, view, params, rank), params,
+                                    rank, first_owner(view, params, rank));
            },
            keeps_order(pattern)});
     }
@@ -228,14 +254,14 @@ void add_trees(std::vector<Algorithm>& all) {
          Collective::allgather,
          candidates_of(pattern, {block, 2, false, false}),
          [pattern](const CommonProblem& problem, const GroupView& view, const Params& params, int rank) {
-           return build_allgather(problem, trees_of_owners(pattern, view, params), params, rank);
+           return build_allgather(problem, places_of_owners(pattern, view, params, rank), params, rank);
          },
          {}});
     all.push_back(
         {title(Collective::reduce_scatter, name(pattern)), Collective::reduce_scatter,
          candidates_of(pattern, {block, 2, false, false}),
          [pattern](const CommonProblem& problem, const GroupView& view, const Params& params, int rank) {
-           return build_reduce_scatter(problem, trees_of_owners(pattern, view, params), params, rank);
+           return build_reduce_scatter(problem, places_of_owners(pattern, view, params, rank), params, rank);
          },
          needs_commutative});
   }
@@ -245,7 +271,7 @@ void add_others(std::vector<Algorithm>& all) {
   all.push_back({"allreduce/ring", Collective::allreduce,
                  candidates_of(Pattern::chain, {whole, 2, false, false}),
                  [](const CommonProblem& problem, const GroupView&, const Params& params, int rank) {
-                   return build_allreduce(problem, ring_owners(problem, params), params, rank);
+                   return build_allreduce(problem, ring_owners(problem, params, rank), params, rank);
                  },
                  needs_commutative});
   for (const bool far_first : {true, false}) {
@@ -377,7 +403,8 @@ void add_textbook(std::vector<Algorithm>& all) {
       Collective::allreduce, "two_tree", few_candidates_of(whole),
       [](const CommonProblem& problem, const Params& params, int rank) {
         const auto [even, odd] = two_trees(rank_ring(problem.n_ranks, 0), problem.n_ranks);
-        return build_allreduce(problem, {{even, even}, {odd, odd}}, params, rank);
+        return build_allreduce(problem, {owner_with(even, even, rank), owner_with(odd, odd, rank)}, params,
+                               rank);
       },
       needs_commutative);
   add(Collective::reduce_scatter, "recursive_halving", few_candidates_of(whole), build_reduce_scatter_halving,
@@ -428,8 +455,8 @@ void add_textbook(std::vector<Algorithm>& all) {
       [](const CommonProblem& problem, const Params& params, int rank) {
         const std::vector<int> ranks = rank_ring(problem.n_ranks, 0);
         return build_allreduce(problem,
-                               {{shape_tree(Shape::binomial, ranks, problem.n_ranks),
-                                 shape_tree(Shape::flat, ranks, problem.n_ranks)}},
+                               {owner_with(shape_tree(Shape::binomial, ranks, problem.n_ranks),
+                                           shape_tree(Shape::flat, ranks, problem.n_ranks), rank)},
                                params, rank);
       });
 }

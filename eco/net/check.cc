@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <tuple>
 #include <vector>
 
 namespace eco::net {
@@ -15,6 +17,29 @@ std::string at(const char* what, std::size_t index) {
 
 bool is_time(double value) { return std::isfinite(value) && value >= 0; }
 bool is_rate(double value) { return std::isfinite(value) && value > 0; }
+
+// The first host that is there twice. Of thousands of hosts, so by sorting.
+Reason check_hosts(const Network& network) {
+  const auto before = [&](std::size_t a, std::size_t b) {
+    const HostId& one = network.hosts[a];
+    const HostId& other = network.hosts[b];
+    return std::tie(one.name, one.address, one.boot_id, one.net_namespace, a) <
+           std::tie(other.name, other.address, other.boot_id, other.net_namespace, b);
+  };
+  std::vector<std::size_t> order(network.hosts.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), before);
+  std::size_t first = network.hosts.size();
+  std::size_t second = first;
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    if (order[i - 1] >= first || !(network.hosts[order[i - 1]] == network.hosts[order[i]])) continue;
+    first = order[i - 1];
+    second = order[i];
+  }
+  if (second == network.hosts.size()) return std::nullopt;
+  return at("hosts", first) + " and " + std::to_string(second) + " are the same ('" +
+         network.hosts[first].name + "')";
+}
 
 Reason check_subnets(const Network& network) {
   const int n = network.n_hosts();
@@ -176,14 +201,7 @@ Reason check_plogp(const Network& network) {
 
 std::optional<std::string> contradiction(const Network& network) {
   if (network.hosts.empty()) return "there are no hosts";
-  for (std::size_t a = 0; a < network.hosts.size(); ++a) {
-    for (std::size_t b = a + 1; b < network.hosts.size(); ++b) {
-      if (network.hosts[a] == network.hosts[b]) {
-        return at("hosts", a) + " and " + std::to_string(b) + " are the same ('" + network.hosts[a].name +
-               "')";
-      }
-    }
-  }
+  if (auto reason = check_hosts(network)) return reason;
   if (!is_time(network.send_overhead_s) || !is_time(network.receive_overhead_s))
     return "an overhead is not a time";
   if (!is_time(network.memory_latency_s)) return "memory_latency_s is not a time";

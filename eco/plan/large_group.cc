@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "eco/algo/algorithm.h"
+#include "eco/net/part.h"
 #include "eco/plan/closed_forecast.h"
 
 namespace eco::plan {
@@ -72,7 +73,9 @@ SmallerGroup smaller_group(const CommonProblem& problem, const net::GroupView& v
                            const std::vector<int>& ranks) {
   std::vector<int> hosts;
   for (const int rank : ranks) hosts.push_back(view.host_of_rank[static_cast<std::size_t>(rank)]);
-  SmallerGroup group{net::make_view(view.network, std::move(hosts)), problem};
+  // Of its hosts alone: a prediction walks over all resources there are.
+  net::Part part = net::part_of(view.network, hosts);
+  SmallerGroup group{net::make_view(std::move(part.network), std::move(part.hosts)), problem};
   group.problem.n_ranks = group.view.n_ranks();
   group.problem.root =
       static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), problem.root) - ranks.begin());
@@ -143,6 +146,9 @@ std::optional<Forecast> LargeGroup::estimate(const algo::Recipe& recipe) const {
   }
   if (seen.size() < 2) return result;
   double step = std::max(seen[0].seconds - seen[1].seconds, 0.0) / (doublings[0] - doublings[1]);
+  // Rounds come in steps: where the last doubling happened to add none, the ones before did.
+  const double in_all = std::max(seen.front().seconds - seen.back().seconds, 0.0);
+  step = std::max(step, in_all / (doublings.front() - doublings[seen.size() - 1]));
   double growth = 1;
   if (seen.size() > 2) {
     const double before = (seen[1].seconds - seen[2].seconds) / (doublings[1] - doublings[2]);

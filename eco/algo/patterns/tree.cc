@@ -124,6 +124,25 @@ Place place_in(const Tree& tree, int rank) {
   return {tree.parent[at], tree.children[at], static_cast<std::size_t>(tree.n_far[at])};
 }
 
+Place place_in_chain(std::span<const int> ring, std::size_t first, std::size_t place) {
+  const std::size_t n = ring.size();
+  const std::size_t position = (place + n - first) % n;
+  Place here;
+  if (position > 0) here.parent = ring[(place + n - 1) % n];
+  if (position + 1 < n) here.children = {ring[(place + 1) % n]};
+  return here;
+}
+
+Place place_in_flat(std::span<const int> ring, std::size_t first, std::size_t place) {
+  Place here;
+  if (place != first) {
+    here.parent = ring[first];
+    return here;
+  }
+  for (std::size_t i = 1; i < ring.size(); ++i) here.children.push_back(ring[(first + i) % ring.size()]);
+  return here;
+}
+
 Tree pattern_tree(Pattern pattern, const net::GroupView& view, int root, const Params& params, int turn) {
   if (pattern == Pattern::subnets) return subnet_tree(view, root, params, turn);
   return shape_tree(shape_of(pattern), ring_from(params, view.n_ranks(), root), view.n_ranks(),

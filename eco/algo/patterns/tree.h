@@ -41,6 +41,10 @@ struct Place {
   std::size_t n_far = 0;  // leading children that are in other subnets
 };
 Place place_in(const Tree& tree, int rank);
+// The same in the chain or the flat tree over a ring of all ranks that begins at its place `first`, of the rank at `place`,
+// without the tree: of thousands of owners each has one.
+Place place_in_chain(std::span<const int> ring, std::size_t first, std::size_t place);
+Place place_in_flat(std::span<const int> ring, std::size_t first, std::size_t place);
 
 // The pattern's tree over all ranks: ECO's of subnets, or a shape in rank order (or `params.ring`) beginning at the root.
 Tree pattern_tree(Pattern pattern, const net::GroupView& view, int root, const Params& params, int turn = 0);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "eco/algo/patterns/rounds.h"
 #include "eco/algo/patterns/two_trees.h"
 #include "eco/algo/testing.h"
@@ -163,6 +166,25 @@ TEST(Tree, OrdersPutTheRootsSubnetFirst) {
   const auto orders = subnet_orders(many, 2);
   ASSERT_EQ(orders.size(), 2U);
   EXPECT_EQ(orders[0], (std::vector{2, 0, 3, 1, 4, 5}));
+}
+
+TEST(Tree, PlacesAreKnownWithoutTheTree) {
+  const std::vector<int> ring = {3, 0, 4, 1, 2};
+  const int n_ranks = static_cast<int>(ring.size());
+  for (std::size_t first = 0; first < ring.size(); ++first) {
+    std::vector<int> members = ring;
+    std::rotate(members.begin(), members.begin() + static_cast<std::ptrdiff_t>(first), members.end());
+    const Tree chain = shape_tree(Shape::chain, members, n_ranks);
+    const Tree flat = shape_tree(Shape::flat, members, n_ranks);
+    for (std::size_t place = 0; place < ring.size(); ++place) {
+      const Place in_chain = place_in_chain(ring, first, place);
+      EXPECT_EQ(in_chain.parent, place_in(chain, ring[place]).parent);
+      EXPECT_EQ(in_chain.children, place_in(chain, ring[place]).children);
+      const Place in_flat = place_in_flat(ring, first, place);
+      EXPECT_EQ(in_flat.parent, place_in(flat, ring[place]).parent);
+      EXPECT_EQ(in_flat.children, place_in(flat, ring[place]).children);
+    }
+  }
 }
 
 }  // namespace
