@@ -175,7 +175,7 @@ function(eco_add_benchmarks)
     add_executable(bench-${name} EXCLUDE_FROM_ALL "${source}")
     target_link_libraries(bench-${name} PRIVATE eco_core)
   endforeach()
-  # One rank of recipes that are executed over TCP on the hosts of a lab: bench/rails/run.py starts them.
+  # One rank of recipes that are executed over TCP on the hosts of a lab: bench/rails.py starts them.
   add_executable(bench-rails EXCLUDE_FROM_ALL bench/rails/execute.cc)
   target_link_libraries(bench-rails PRIVATE eco_core)
 endfunction()

@@ -1,10 +1,11 @@
-// Executes recipes over the TCP transport, outside MPI: one rank of them, on its host.
+// Executes recipes over the TCP transport, outside MPI: one rank of them, on its host. bench/rails.py starts all.
 //
-//   bench-rails NETWORK CELLS RECORDS STORE RANK REPETITIONS CHECK_BYTES ADDRESS...      one address for each rail
+//   bench-rails NETWORK CELLS RECORDS STORE RANK REPETITIONS SECONDS CHECK_BYTES ADDRESS...   one address for each rail
 //
-// Rank 0 writes one JSON object a cell: predicted seconds, and those of each repetition, from an instant that all ranks slept to until the last
-// rank's end. They read one clock (CLOCK_MONOTONIC), so they have to be on one machine, as the hosts of a lab are. Results
-// of cells of up to CHECK_BYTES are held against what the collective means.
+// Rank 0 writes one JSON object a cell: predicted seconds, and those of each repetition, from an instant that all ranks
+// slept to until the last rank's end; no further repetition begins after SECONDS of them. Ranks read one clock
+// (CLOCK_MONOTONIC), so they have to be on one machine, as the hosts of a lab are. Results of cells of up to CHECK_BYTES
+// are held against what the collective means.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -35,6 +36,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kPause(60);
 // Beyond those of any schedule here.
 constexpr int kTag = 60000;
+// Of what is sent before anything counts: a window's worth on every connection, and not seconds of it.
+constexpr std::size_t kWarmUpBytes = std::size_t{1} << 20;
 
 void expect(Status status) {
   if (status != Status::ok) throw std::runtime_error("the transport failed, or a rank was lost");
@@ -76,32 +79,65 @@ std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
 }
 
-// Seconds of each repetition; the same on all ranks.
-std::vector<double> run(const Cell& cell, const eco::net::GroupView& view, TcpTransport& transport,
-                        eco::exec::Executor& executor, int repetitions, std::size_t check_bytes) {
-  if (!cell.why_not.empty()) throw eco::InvalidArgument(cell.why_not);
-  const int rank = transport.rank();
-  const eco::coll::CommonProblem& problem = cell.problem;
-  const eco::sched::Schedule schedule =
-      eco::algo::find(cell.recipe.algorithm)->build(problem, view, cell.recipe.params, rank);
-  if (!executor.reserve(schedule.scratch_bytes)) throw std::bad_alloc();
-  const std::vector<std::byte> input = eco::runtime::input_of(problem, rank);
-  std::vector<std::byte> output(eco::coll::output_bytes(problem, rank));
-  if (problem.collective == eco::coll::Collective::broadcast && rank == problem.root) output = input;
-  const eco::exec::Buffers buffers{
-      .input = std::span<const std::byte>(input).first(eco::coll::input_bytes(problem, rank)),
-      .output = output,
-      .combine = {eco::runtime::sum_doubles, nullptr}};
-  std::vector<double> seconds;
-  // The first is not counted: connections open in it, and their windows.
-  for (int i = 0; i <= repetitions; ++i) {
+// One problem by one recipe, as this rank has it.
+class Task {
+ public:
+  Task(const eco::algo::Recipe& recipe, const eco::coll::CommonProblem& problem,
+       const eco::net::GroupView& view, int rank)
+      : problem_(problem),
+        rank_(rank),
+        schedule_(eco::algo::find(recipe.algorithm)->build(problem, view, recipe.params, rank)),
+        input_(eco::runtime::input_of(problem, rank)),
+        output_(eco::coll::output_bytes(problem, rank)) {
+    if (problem.collective == eco::coll::Collective::broadcast && rank == problem.root) output_ = input_;
+  }
+
+  // Collective. Seconds until the last rank's end, the same on all ranks.
+  double time(TcpTransport& transport, eco::exec::Executor& executor) {
+    if (!executor.reserve(schedule_.scratch_bytes)) throw std::bad_alloc();
+    const eco::exec::Buffers buffers{
+        .input = std::span<const std::byte>(input_).first(eco::coll::input_bytes(problem_, rank_)),
+        .output = output_,
+        .combine = {eco::runtime::sum_doubles, nullptr}};
     const std::int64_t begin_ns = agree(transport, now_ns(), std::chrono::nanoseconds(kPause).count());
     std::this_thread::sleep_until(Clock::time_point(std::chrono::nanoseconds(begin_ns)));
-    expect(executor.run(schedule, buffers, 0));
-    const std::int64_t end_ns = agree(transport, now_ns());
-    if (i > 0) seconds.push_back(static_cast<double>(end_ns - begin_ns) * 1e-9);
+    expect(executor.run(schedule_, buffers, 0));
+    return static_cast<double>(agree(transport, now_ns()) - begin_ns) * 1e-9;
   }
-  if (problem.bytes <= check_bytes && output != eco::runtime::expected_of(problem, rank))
+
+  bool is_right() const { return output_ == eco::runtime::expected_of(problem_, rank_); }
+
+ private:
+  eco::coll::CommonProblem problem_;
+  int rank_;
+  eco::sched::Schedule schedule_;
+  std::vector<std::byte> input_;
+  std::vector<std::byte> output_;
+};
+
+struct Limits {
+  int repetitions;
+  double seconds;
+  std::size_t check_bytes;
+};
+
+// Collective. Seconds of each repetition; the same on all ranks.
+std::vector<double> run(const Cell& cell, const eco::net::GroupView& view, TcpTransport& transport,
+                        eco::exec::Executor& executor, const Limits& limits) {
+  if (!cell.why_not.empty()) throw eco::InvalidArgument(cell.why_not);
+  eco::coll::CommonProblem shorter = cell.problem;
+  shorter.bytes = eco::coll::whole_bytes(shorter, std::min(cell.problem.bytes, kWarmUpBytes));
+  // Not counted: connections open in it, and their windows.
+  Task(cell.recipe, shorter, view, transport.rank()).time(transport, executor);
+  Task task(cell.recipe, cell.problem, view, transport.rank());
+  std::vector<double> seconds;
+  double sum_s = 0;
+  while (static_cast<int>(seconds.size()) < limits.repetitions &&
+         (seconds.empty() || sum_s < limits.seconds)) {
+    seconds.push_back(task.time(transport, executor));
+    sum_s += seconds.back();
+  }
+  if (cell.problem.bytes <= limits.check_bytes && !task.is_right())
     throw std::runtime_error("the result is wrong");
   return seconds;
 }
@@ -111,23 +147,24 @@ std::vector<double> run(const Cell& cell, const eco::net::GroupView& view, TcpTr
 int main(int argc, char** argv) {
   std::string where = "starting";
   try {
-    if (argc < 9)
+    if (argc < 10)
       throw std::runtime_error(
-          "NETWORK CELLS RECORDS STORE RANK REPETITIONS CHECK_BYTES ADDRESS... are needed");
+          "NETWORK CELLS RECORDS STORE RANK REPETITIONS SECONDS CHECK_BYTES ADDRESS... are needed");
     const eco::net::GroupView view = eco::bench::view_of(argv[1]);
     const std::vector<Cell> cells = eco::bench::read_cells(argv[2], view);
     const int rank = std::atoi(argv[5]);
-    const auto check_bytes = static_cast<std::size_t>(std::strtoull(argv[7], nullptr, 10));
+    const Limits limits{.repetitions = std::atoi(argv[6]),
+                        .seconds = std::atof(argv[7]),
+                        .check_bytes = static_cast<std::size_t>(std::strtoull(argv[8], nullptr, 10))};
     std::ofstream records;
     if (rank == 0) records.open(argv[3]);
     eco::transport::tcp::FileStore store(argv[4]);
     const auto transport = eco::transport::tcp::meet(store, rank, view.n_ranks(),
-                                                     std::vector<std::string>(argv + 8, argv + argc));
+                                                     std::vector<std::string>(argv + 9, argv + argc));
     eco::exec::Executor executor(*transport);
     for (const Cell& cell : cells) {
       where = cell.recipe.text();
-      const std::vector<double> seconds =
-          run(cell, view, *transport, executor, std::atoi(argv[6]), check_bytes);
+      const std::vector<double> seconds = run(cell, view, *transport, executor, limits);
       if (rank != 0) continue;
       const double predicted_s =
           eco::sim::predict(view, eco::algo::build_all(cell.recipe, cell.problem, view)).seconds;
