@@ -110,9 +110,10 @@ def launch(
             for rank in ranks:
                 rank.kill()
             late = lateness_us(before, lab.stats())
-            for line in found.read_text().splitlines() if found.exists() else ():
+            lines = found.read_text().splitlines() if found.exists() else []
+            for (_, recipe), line in zip(cells, lines, strict=False):
                 with contextlib.suppress(json.JSONDecodeError):  # cut off
-                    keep({**json.loads(line), "relay_late_us": late})
+                    keep({**json.loads(line), "recipe": recipe, "relay_late_us": late})
         if any(code != 0 for code in codes):
             raise EcoError(
                 f"{lab.description.name}: ranks ended with {codes}; None: not within {options.timeout:g} s"
