@@ -139,6 +139,8 @@ def measure_paper(lab: Lab, program: Path, options: argparse.Namespace, keep: Ke
     ways, cells = {}, []
     for size in sizes_of("paper", options):
         for name, way in paper.WAYS.items():
+            if not is_wanted(name, options):
+                continue
             recipe = paper.predicted(way, place, size)[0]
             ways[size, recipe] = name
             cells.append((size, recipe))
@@ -177,6 +179,10 @@ def measure_stock(lab: Lab, setting: Setting, options: argparse.Namespace, keep:
         })  # fmt: skip
 
 
+def is_wanted(name: str, options: argparse.Namespace) -> bool:
+    return any(word in name for word in options.only.split(";"))
+
+
 def sizes_of(part: str, options: argparse.Namespace) -> list[int]:
     return parse_sizes(options.sizes or SIZES[part])
 
@@ -191,7 +197,7 @@ def measure(part: str, network: str, options: argparse.Namespace, keep: Keep, co
         for number in range(options.launches):
             console.print(f"{part} on {network}: launch {number + 1} of {options.launches}", highlight=False)
             if part == "stock":
-                wanted = [s for s in STOCK if options.settings in s.way]
+                wanted = [s for s in STOCK if is_wanted(s.way, options)]
                 for setting in wanted if number % 2 == 0 else wanted[::-1]:
                     try:
                         measure_stock(lab, setting, options, kept)
@@ -297,9 +303,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--lab", metavar="NETWORK,...", help="only on these")
     parser.add_argument("--operations", default=",".join(OPERATIONS), metavar="NAME,...")
     parser.add_argument("--sizes", metavar="SIZE,...", help="default: those of each part")
-    parser.add_argument(
-        "--settings", default="", metavar="TEXT", help="stock: only settings whose name has it"
-    )
+    parser.add_argument("--only", default="", metavar="TEXT;...",
+                        help="stock and paper: only settings and ways whose name has one of these")  # fmt: skip
     parser.add_argument("--launches", type=int, default=3)
     parser.add_argument("--repetitions", type=int, default=5, help="of a cell in a launch, at most")
     parser.add_argument(

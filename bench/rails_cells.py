@@ -56,65 +56,66 @@ class Setting:
 
 
 _BOTH_NICS = {"OMPI_MCA_btl_tcp_if_include": "eth0,eth1"}
+#: Long messages as fragments that ob1 deals over the links as these take them, not as one put a link.
+_NO_PUT = {**_BOTH_NICS, "OMPI_MCA_btl_tcp_flags": "send,inplace,need-ack,need-csum"}
 _UCX = {"MPIR_CVAR_CH4_NETMOD": "ucx", "UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "eth0,eth1"}
-_OFI = {"MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}
+_UCX_RAILS = {**_UCX, "UCX_MAX_EAGER_RAILS": "2", "UCX_MAX_RNDV_RAILS": "2"}
+_OFI_RAILS = {
+    "MPIR_CVAR_CH4_NETMOD": "ofi",
+    "FI_PROVIDER": "tcp",
+    "MPIR_CVAR_CH4_OFI_MAX_NICS": "2",
+    "MPIR_CVAR_CH4_OFI_ENABLE_MULTI_NIC_STRIPING": "1",
+    "MPIR_CVAR_CH4_OFI_MULTI_NIC_STRIPING_THRESHOLD": "65536",
+}
+_MPICH_CHAIN = {
+    "MPIR_CVAR_BCAST_INTRA_ALGORITHM": "pipelined_tree",
+    "MPIR_CVAR_BCAST_TREE_TYPE": "kary",
+    "MPIR_CVAR_BCAST_TREE_KVAL": "1",
+    "MPIR_CVAR_BCAST_TREE_PIPELINE_CHUNK_SIZE": "65536",
+}
 
 
 def _tuned(operation: str, algorithm: int, segment: int) -> dict[str, str]:
     """An algorithm of Open MPI's, forced for all sizes of an operation."""
     name = f"OMPI_MCA_coll_tuned_{operation}_algorithm"
     return {
-        **_BOTH_NICS,
         "OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
         name: str(algorithm),
         f"{name}_segmentsize": str(segment),
     }
 
 
-#: Open MPI's ob1 stripes fragments over its TCP links by itself; the others are what its parameters offer.
+_PIPELINE = _tuned("bcast", 3, 131072)
+_SEGMENTED_RING = _tuned("allreduce", 5, 131072)
+_RING = _tuned("allgather", 4, 0)
+#: What the libraries' own parameters offer to one rank with two NICs.
 STOCK = (
     Setting("openmpi", "one NIC", {"OMPI_MCA_btl_tcp_if_include": "eth0"}, False),
     Setting("openmpi", "both NICs", _BOTH_NICS),
     Setting("openmpi", "both NICs, btl_tcp_links 2", {**_BOTH_NICS, "OMPI_MCA_btl_tcp_links": "2"}),
+    Setting("openmpi", "both NICs, no put", _NO_PUT),
     Setting(
-        "openmpi",
-        "both NICs, no put",
-        {**_BOTH_NICS, "OMPI_MCA_btl_tcp_flags": "send,inplace,need-ack,need-csum"},
+        "openmpi", "both NICs, fragments of 32 KiB", {**_NO_PUT, "OMPI_MCA_btl_tcp_max_send_size": "32768"}
     ),
-    Setting(
-        "openmpi",
-        "both NICs, fragments of 32 KiB",
-        {
-            **_BOTH_NICS,
-            "OMPI_MCA_btl_tcp_flags": "send,inplace,need-ack,need-csum",
-            "OMPI_MCA_btl_tcp_max_send_size": "32768",
-        },
-    ),
-    Setting("openmpi", "both NICs, pipeline of 128 KiB", _tuned("bcast", 3, 131072), operation="broadcast"),
+    Setting("openmpi", "both NICs, pipeline of 128 KiB", {**_BOTH_NICS, **_PIPELINE}, True, "broadcast"),
+    Setting("openmpi", "no put, pipeline of 128 KiB", {**_NO_PUT, **_PIPELINE}, True, "broadcast"),
     Setting(
         "openmpi",
         "both NICs, segmented ring of 128 KiB",
-        _tuned("allreduce", 5, 131072),
-        operation="allreduce",
+        {**_BOTH_NICS, **_SEGMENTED_RING},
+        True,
+        "allreduce",
     ),
-    Setting("openmpi", "both NICs, ring", _tuned("allgather", 4, 0), operation="allgather"),
+    Setting(
+        "openmpi", "no put, segmented ring of 128 KiB", {**_NO_PUT, **_SEGMENTED_RING}, True, "allreduce"
+    ),
+    Setting("openmpi", "both NICs, ring", {**_BOTH_NICS, **_RING}, True, "allgather"),
+    Setting("openmpi", "no put, ring", {**_NO_PUT, **_RING}, True, "allgather"),
     Setting("mpich", "one NIC", {**_UCX, "UCX_NET_DEVICES": "eth0"}, False),
     Setting("mpich", "UCX, both NICs", _UCX),
-    Setting(
-        "mpich",
-        "UCX, both NICs, 2 eager and rendezvous rails",
-        {**_UCX, "UCX_MAX_EAGER_RAILS": "2", "UCX_MAX_RNDV_RAILS": "2"},
-    ),
-    Setting(
-        "mpich",
-        "OFI, 2 NICs striped",
-        {
-            **_OFI,
-            "MPIR_CVAR_CH4_OFI_MAX_NICS": "2",
-            "MPIR_CVAR_CH4_OFI_ENABLE_MULTI_NIC_STRIPING": "1",
-            "MPIR_CVAR_CH4_OFI_MULTI_NIC_STRIPING_THRESHOLD": "65536",
-        },
-    ),
+    Setting("mpich", "UCX, both NICs, 2 eager and rendezvous rails", _UCX_RAILS),
+    Setting("mpich", "2 rails, pipelined chain of 64 KiB", {**_UCX_RAILS, **_MPICH_CHAIN}, True, "broadcast"),
+    Setting("mpich", "OFI, 2 NICs striped", _OFI_RAILS),
 )
 
 
