@@ -154,13 +154,11 @@ WAYS: Mapping[str, Way] = {
         f"{_STRIPED} segment={{segment}} window={{window}} between=flat inside=kary parts=broadcast/subnets",
         binary_s,
     ),
-    # One child after the other, as the formulas have it: sends side by side share the NIC, and the child with the most
-    # below it would have its message last.
-    "binomial, striped": Way(
-        f"{_STRIPED} window=1 between=flat inside=binomial parts=broadcast/subnets", binomial_s
-    ),
+    # Whole messages, as the paper has them. Formula and predictor send to one child after the other; TCP shares the NIC
+    # among them, so that the child with the most below it has its message last.
+    "binomial, striped": Way(f"{_STRIPED} between=flat inside=binomial parts=broadcast/subnets", binomial_s),
     "van de Geijn, one rail": Way(
-        "broadcast/scatter+allgather window=1 parts=scatter/binomial,allgather/recursive_doubling",
+        "broadcast/scatter+allgather parts=scatter/binomial,allgather/recursive_doubling",
         van_de_geijn_s,
         False,
     ),
