@@ -21,6 +21,7 @@ line is one JSON object.
 import argparse
 import contextlib
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -244,10 +245,13 @@ def show_curve(curve: paper.Curve, title: str, console: Console) -> None:
         out.add_column(name, justify="left" if name == "way" else "right")
     for way in paper.WAYS:
         ratios = curve.over_rail_trees(way)
+        formulas = {m: paper.formula_ratio(way, curve.place, m) for m in sizes}
         out.add_row(
             way,
             *(
-                f"{ratios[m]:.2f} / {paper.formula_ratio(way, curve.place, m):.2f}" if m in ratios else ""
+                (f"{ratios[m]:.2f}" + ("" if math.isnan(formulas[m]) else f" / {formulas[m]:.2f}"))
+                if m in ratios
+                else ""
                 for m in sizes
             ),
         )
