@@ -1,6 +1,6 @@
 """How well the structure of generated networks is found, and what that costs (docs/structure.md).
 
-    python bench/structure.py [--seed 1] [--networks 30] [--json F.json]
+    python bench/structure.py [--seed 1] [--networks 30] [--only I ...] [--json F.json]
 
 Each network is drawn by the seed and its number, measured through simulated probes with noise and 5 % of the samples
 spoilt, and compared with its true tree, up to what any traffic can tell apart (eco/structure/visible.h). Figure 2 of
@@ -75,10 +75,13 @@ def main() -> None:
     )
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--networks", type=int, default=30)
+    options.add_argument(
+        "--only", type=int, nargs="+", metavar="I", help="only the networks of these numbers"
+    )
     options.add_argument("--json", type=Path)
     chosen = options.parse_args()
     console = Console(width=200)
-    results = [trial(chosen.seed, index) for index in range(chosen.networks)]
+    results = [trial(chosen.seed, index) for index in chosen.only or range(chosen.networks)]
     console.print(table(results))
     print(
         f"media {total(results, 'media_right')} of {total(results, 'media')}, "

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "eco/base/quantile.h"
 #include "eco/structure/capacities.h"
@@ -28,9 +31,12 @@ struct Reach {
 
 class Builder {
  public:
-  Builder(const LatencyTree& from, Sampler& sampler) : from_(from), sampler_(sampler) {}
+  Builder(LatencyTree from, Sampler& sampler)
+      : from_(std::move(from)), sampler_(sampler), checked_(from_.nodes.size()) {}
 
   Tree run() {
+    while (dissolve_worst()) {
+    }
     add(from_.root, -1);
     return std::move(tree_);
   }
@@ -94,7 +100,9 @@ class Builder {
   struct Checked {
     int n = 0;
     int agree = 0;
-    double share = 0;  // median of what the link is of the way across it and back
+    double share = 0;     // median of what the link is of the way across it and back
+    double expected = 0;  // the same by the tree
+    bool is_denied() const { return n > 0 && 2 * agree <= n; }
   };
 
   Checked check(int node) {
@@ -128,7 +136,30 @@ class Builder {
     checked.agree = static_cast<int>(std::count_if(
         shares.begin(), shares.end(), [](double share) { return share >= kAgrees * kResolution; }));
     checked.share = base::quantile(shares, 0.5);
+    const double link_s = from_.nodes[node].arm_s;
+    const auto way_s = [](const Branches& all, std::size_t i) { return all[i][0].way_s; };
+    const double across =
+        link_s + std::max(way_s(below, 0) + way_s(beyond, 1), way_s(below, 1) + way_s(beyond, 0));
+    checked.expected = 2 * link_s / across;
     return checked;
+  }
+
+  // Of the nodes whose link most checks deny the one with the least of a link: what hangs on it hangs on its parent from then
+  // on. Where two links meet that only farther hosts part, each hides the other; once one is gone, the other may be seen.
+  bool dissolve_worst() {
+    int worst = -1;
+    for (int node = 0; node < static_cast<int>(from_.nodes.size()); ++node) {
+      if (node == from_.root || from_.nodes[node].children.empty()) continue;
+      if (!checked_[node]) checked_[node] = check(node);
+      if (!checked_[node]->is_denied()) continue;
+      if (worst < 0 || checked_[node]->expected < checked_[worst]->expected) worst = node;
+    }
+    if (worst < 0) return false;
+    const int parent = from_.nodes[worst].parent;
+    from_.dissolve(worst);
+    checked_[parent].reset();
+    for (const int child : from_.nodes[parent].children) checked_[child].reset();
+    return true;
   }
 
   int add(int node, int parent) {
@@ -151,12 +182,7 @@ class Builder {
         tree_.levels[number].hosts.push_back(from_.nodes[child].host);
         continue;
       }
-      const Checked checked = check(child);
-      // What most checks deny is not there: what hung on it hangs on its parent.
-      if (checked.n > 0 && 2 * checked.agree <= checked.n) {
-        hang_children(child, number);
-        continue;
-      }
+      const Checked& checked = *checked_[child];
       const int below = add(child, number);
       tree_.levels[below].confidence = checked.n == 0 ? 1 : static_cast<double>(checked.agree) / checked.n;
       tree_.levels[below].evidence =
@@ -167,8 +193,9 @@ class Builder {
     }
   }
 
-  const LatencyTree& from_;
+  LatencyTree from_;
   Sampler& sampler_;
+  std::vector<std::optional<Checked>> checked_;  // by node
   Tree tree_;
 };
 

@@ -114,6 +114,21 @@ TEST(FindStructure, ManyHostsWithFewPairs) {
   EXPECT_LT(structure.pairs, 240U * 239 / 2 / 4);
 }
 
+TEST(FindStructure, FarLinesSayNothingOfNearWays) {
+  // Two sites of three racks, milliseconds apart: what a far host says of where a near one hangs is off by more than a rack's
+  // links are long. Whoever believes it sees hosts leave the line everywhere, and measures nearly all pairs.
+  TrueNetwork network;
+  network.levels = {{}, {.parent = 0, .up = {4e-3, 1e9}}, {.parent = 0, .up = {3e-3, 1e9}}};
+  for (int rack = 0; rack < 6; ++rack) network.levels.push_back({.parent = 1 + rack / 3, .up = {20e-6, 1e9}});
+  constexpr int kHosts = 90;
+  for (int host = 0; host < kHosts; ++host) network.hosts.push_back({3 + host / (kHosts / 6), {20e-6, 25e6}});
+  network.finish();
+  SimulatedProbe probe(network, kNoisy);
+  const Found structure = find_structure(probe);
+  EXPECT_EQ(structure.tree.splits().size(), 7U);
+  EXPECT_LT(structure.pairs, static_cast<std::size_t>(kHosts * (kHosts - 1) / 2 / 2));
+}
+
 TEST(FindStructure, GeneratedNetworksAreFoundAgain) {
   for (int index = 0; index < 12; ++index) {
     const TrueNetwork network = generate_network(2026, index);

@@ -8,8 +8,10 @@
 namespace eco::structure {
 namespace {
 
-// By what share a latency may be wrong after its minimum was stable.
-constexpr double kError = 0.02;
+// Hosts that are this many times as far as a pair's own way are far from it.
+constexpr double kFar = 4;
+// Of fewer far ones than this each counts.
+constexpr int kFewFar = 3;
 // Arms follow from the nearest others of a group; more of them say nothing new.
 constexpr std::size_t kNearest = 8;
 
@@ -81,16 +83,34 @@ class Grouping {
   double d(int a, int b) const { return distance_[at(a, b)]; }
   double error(int a, int b) const { return kError * across_[at(a, b)]; }
 
-  // By how much the others contradict that x and y hang on one node; at most 0 if nobody does.
+  // By how much the others contradict that x and y hang on one node; at most 0 if nobody does. One wrong latency to a far host
+  // would hide every near neighbour, so of several far ones the most extreme on each side counts only if another is as extreme.
   double objection(int x, int y) const {
-    double lowest = std::numeric_limits<double>::infinity();
-    double highest = -lowest;
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    double lowest = kInfinity;
+    double highest = -kInfinity;
+    double far_lowest = kInfinity;
+    double far_highest = -kInfinity;
+    int n_far = 0;
+    const double far = kFar * across_[at(x, y)];
     for (const int k : active_) {
       if (k == x || k == y) continue;
       const double difference = d(x, k) - d(y, k);
       const double tolerance = error(x, k) + error(y, k);
-      highest = std::max(highest, difference - tolerance);
-      lowest = std::min(lowest, difference + tolerance);
+      double low = difference + tolerance;
+      double high = difference - tolerance;
+      if (std::min(across_[at(x, k)], across_[at(y, k)]) > far) {
+        ++n_far;
+        // What is left is the second.
+        if (low < far_lowest) std::swap(low, far_lowest);
+        if (high > far_highest) std::swap(high, far_highest);
+      }
+      lowest = std::min(lowest, low);
+      highest = std::max(highest, high);
+    }
+    if (n_far < kFewFar) {
+      lowest = std::min(lowest, far_lowest);
+      highest = std::max(highest, far_highest);
     }
     return highest - lowest;
   }
@@ -265,6 +285,32 @@ std::vector<int> LatencyTree::leaves_below(int node) const {
     open.insert(open.end(), nodes[next].children.begin(), nodes[next].children.end());
   }
   return leaves;
+}
+
+double LatencyTree::way_s(int a, int b) const {
+  std::vector<int> above;
+  for (int at = a; at >= 0; at = nodes[at].parent) above.push_back(at);
+  double way_s = 0;
+  int meet = b;
+  for (; std::find(above.begin(), above.end(), meet) == above.end(); meet = nodes[meet].parent) {
+    way_s += nodes[meet].arm_s;
+  }
+  for (const int at : above) {
+    if (at == meet) break;
+    way_s += nodes[at].arm_s;
+  }
+  return way_s;
+}
+
+void LatencyTree::dissolve(int node) {
+  TreeNode& gone = nodes[node];
+  std::erase(nodes[gone.parent].children, node);
+  for (const int child : gone.children) {
+    nodes[child].parent = gone.parent;
+    nodes[child].arm_s += gone.arm_s;
+    nodes[gone.parent].children.push_back(child);
+  }
+  gone.children.clear();
 }
 
 LatencyTree group_hosts(const std::vector<int>& hosts, const Latency& latency) {

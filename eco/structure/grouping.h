@@ -18,6 +18,8 @@
 namespace eco::structure {
 
 inline constexpr double kResolution = 0.08;
+// By what share a latency may be wrong after its minimum was stable.
+inline constexpr double kError = 0.02;
 
 struct TreeNode {
   int parent = -1;
@@ -31,6 +33,9 @@ struct LatencyTree {
   int root = -1;
 
   std::vector<int> leaves_below(int node) const;  // nodes
+  double way_s(int a, int b) const;               // between two nodes
+  // What hangs on a node, not the root, hangs on its parent from then on, as far from it.
+  void dissolve(int node);
 };
 
 using Latency = std::function<double(int a, int b)>;

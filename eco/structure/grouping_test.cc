@@ -78,6 +78,22 @@ TEST(Grouping, FindsLevelsAndTheirLinks) {
   }
 }
 
+TEST(Grouping, WhatHangsOnADissolvedNodeIsAsFarAsBefore) {
+  LatencyTree tree = grouped(racks({{.n_hosts = 3}, {.n_hosts = 3}, {.n_hosts = 4}}, {20e-6, 1e9}));
+  const auto leaf_of = [&](int host) {
+    return static_cast<int>(std::find_if(tree.nodes.begin(), tree.nodes.end(),
+                                         [&](const TreeNode& node) { return node.host == host; }) -
+                            tree.nodes.begin());
+  };
+  EXPECT_NEAR(tree.way_s(leaf_of(0), leaf_of(1)), 40e-6, 1e-9);
+  EXPECT_NEAR(tree.way_s(leaf_of(0), leaf_of(9)), 80e-6, 1e-9);
+  const int rack = tree.nodes[leaf_of(0)].parent;
+  ASSERT_NE(rack, tree.root);
+  tree.dissolve(rack);
+  EXPECT_EQ(inner_nodes(tree), (Parts{{3, 4, 5}, {6, 7, 8, 9}}));
+  EXPECT_NEAR(tree.way_s(leaf_of(0), leaf_of(9)), 80e-6, 1e-9);
+}
+
 TEST(Grouping, LoneHostsAndFewHosts) {
   TrueNetwork network = racks({{.n_hosts = 3}, {.n_hosts = 3}}, {20e-6, 1e9});
   network.hosts.push_back({0, {45e-6, 1e9}});

@@ -1,6 +1,7 @@
 #include "eco/structure/placing.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -10,6 +11,8 @@
 namespace eco::structure {
 namespace {
 
+// A latency that is off from the tree's by more than this is doubted.
+constexpr double kMisfit = 0.03;
 // Fewer hosts than this are measured with all their pairs.
 constexpr std::size_t kLandmarks = 32;
 // A way that two have in common must be this share of the way between them, there and back.
@@ -59,7 +62,8 @@ class Placing {
  private:
   struct Place {
     int node = -1;
-    double way_s = 0;  // to the node
+    double way_s = 0;    // to the node
+    double error_s = 0;  // by which that may be wrong
   };
   struct Answer {
     int child;
@@ -85,11 +89,34 @@ class Placing {
       return (x.from + x.to) % 61 < (y.from + y.to) % 61;
     });
     sampler_.want(pairs);
+    group();
+    const std::vector<Pair> doubtful = misfits(pairs);
+    if (doubtful.empty()) return;
+    sampler_.measure_anew(doubtful);
+    group();
+  }
+
+  void group() {
     tree_ = group_hosts(landmarks_, [this](int a, int b) { return sampler_.latency_s(a, b); });
     node_of_.assign(is_landmark_.size(), -1);
     for (std::size_t node = 0; node < tree_.nodes.size(); ++node) {
       if (tree_.nodes[node].host >= 0) node_of_[tree_.nodes[node].host] = static_cast<int>(node);
     }
+  }
+
+  // Pairs, doubted once each, that the tree of all the others says something else of: one wrong latency to a far host can hide
+  // from all others what two near ones have in common.
+  std::vector<Pair> misfits(const std::vector<Pair>& pairs) {
+    std::vector<Pair> found;
+    for (const Pair& pair : pairs) {
+      const double measured = sampler_.latency_s(pair.from, pair.to);
+      const double by_tree = tree_.way_s(node_of_[pair.from], node_of_[pair.to]);
+      if (std::abs(by_tree - measured) > kMisfit * measured &&
+          doubted_.insert(pair_key(pair.from, pair.to)).second) {
+        found.push_back(pair);
+      }
+    }
+    return found;
   }
 
   // The landmarks of a branch that are not much farther from the node than its nearest.
@@ -132,42 +159,38 @@ class Placing {
   struct Branch {
     int child = -1;       // -1: none, the host hangs on the node
     double common_s = 0;  // way in common with the link to the child
-    double way_s = 0;     // from the host to the node
     double share = 0;
-    double distance_s = 0;
-    int host = -1;
+    double clear_s = 0;  // of ways there and back, what can be told from none
+    Place place{};       // where the node is
   };
 
-  // Which branch host x is in: the way over the node is as long as it is for every other branch.
-  Branch branch_of(int x, const std::vector<Answer>& asked) const {
-    Branch best;
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-      const double distance = sampler_.latency_s(x, asked[i].host);
-      double sum = 0;
-      double weights = 0;
-      for (std::size_t j = 0; j < asked.size(); ++j) {
-        const double other = sampler_.latency_s(x, asked[j].host);
-        if (j == i || asked[j].host == asked[i].host) continue;
-        sum += (other - asked[j].beyond) / (other * other);
-        weights += 1 / (other * other);
-      }
-      if (weights == 0) continue;
-      const double common_s = (sum / weights - (distance - asked[i].beyond)) / 2;
-      if (best.host < 0 || 2 * common_s / distance > best.share) {
-        best = {asked[i].child, common_s, sum / weights, 2 * common_s / distance, distance, asked[i].host};
-      }
-    }
-    if (best.share >= kShare) return best;
-    // Nobody's: then all of them say how far the node is.
+  // The way from host x to the node, as all but one of those that were asked say; the nearer, the better they know.
+  Place way_to_node(int x, const std::vector<Answer>& asked, int without) const {
     double sum = 0;
     double weights = 0;
     for (const Answer& answer : asked) {
+      if (answer.host == without) continue;
       const double distance = sampler_.latency_s(x, answer.host);
       sum += (distance - answer.beyond) / (distance * distance);
       weights += 1 / (distance * distance);
     }
-    best.child = -1;
-    best.way_s = std::max(0.0, sum / weights);
+    return {places_[x].node, weights > 0 ? std::max(0.0, sum / weights) : 0, kError / std::sqrt(weights)};
+  }
+
+  // Which branch host x is in: the way over the node is as long as it is for every other branch. Where only far ones say how
+  // long that is, small differences are nothing.
+  Branch branch_of(int x, const std::vector<Answer>& asked) const {
+    Branch best;
+    for (const Answer& answer : asked) {
+      const double distance = sampler_.latency_s(x, answer.host);
+      const Place place = way_to_node(x, asked, answer.host);
+      const double common_s = (place.way_s - (distance - answer.beyond)) / 2;
+      const double share = 2 * common_s / distance;
+      const double clear_s = std::max(kShare * distance, kError * distance + place.error_s);
+      if (2 * common_s >= clear_s && share > best.share)
+        best = {answer.child, common_s, share, clear_s, place};
+    }
+    if (best.child < 0) best.place = way_to_node(x, asked, -1);
     return best;
   }
 
@@ -175,7 +198,7 @@ class Placing {
     std::vector<int> going;
     for (std::size_t host = 0; host < places_.size(); ++host) {
       if (is_landmark_[host]) continue;
-      places_[host] = {tree_.root, 0};
+      places_[host] = {tree_.root};
       going.push_back(static_cast<int>(host));
     }
     std::map<int, int> met;  // landmarks to be, by the child that they are on the link of, or beside
@@ -191,11 +214,10 @@ class Placing {
       for (std::size_t i = 0; i < going.size(); ++i) {
         const int x = going[i];
         const Branch branch = branch_of(x, asked[i]);
-        places_[x].way_s = branch.way_s;
+        places_[x] = branch.place;
         if (branch.child < 0) continue;
         const double link_s = tree_.nodes[branch.child].arm_s;
-        const bool is_below =
-            !is_leaf(branch.child) && 2 * (link_s - branch.common_s) < kShare * branch.distance_s;
+        const bool is_below = !is_leaf(branch.child) && 2 * (link_s - branch.common_s) < branch.clear_s;
         if (is_below) {
           places_[x].node = branch.child;
           further.push_back(x);
@@ -213,7 +235,9 @@ class Placing {
 
   // Two on one node that have a way to it in common.
   bool are_near(int x, int y, double distance) const {
-    return way_of(x) + way_of(y) - distance >= kShare * distance;
+    const double clear_s =
+        std::max(kShare * distance, kError * distance + places_[x].error_s + places_[y].error_s);
+    return way_of(x) + way_of(y) - distance >= clear_s;
   }
 
   // Whether a host asked all of these in vain: others may have come since.
@@ -302,6 +326,7 @@ class Placing {
   std::vector<int> landmarks_;
   std::vector<bool> is_landmark_;
   std::vector<bool> has_asked_;  // in vain
+  std::unordered_set<std::uint64_t> doubted_;
   std::unordered_set<std::uint64_t> asked_;
   std::vector<Place> places_;
   std::vector<int> node_of_;

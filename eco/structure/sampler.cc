@@ -8,9 +8,10 @@
 namespace eco::structure {
 namespace {
 
-// A minimum is confirmed by two samples within 4 %: of a few thousand pairs some have two samples that are spoilt alike. It is
-// stable if the second half of the samples changed it by no more than 1 %.
-constexpr double kAgreement = 0.96;
+// A minimum is confirmed by two samples within 2 %: of a few thousand pairs some have two samples that are spoilt alike, and one
+// that is spoilt by less is off by no more than what grouping allows for. It is stable if the second half of the samples
+// changed it by no more than 1 %.
+constexpr double kAgreement = 0.98;
 constexpr std::size_t kConfirmations = 2;
 constexpr double kStable = 0.99;
 constexpr int kFirstSamples = 6;
@@ -118,6 +119,8 @@ void Sampler::measure(const std::vector<Pair>& pairs) {
     samples_.erase(of_pair);
   }
 }
+
+void Sampler::measure_anew(const std::vector<Pair>& pairs) { measure(pairs); }
 
 void Sampler::measure_again(Pair pair) {
   const double before = latency_s(pair.from, pair.to);

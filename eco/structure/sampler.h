@@ -35,6 +35,8 @@ class Sampler {
   double latency_s(int a, int b) const;
   // The lower of two samples of each pair, for whoever asks the others only if it says something.
   std::vector<double> glance(const std::vector<Pair>& pairs);
+  // Forgets what is known of these.
+  void measure_anew(const std::vector<Pair>& pairs);
   // Measures a pair anew, where much rests on it alone: the larger of both times counts.
   void measure_again(Pair pair);
   // Whether pairs of one round left each other alone.
