@@ -21,7 +21,10 @@ def write_plan(path: Path, allreduce_s: float) -> Path:
     return path
 
 
-def test_what_a_plan_breaks_is_shown_and_written(eco: Any, tmp_path: Path) -> None:
+def test_what_a_plan_breaks_is_shown_and_written(
+    eco: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     ended = eco("guidelines", str(write_plan(tmp_path / "plan.json", 0.05)), "--json", "broken.json")
     assert ended.returncode == 0, ended.stderr
     assert "allreduce <= reduce + broadcast" in ended.stdout

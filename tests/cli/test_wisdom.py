@@ -29,6 +29,7 @@ def write_plan(path: Path, recipe: str | None, **more: Any) -> Path:
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "cache"
     monkeypatch.setenv("ECO_CACHE_DIR", str(path))
+    monkeypatch.chdir(tmp_path)
     return path
 
 
