@@ -27,6 +27,8 @@ from platform_file import Platform
 from platforms import PLATFORMS, platform_text
 from smpi import BUILD, asked, build, smpi, version, why_not
 
+from eco.report.records import size_text, write_text
+
 SELECTORS = ("ompi", "mpich", "mvapich2", "impi")
 OPERATIONS = ("broadcast", "allreduce", "allgather", "alltoall")
 RANKS = (64, 256, 1024)
@@ -155,13 +157,6 @@ def verdict(record: Record) -> str:
     return "met" if eco_s <= NEAR_BOUND * bound or stock_s >= EQUAL * eco_s else "missed"
 
 
-def size_text(n_bytes: int) -> str:
-    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
-        if n_bytes % unit == 0:
-            return f"{n_bytes // unit} {name}"
-    return f"{n_bytes} B"
-
-
 def rows(records: list[Record]) -> Iterator[list[str]]:
     for record in records:
         best = best_stock(record)
@@ -223,9 +218,7 @@ def write(path: Path, records: list[Record], seed: int) -> None:
     one_a_line = ",\n".join("  " + json.dumps(record) for record in records)
     head = {"schema": "eco.bench.scale", "version": 1, "simgrid": version(), "seed": seed}
     text = json.dumps(head, indent=1)[:-2] + f',\n "records": [\n{one_a_line}\n ]\n}}\n'
-    beside = path.with_suffix(".new")
-    beside.write_text(text)
-    beside.replace(path)
+    write_text(path, text)
 
 
 def chosen_from(text: str, all_of: tuple[Any, ...]) -> list[Any]:
