@@ -29,13 +29,9 @@ std::string plus_separated(const std::vector<int>& sizes) {
   return text;
 }
 
-std::size_t n_blocks(const CommonProblem& problem) {
-  return coll::is_blocked(problem.collective) ? static_cast<std::size_t>(problem.n_ranks) : 1;
-}
-
 // A problem of so many elements, in each block where there are blocks.
 CommonProblem of_elements(CommonProblem problem, std::size_t count) {
-  problem.bytes = count * problem.element_bytes * n_blocks(problem);
+  problem.bytes = count * problem.element_bytes * coll::n_blocks(problem);
   return problem;
 }
 

@@ -60,8 +60,7 @@ std::vector<Cut> cuts(const CommonProblem& problem, const std::vector<int>& shar
 
 CommonProblem problem_of(const CommonProblem& whole, const Cut& cut) {
   CommonProblem problem = whole;
-  problem.bytes =
-      coll::is_blocked(whole.collective) ? cut.bytes * static_cast<std::size_t>(whole.n_ranks) : cut.bytes;
+  problem.bytes = cut.bytes * coll::n_blocks(whole);
   return problem;
 }
 

@@ -96,10 +96,13 @@ bool is_blocked(Collective collective) {
          collective == Collective::alltoall;
 }
 
+std::size_t n_blocks(const CommonProblem& problem) {
+  return is_blocked(problem.collective) ? static_cast<std::size_t>(problem.n_ranks) : 1;
+}
+
 std::size_t whole_bytes(const CommonProblem& problem, std::size_t bytes) {
   if (bytes == 0) return 0;
-  const std::size_t blocks = is_blocked(problem.collective) ? static_cast<std::size_t>(problem.n_ranks) : 1;
-  const std::size_t grain = blocks * problem.element_bytes;
+  const std::size_t grain = n_blocks(problem) * problem.element_bytes;
   return std::max(bytes / grain, std::size_t{1}) * grain;
 }
 

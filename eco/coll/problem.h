@@ -73,6 +73,9 @@ struct CommonProblem {
   std::size_t block_bytes() const { return bytes / static_cast<std::size_t>(n_ranks); }
 };
 
+// Equal parts that the whole consists of: one block for every rank, or, where there are no blocks, one.
+std::size_t n_blocks(const CommonProblem& problem);
+
 // The number of bytes nearest to `bytes`, from below, that this collective can have: whole elements, equal blocks; at
 // least one element (of each block) if `bytes` is not 0.
 std::size_t whole_bytes(const CommonProblem& problem, std::size_t bytes);

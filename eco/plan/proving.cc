@@ -39,31 +39,27 @@ std::size_t rounded_up(std::size_t bytes, std::size_t multiple) {
   return (bytes + multiple - 1) / multiple * multiple;
 }
 
-std::size_t n_blocks(const CommonProblem& problem) {
-  return coll::is_blocked(problem.collective) ? static_cast<std::size_t>(problem.n_ranks) : 1;
-}
-
 CommonProblem with_block(CommonProblem problem, std::size_t block_bytes) {
-  problem.bytes = coll::whole_bytes(problem, n_blocks(problem) * block_bytes);
+  problem.bytes = coll::whole_bytes(problem, coll::n_blocks(problem) * block_bytes);
   return problem;
 }
 
 CommonProblem with_few_elements(const CommonProblem& problem) {
   const std::size_t element = std::max<std::size_t>(problem.element_bytes, 1);
   const auto n_ranks = static_cast<std::size_t>(problem.n_ranks);
-  const bool blocked = n_blocks(problem) > 1;
+  const bool blocked = coll::n_blocks(problem) > 1;
   const std::size_t few = blocked ? std::max(kElementsOfARank, 2 * n_ranks) : kElementsOfARank * n_ranks;
-  const std::size_t n_elements = problem.bytes / n_blocks(problem) / element;
+  const std::size_t n_elements = problem.bytes / coll::n_blocks(problem) / element;
   if (n_elements < few + n_ranks) return problem;
   return with_block(problem, (few + n_elements % n_ranks) * element);
 }
 
 Stand stand_for(const algo::Recipe& recipe, const CommonProblem& problem) {
   const std::size_t segment = recipe.params.segment_bytes;
-  const std::size_t block = problem.bytes / n_blocks(problem);  // what segments cut
+  const std::size_t block = problem.bytes / coll::n_blocks(problem);  // what segments cut
   if (segment == 0 || block <= segment) return {recipe, with_few_elements(problem)};
 
-  const std::size_t n_at_once = problem.neighbors ? problem.neighbors->largest_degree() : n_blocks(problem);
+  const std::size_t n_at_once = problem.neighbors ? problem.neighbors->largest_degree() : coll::n_blocks(problem);
   const std::size_t most = std::max<std::size_t>(kMostSegmentsProved / n_at_once, 2);
   const std::size_t n_whole = std::min(block / segment, most);
   const bool has_rest = block % segment != 0;
@@ -74,7 +70,7 @@ Stand stand_for(const algo::Recipe& recipe, const CommonProblem& problem) {
   const std::size_t rounder = rounded_up(segment, pieces * element);
   stand.recipe.params.segment_bytes = rounder;
   // A composition may divide a segment into blocks of whole elements: large ones keep the unit large there too.
-  const bool divides = !recipe.params.parts.empty() && n_blocks(problem) == 1;
+  const bool divides = !recipe.params.parts.empty() && coll::n_blocks(problem) == 1;
   if (divides) {
     const bool each_has_one = n_whole >= static_cast<std::size_t>(problem.n_ranks);
     stand.problem.element_bytes = rounder / (each_has_one ? 2 : pieces);
