@@ -109,8 +109,8 @@ def test_a_communicator_of_some_ranks(library: Library, tmp_path: Path) -> None:
 def test_freed_communicators_leave_nothing(
     library: Library, tmp_path: Path, made: int, ids: list[str], share: int
 ) -> None:
-    """Each armed copy of the world has islands, and it is one in `share`. MPICH has some 2,000 context ids, of which 200 are
-    left: enough for 20 copies with their islands at a time, and not for one lost by each of 300."""
+    """Each armed copy of the world has islands, and it is one in `share`. MPICH has some 2,000 context ids, of which
+    200 are left: enough for 20 copies with their islands at a time, and not for one lost by each of 300."""
     if ids and library.name == "openmpi":
         pytest.skip("Open MPI has far too many context ids to hold them")
     islands = Islands(library, tmp_path, "hosts=1+1", "subnets", [0, 0, 1, 1], True)
