@@ -43,6 +43,8 @@ TEST(Options, ReadEveryVariable) {
                                  {"ECO_MAX_COMMUNICATORS", "7"},
                                  {"ECO_ARM_AFTER", "0"},
                                  {"ECO_DISABLE", "broadcast,topology,allreduce,broadcast"},
+                                 {"ECO_TRANSPORT", "tcp"},
+                                 {"ECO_RAILS", "eth0,10.78.0.1"},
                                  {"ECO_REPORT", "r.json"},
                                  {"ECO_PROFILE", "f.json"},
                                  {"ECO_QUIET", "1"},
@@ -50,6 +52,8 @@ TEST(Options, ReadEveryVariable) {
                                  {"ECO_STALL_SIGNAL", "1"},
                                  {"ECO_CHECK", "communication"}});
   EXPECT_EQ(options.mode, Mode::observe);
+  EXPECT_EQ(options.carrier, Carrier::tcp);
+  EXPECT_EQ(options.rails, (std::vector<std::string>{"eth0", "10.78.0.1"}));
   EXPECT_EQ(options.network_file, "n.json");
   EXPECT_EQ(options.plan_file, "p.json");
   EXPECT_EQ(options.cache_dir, "c");
