@@ -245,11 +245,11 @@ MeasuredRails measure_rails(transport::Transport& transport, transport::Native& 
     // One pair after the other.
     native.allreduce_min(good);
   }
-  if (good[0] == 0) throw TransportError("a rail fails while it is measured");
-  if (!found.empty()) native.allreduce_max(found);
   // Tags are nobody's rails any more.
   const std::vector<std::uint8_t> none(static_cast<std::size_t>(kFirstStreamTag) + n_rails, transport::kNoRail);
   transport.set_rails(0, none);
+  if (good[0] == 0) throw TransportError("a rail fails while it is measured");
+  if (!found.empty()) native.allreduce_max(found);
 
   MeasuredRails measured;
   for (std::size_t i = 0; i < pairs.size(); ++i) {

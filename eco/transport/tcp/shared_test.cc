@@ -108,8 +108,9 @@ TEST(SharedTcp, ChosenRailsAreTheNetworks) {
     share.set_rails(0, rails);
     Word word{};
     for (int tag : {0, 1}) {
-      if (share.rank() == 0) ASSERT_EQ(share.post_send(1, tag, word, SendMode::synchronous, 0), Status::ok);
-      if (share.rank() == 1) ASSERT_EQ(share.post_recv(0, tag, word, 0), Status::ok);
+      const Status posted = share.rank() == 0 ? share.post_send(1, tag, word, SendMode::synchronous, 0)
+                                              : share.post_recv(0, tag, word, 0);
+      ASSERT_EQ(posted, Status::ok);
       EXPECT_EQ(wait_for_one(share), Status::ok);
     }
     share.choose_rails({});
