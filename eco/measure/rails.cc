@@ -55,7 +55,10 @@ struct Pair {
 class Streams {
  public:
   Streams(transport::Transport& transport, const RailsOptions& options, int peer)
-      : transport_(transport), options_(options), n_rails_(static_cast<std::size_t>(transport.n_rails())), peer_(peer) {
+      : transport_(transport),
+        options_(options),
+        n_rails_(static_cast<std::size_t>(transport.n_rails())),
+        peer_(peer) {
     std::vector<std::uint8_t> rails(kFirstStreamTag, 0);
     for (std::size_t rail = 0; rail < n_rails_; ++rail) rails.push_back(static_cast<std::uint8_t>(rail));
     transport_.set_rails(0, rails);
@@ -86,7 +89,8 @@ class Streams {
   void follow() {
     for (;;) {
       Stream stream;
-      post(transport_.post_recv(peer_, kOrderTag, std::as_writable_bytes(std::span<Stream, 1>(&stream, 1)), 0));
+      post(transport_.post_recv(peer_, kOrderTag, std::as_writable_bytes(std::span<Stream, 1>(&stream, 1)),
+                                0));
       wait_all();
       if (stream.bytes == 0) return;
       const auto bytes = static_cast<std::size_t>(stream.bytes);
@@ -147,7 +151,8 @@ double best_of(Streams& streams, const Stream& stream) {
 
 std::int64_t messages(double bytes_per_s, const RailsOptions& options) {
   const double seconds = options.in_job ? kStreamInJob_s : kStreamOffline_s;
-  return std::clamp(static_cast<std::int64_t>(seconds * bytes_per_s / kStreamBytes), kFewestMessages, kMostMessages);
+  return std::clamp(static_cast<std::int64_t>(seconds * bytes_per_s / kStreamBytes), kFewestMessages,
+                    kMostMessages);
 }
 
 // On the first rank of a pair. A number for each rail, and of rates and latencies one each: rates, latencies, slow-downs.
@@ -246,7 +251,8 @@ MeasuredRails measure_rails(transport::Transport& transport, transport::Native& 
     native.allreduce_min(good);
   }
   // Tags are nobody's rails any more.
-  const std::vector<std::uint8_t> none(static_cast<std::size_t>(kFirstStreamTag) + n_rails, transport::kNoRail);
+  const std::vector<std::uint8_t> none(static_cast<std::size_t>(kFirstStreamTag) + n_rails,
+                                       transport::kNoRail);
   transport.set_rails(0, none);
   if (good[0] == 0) throw TransportError("a rail fails while it is measured");
   if (!found.empty()) native.allreduce_max(found);
@@ -264,7 +270,9 @@ MeasuredRails measure_rails(transport::Transport& transport, transport::Native& 
 namespace {
 
 bool shares_a_link(const MeasuredRails& measured, std::size_t n_rails, std::size_t rail, std::size_t other) {
-  const auto is_slowed = [&](const RailTimes& times) { return times.slowdown[rail * n_rails + other] >= kShares; };
+  const auto is_slowed = [&](const RailTimes& times) {
+    return times.slowdown[rail * n_rails + other] >= kShares;
+  };
   return std::all_of(measured.inside.begin(), measured.inside.end(), is_slowed) &&
          std::all_of(measured.between.begin(), measured.between.end(), is_slowed);
 }

@@ -23,7 +23,8 @@ namespace eco::measure {
 struct RailTimes {
   std::vector<double> bytes_per_s;
   std::vector<double> latency_s;
-  std::vector<double> slowdown;  // [rail * n_rails + other]: both at once against the slower of them alone; 0: not asked
+  std::vector<double>
+      slowdown;  // [rail * n_rails + other]: both at once against the slower of them alone; 0: not asked
 };
 
 struct MeasuredRails {

@@ -70,11 +70,12 @@ Taken measure(int n_hosts, int fails = -1) {
   std::vector<transport::Native*> natives(static_cast<std::size_t>(n_hosts));
   std::barrier all(2 * n_hosts);
   std::thread natives_thread([&] {
-    transport::run_ranks(hub, [&](transport::LoopbackTransport& transport, transport::LoopbackNative& native) {
-      natives[static_cast<std::size_t>(transport.rank())] = &native;
-      all.arrive_and_wait();
-      all.arrive_and_wait();
-    });
+    transport::run_ranks(hub,
+                         [&](transport::LoopbackTransport& transport, transport::LoopbackNative& native) {
+                           natives[static_cast<std::size_t>(transport.rank())] = &native;
+                           all.arrive_and_wait();
+                           all.arrive_and_wait();
+                         });
   });
   transport::tcp::run_tcp_shares(n_hosts, 2, [&](transport::tcp::TcpShare& share) {
     const auto rank = static_cast<std::size_t>(share.rank());

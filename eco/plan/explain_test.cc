@@ -42,7 +42,8 @@ TEST(Explain, SaysWhatGoesOverRails) {
   const net::GroupView view = net::make_view(std::make_shared<const net::Network>(network), {0, 1, 2, 3});
   const CommonProblem problem = problem_of(Collective::broadcast, 1 << 20, view);
   const std::string text = explain(problem, view, nullptr, {});
-  EXPECT_NE(text.find("\n2 rails (10.1.0.0/24, 10.2.0.0/24): under MPI, recipes over them go over TCP"), std::string::npos)
+  EXPECT_NE(text.find("\n2 rails (10.1.0.0/24, 10.2.0.0/24): under MPI, recipes over them go over TCP"),
+            std::string::npos)
       << text;
 }
 

@@ -144,12 +144,14 @@ const std::vector<Entry>& entries() {
       {{"ECO_HOST_ID", "TEXT", "replaces boot id and network namespace when a host is recognised again"},
        [](const std::string& text, Options& o) { return o.host_id = text, !text.empty(); }},
       {{"ECO_TRANSPORT", "auto|mpi|tcp",
-        "what carries ECO's messages: the MPI library's point-to-point, or plain TCP; auto: TCP for what uses "
+        "what carries ECO's messages: the MPI library's point-to-point, or plain TCP; auto: TCP for what "
+        "uses "
         "several "
         "rails, where hosts have several"},
        set_carrier},
       {{"ECO_RAILS", "NAME,...",
-        "the interfaces (or addresses) that TCP uses on every host, one for each rail; else the networks that "
+        "the interfaces (or addresses) that TCP uses on every host, one for each rail; else the networks "
+        "that "
         "all "
         "hosts have in common"},
        set_rails},

@@ -31,26 +31,17 @@ TEST(Options, AreOnByDefault) {
 }
 
 TEST(Options, ReadEveryVariable) {
-  const Options options = parse({{"ECO", "observe"},
-                                 {"ECO_NETWORK", "n.json"},
-                                 {"ECO_PLAN", "p.json"},
-                                 {"ECO_CACHE_DIR", "c"},
-                                 {"ECO_SITE_DIR", "s"},
-                                 {"ECO_SENTINELS", "0"},
-                                 {"ECO_HOST_ID", "h"},
-                                 {"ECO_MEASURE", "never"},
-                                 {"ECO_BUDGET", "2.5"},
-                                 {"ECO_MAX_COMMUNICATORS", "7"},
-                                 {"ECO_ARM_AFTER", "0"},
-                                 {"ECO_DISABLE", "broadcast,topology,allreduce,broadcast"},
-                                 {"ECO_TRANSPORT", "tcp"},
-                                 {"ECO_RAILS", "eth0,10.78.0.1"},
-                                 {"ECO_REPORT", "r.json"},
-                                 {"ECO_PROFILE", "f.json"},
-                                 {"ECO_QUIET", "1"},
-                                 {"ECO_STALL", "0"},
-                                 {"ECO_STALL_SIGNAL", "1"},
-                                 {"ECO_CHECK", "communication"}});
+  const Options options =
+      parse({{"ECO", "observe"},        {"ECO_NETWORK", "n.json"},
+             {"ECO_PLAN", "p.json"},    {"ECO_CACHE_DIR", "c"},
+             {"ECO_SITE_DIR", "s"},     {"ECO_SENTINELS", "0"},
+             {"ECO_HOST_ID", "h"},      {"ECO_MEASURE", "never"},
+             {"ECO_BUDGET", "2.5"},     {"ECO_MAX_COMMUNICATORS", "7"},
+             {"ECO_ARM_AFTER", "0"},    {"ECO_DISABLE", "broadcast,topology,allreduce,broadcast"},
+             {"ECO_TRANSPORT", "tcp"},  {"ECO_RAILS", "eth0,10.78.0.1"},
+             {"ECO_REPORT", "r.json"},  {"ECO_PROFILE", "f.json"},
+             {"ECO_QUIET", "1"},        {"ECO_STALL", "0"},
+             {"ECO_STALL_SIGNAL", "1"}, {"ECO_CHECK", "communication"}});
   EXPECT_EQ(options.mode, Mode::observe);
   EXPECT_EQ(options.carrier, Carrier::tcp);
   EXPECT_EQ(options.rails, (std::vector<std::string>{"eth0", "10.78.0.1"}));

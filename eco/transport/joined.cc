@@ -45,7 +45,8 @@ Status JoinedTransport::look_at_both(Look how, std::span<Ticket> done, std::size
   n_done = 0;
   for (Way* way : {&first_, &rails_}) {
     if (way->n_posted == 0) continue;
-    if (const Status status = look(*way, how, done, n_done); status != Status::ok || n_done > 0) return status;
+    if (const Status status = look(*way, how, done, n_done); status != Status::ok || n_done > 0)
+      return status;
   }
   return Status::ok;
 }

@@ -218,7 +218,8 @@ const std::shared_ptr<CallCheck>& Group::check() {
 }
 
 bool Group::has_lane() const {
-  return session_.background().is_open() && !is_over_tcp() && runtime_ && lane_ && runtime_->channels() <= lane_->share.n_tags;
+  return session_.background().is_open() && !is_over_tcp() && runtime_ && lane_ &&
+         runtime_->channels() <= lane_->share.n_tags;
 }
 
 void Group::schedule(BackgroundCall& call, const algo::Recipe& recipe) {

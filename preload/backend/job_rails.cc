@@ -12,7 +12,8 @@ namespace eco::preload {
 
 namespace tcp = transport::tcp;
 
-void JobRails::open(const runtime::Options& options, const net::HostId& host, MPI_Comm world, MPI_Comm progress) {
+void JobRails::open(const runtime::Options& options, const net::HostId& host, MPI_Comm world,
+                    MPI_Comm progress) {
   using runtime::Carrier;
   if (options.carrier == Carrier::mpi) return;
   if (progress == MPI_COMM_NULL) {
@@ -26,8 +27,7 @@ void JobRails::open(const runtime::Options& options, const net::HostId& host, MP
   if (n_ranks < 2) return;
   transport::mpi::MpiNative native(world);
   try {
-    tcp::MetOnRails met = tcp::meet_on_rails(
-        native, rank, n_ranks, runtime::wanted_rails(options, host));
+    tcp::MetOnRails met = tcp::meet_on_rails(native, rank, n_ranks, runtime::wanted_rails(options, host));
     reason_ = std::move(met.reason);
     if (!met.transport) return;
     names_ = std::move(met.names);

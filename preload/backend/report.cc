@@ -60,7 +60,9 @@ nlohmann::json to_json(const Tallies& tallies) {
 nlohmann::json transport_of(Session& session) {
   const bool over_tcp = session.options().carrier == runtime::Carrier::tcp;
   const bool has_rails = session.rails().are_there();
-  return {{"carrier", !has_rails ? "mpi" : over_tcp ? "tcp" : "mpi, tcp where rails are named"},
+  return {{"carrier", !has_rails ? "mpi"
+                      : over_tcp ? "tcp"
+                                 : "mpi, tcp where rails are named"},
           {"rails", session.rails().names()},
           {"reason", session.rails().reason()}};
 }

@@ -41,8 +41,8 @@ void Stage::open_rails(const runtime::Options& options) {
   const int rank = messages->rank();
   const int n_ranks = messages->n_ranks();
   const bool is_over_tcp = options.carrier == runtime::Carrier::tcp;
-  tcp::MetOnRails met = tcp::meet_on_rails(*native, rank, n_ranks,
-                                           runtime::wanted_rails(options, runtime::this_host(options)));
+  tcp::MetOnRails met =
+      tcp::meet_on_rails(*native, rank, n_ranks, runtime::wanted_rails(options, runtime::this_host(options)));
   if (rank == 0 && !met.reason.empty() && (met.transport || is_over_tcp || !options.rails.empty()))
     std::fprintf(stderr, "eco-rank: rails: %s\n", met.reason.c_str());
   if (!met.transport && is_over_tcp) throw Unsupported("ECO_TRANSPORT=tcp, and " + met.reason);

@@ -78,7 +78,7 @@ def test_a_program_uses_both_rails(library: str) -> None:
     python = str(paths.library_dir(library) / "bin" / "python")
 
     def run(lab: Lab, transport: str) -> tuple[list[str], dict[str, Any]]:
-        # A job has no time to measure calls of a second, which the library's broadcast takes here; it remembers what was tuned.
+        # A job has no time to measure calls of a second, which the library needs here; it uses what was tuned.
         eco = [sys.executable, "-m", "eco.cli.main"]
         start = ["env", f"ECO_TRANSPORT={transport}", *eco]
         tuned = lab.run(

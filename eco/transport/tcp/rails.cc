@@ -56,7 +56,9 @@ Said read(const std::string& line) {
   return said;
 }
 
-void add(std::string& reasons, const std::string& reason) { reasons += (reasons.empty() ? "" : "; ") + reason; }
+void add(std::string& reasons, const std::string& reason) {
+  reasons += (reasons.empty() ? "" : "; ") + reason;
+}
 
 // Whether this rank comes through to an endpoint on each rail.
 std::vector<std::int64_t> reach(const std::vector<std::string>& from, const std::vector<Endpoint>& to) {
@@ -72,7 +74,8 @@ std::vector<std::int64_t> reach(const std::vector<std::string>& from, const std:
   while (std::any_of(waiting.begin(), waiting.end(), is_waiting)) {
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
-    if (left <= 0 || (::poll(waiting.data(), waiting.size(), static_cast<int>(left)) < 0 && errno != EINTR)) break;
+    if (left <= 0 || (::poll(waiting.data(), waiting.size(), static_cast<int>(left)) < 0 && errno != EINTR))
+      break;
     for (std::size_t rail = 0; rail < to.size(); ++rail) {
       if (waiting[rail].fd < 0 || waiting[rail].revents == 0) continue;
       reached[rail] = is_connected(sockets[rail]) ? 1 : 0;
@@ -84,8 +87,8 @@ std::vector<std::int64_t> reach(const std::vector<std::string>& from, const std:
 
 // The first rank of each host connects to that of the next one; who does not come through on a rail, on any host, has
 // shown that it is none. Collective; takes those out of `rails`.
-void leave_out_unreachable(Native& native, int rank, const std::vector<Said>& said, std::vector<std::string>& rails,
-                           std::string& reason) {
+void leave_out_unreachable(Native& native, int rank, const std::vector<Said>& said,
+                           std::vector<std::string>& rails, std::string& reason) {
   const std::size_t me = static_cast<std::size_t>(rank);
   std::vector<Socket> listening;
   std::string ports;
@@ -140,7 +143,8 @@ std::vector<Nic> nics(const std::vector<std::string>& wanted) {
   std::multimap<std::string, Nic> by_name;
   for (const ifaddrs* each = list.get(); each != nullptr; each = each->ifa_next) {
     constexpr unsigned kNeeded = IFF_UP | IFF_RUNNING;
-    if (each->ifa_addr == nullptr || each->ifa_netmask == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
+    if (each->ifa_addr == nullptr || each->ifa_netmask == nullptr || each->ifa_addr->sa_family != AF_INET)
+      continue;
     if ((each->ifa_flags & kNeeded) != kNeeded || (each->ifa_flags & IFF_LOOPBACK) != 0) continue;
     const std::uint32_t mask = number_of(each->ifa_netmask);
     const std::uint32_t address = number_of(each->ifa_addr);
@@ -180,7 +184,8 @@ std::vector<std::string> common_rails(const std::vector<std::string>& lines, std
   return rails;
 }
 
-MetOnRails meet_on_rails(Native& native, int rank, int n_ranks, const WantedRails& wanted, TcpOptions options) {
+MetOnRails meet_on_rails(Native& native, int rank, int n_ranks, const WantedRails& wanted,
+                         TcpOptions options) {
   MetOnRails met;
   std::vector<Nic> mine;
   std::string line = wanted.host;
@@ -225,10 +230,12 @@ MetOnRails meet_on_rails(Native& native, int rank, int n_ranks, const WantedRail
     return met;
   }
   std::vector<std::string> addresses;
-  for (const std::string& rail : rails) addresses.push_back(said[static_cast<std::size_t>(rank)].address_of.at(rail));
+  for (const std::string& rail : rails)
+    addresses.push_back(said[static_cast<std::size_t>(rank)].address_of.at(rail));
   std::optional<std::string> failed;
   try {
-    met.transport = meet(native, rank, n_ranks, addresses, options);  // throws on all ranks alike, or in the last step
+    met.transport =
+        meet(native, rank, n_ranks, addresses, options);  // throws on all ranks alike, or in the last step
   } catch (const Error& error) {
     failed = error.what();
   }

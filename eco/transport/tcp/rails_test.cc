@@ -20,8 +20,8 @@ std::vector<std::string> rails(const std::vector<std::string>& lines, std::strin
 
 TEST(Rails, AreTheNetworksOfAllHosts) {
   std::string reason;
-  const std::vector<std::string> found =
-      rails({"a 10.1.0.0/24 10.1.0.1 10.2.0.0/24 10.2.0.1", "b 10.2.0.0/24 10.2.0.2 10.1.0.0/24 10.1.0.2"}, reason);
+  const std::vector<std::string> found = rails(
+      {"a 10.1.0.0/24 10.1.0.1 10.2.0.0/24 10.2.0.1", "b 10.2.0.0/24 10.2.0.2 10.1.0.0/24 10.1.0.2"}, reason);
   EXPECT_EQ(found, (std::vector<std::string>{"10.1.0.0/24", "10.2.0.0/24"})) << "in rank 0's order";
   EXPECT_EQ(reason, "");
 }
@@ -35,9 +35,9 @@ TEST(Rails, ANetworkThatAHostLacksIsNone) {
 
 TEST(Rails, ABridgeOfContainersIsNone) {
   std::string reason;
-  const auto found = rails({"a 172.17.0.0/16 172.17.0.1 10.1.0.0/24 10.1.0.1",
-                            "b 172.17.0.0/16 172.17.0.1 10.1.0.0/24 10.1.0.2"},
-                           reason);
+  const auto found = rails(
+      {"a 172.17.0.0/16 172.17.0.1 10.1.0.0/24 10.1.0.1", "b 172.17.0.0/16 172.17.0.1 10.1.0.0/24 10.1.0.2"},
+      reason);
   EXPECT_EQ(found, std::vector<std::string>{"10.1.0.0/24"});
   EXPECT_EQ(reason, "172.17.0.0/16 has the same address on several hosts");
   // Ranks of one host have it too, and may.

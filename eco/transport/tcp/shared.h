@@ -56,7 +56,7 @@ class SharedTcp {
   Status collect();
   void lose();
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;                         // guards what follows
   std::unique_ptr<TcpTransport> transport_;  // null once it is lost or closed
   std::vector<Posted> posted_;               // by the transport's tickets
   std::vector<Ticket> free_;

@@ -52,9 +52,11 @@ TEST(SharedTcp, GroupsOnSeveralThreadsHaveTagsAndRanksOfTheirOwn) {
   std::array<std::shared_ptr<SharedTcp>, 2> jobs;
   {
     std::jthread other([&] {
-      jobs[1] = std::make_shared<SharedTcp>(meet(store, 1, 2, {"127.0.0.1"}), std::vector<std::string>{"a"}, [] {});
+      jobs[1] =
+          std::make_shared<SharedTcp>(meet(store, 1, 2, {"127.0.0.1"}), std::vector<std::string>{"a"}, [] {});
     });
-    jobs[0] = std::make_shared<SharedTcp>(meet(store, 0, 2, {"127.0.0.1"}), std::vector<std::string>{"a"}, [] {});
+    jobs[0] =
+        std::make_shared<SharedTcp>(meet(store, 0, 2, {"127.0.0.1"}), std::vector<std::string>{"a"}, [] {});
   }
   const auto run = [&](std::size_t process, int group) {
     const std::vector<int> ranks = group == 0 ? std::vector<int>{0, 1} : std::vector<int>{1, 0};

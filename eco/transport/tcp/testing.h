@@ -56,8 +56,9 @@ inline void run_tcp_ranks(int n_ranks, int n_rails, const TcpOptions& options,
 }
 
 // The same for groups on one transport: the body's ranks are every second one of a job, the last first.
-inline void run_tcp_shares(int n_ranks, int n_rails, const std::function<void(TcpShare&)>& body,
-                           const std::function<void()>& meanwhile = [] {}) {
+inline void run_tcp_shares(
+    int n_ranks, int n_rails, const std::function<void(TcpShare&)>& body,
+    const std::function<void()>& meanwhile = [] {}) {
   constexpr int kTags = 1024;
   MemoryStore store;
   const int n_job = 2 * n_ranks;
@@ -69,8 +70,8 @@ inline void run_tcp_shares(int n_ranks, int n_rails, const std::function<void(Tc
   std::vector<std::shared_ptr<SharedTcp>> jobs(static_cast<std::size_t>(n_job));
   for (int rank = 0; rank < n_job; ++rank) {
     threads.emplace_back([&, rank] {
-      jobs[static_cast<std::size_t>(rank)] = std::make_shared<SharedTcp>(
-          meet(store, rank, n_job, addresses, {}), addresses, meanwhile);
+      jobs[static_cast<std::size_t>(rank)] =
+          std::make_shared<SharedTcp>(meet(store, rank, n_job, addresses, {}), addresses, meanwhile);
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -41,7 +41,11 @@ def _rails(network: Network) -> Tree:
     for name, rail in zip(names, network.more_rails, strict=True):
         rates = [subnet for subnet in rail.subnets if len(subnet.hosts) > 1] or list(rail.between)
         slowest = min(rates, key=lambda each: each.bytes_per_s, default=None)
-        what = f", {rate_text(slowest.bytes_per_s)}, latency {seconds_text(slowest.latency_s)}" if slowest else ""
+        what = (
+            f", {rate_text(slowest.bytes_per_s)}, latency {seconds_text(slowest.latency_s)}"
+            if slowest
+            else ""
+        )
         root.add(f"{escape(name)}{what}")
     for name in network.rails[1:]:
         if name not in names:
