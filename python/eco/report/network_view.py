@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from eco.network import Network
+from eco.network import Between, Network, Subnet
 from eco.report.records import seconds_text, size_text, write_text
 
 #: Beyond this many hosts a matrix on a terminal helps nobody; the page still shows it.
@@ -39,7 +39,8 @@ def _rails(network: Network) -> Tree:
     root = Tree(f"[bold]{1 + len(names)} rail{'s' * bool(names)}[/]")
     root.add(f"{escape(first)}  as above")
     for name, rail in zip(names, network.more_rails, strict=True):
-        rates = [subnet for subnet in rail.subnets if len(subnet.hosts) > 1] or list(rail.between)
+        rates: list[Subnet | Between] = [subnet for subnet in rail.subnets if len(subnet.hosts) > 1]
+        rates = rates or [*rail.between]
         slowest = min(rates, key=lambda each: each.bytes_per_s, default=None)
         what = (
             f", {rate_text(slowest.bytes_per_s)}, latency {seconds_text(slowest.latency_s)}"
