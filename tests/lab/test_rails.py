@@ -72,6 +72,7 @@ def test_characterize_measures_the_rails(library: str) -> None:
     assert share == pytest.approx(8 / 20, rel=0.15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", ["openmpi", "mpich"])
 def test_a_program_uses_both_rails(library: str) -> None:
     Path("program.py").write_text(PROGRAM)
