@@ -109,4 +109,9 @@ std::vector<sched::Schedule> build_all(const Recipe& recipe, const coll::CommonP
   return schedules;
 }
 
+bool is_on_rails(const Recipe& recipe) {
+  const Algorithm* const algorithm = find(recipe.algorithm);
+  return algorithm != nullptr && algorithm->on_rails;
+}
+
 }  // namespace eco::algo

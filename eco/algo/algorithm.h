@@ -46,6 +46,8 @@ struct Algorithm {
 std::span<const Algorithm> registry();
 // By name; nullptr if there is none.
 const Algorithm* find(std::string_view name);
+// Whether its messages name rails.
+bool is_on_rails(const Recipe& recipe);
 
 // Why a recipe (from a plan file, say) can't be built for this problem on this group: unknown algorithm, another
 // collective, lists (order, tree, ...) that do not fit the group, or the algorithm's own why_not. Nothing if it can.

@@ -203,7 +203,8 @@ bool Executor::begin(const sched::Schedule& schedule, const Buffers& buffers, in
   groups_.assign(schedule.groups.size(), -1);
   if (transport_.n_rails() > 1) {
     // Also where the schedule names none: its tags may have been those of one that did.
-    rails_.assign(static_cast<std::size_t>(schedule.n_channels), 0);
+    rails_.assign(static_cast<std::size_t>(schedule.n_channels),
+                  schedule.rails.empty() ? transport::kNoRail : 0);
     std::copy(schedule.rails.begin(), schedule.rails.end(), rails_.begin());
     transport_.set_rails(tag_base, rails_);
   }

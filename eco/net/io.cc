@@ -205,9 +205,11 @@ std::string to_json(const Network& network) {
   }
   for (const Rail& rail : network.more_rails) {
     json object = json::object();
+    if (!rail.name.empty()) object["name"] = rail.name;
     add_structure(object, rail.subnets, rail.between, rail.uplinks);
     document["more_rails"].push_back(std::move(object));
   }
+  if (!network.rails.empty()) document["rails"] = network.rails;
   if (!network.plogp.empty()) {
     document["plogp"] = json::array();
     for (const ClassPLogP& measured : network.plogp) document["plogp"].push_back(plogp_to_json(measured));
@@ -232,9 +234,11 @@ Network parse_network(std::string_view text, const std::string& where) {
   if (fields.has("more_rails")) {
     fields.each("more_rails", [&](const Fields& of_rail) {
       Rail& rail = network.more_rails.emplace_back();
+      if (of_rail.has("name")) rail.name = of_rail.get<std::string>("name");
       read_structure(of_rail, rail.subnets, rail.between, rail.uplinks);
     });
   }
+  if (fields.has("rails")) network.rails = fields.get<std::vector<std::string>>("rails");
   const json overheads_object = fields.get<json>("overheads");
   const Fields overheads(overheads_object, where + ": overheads");
   network.send_overhead_s = overheads.get<double>("send_s");

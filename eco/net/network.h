@@ -79,6 +79,7 @@ struct Rail {
   std::vector<Subnet> subnets;  // as those of the Network, and so on
   std::vector<Between> between;
   std::vector<Uplink> uplinks;
+  std::string name{};  // of Network::rails; empty where nobody looked
 };
 
 // One server that messages queue for.
@@ -161,6 +162,9 @@ struct Network {
   std::vector<Between> between;    // from < to, lexicographic
   std::vector<Uplink> uplinks;     // ascending subnet; absent where the subnet itself is the limit
   std::vector<Rail> more_rails;    // beyond rail 0, which all the above describes
+  // By name ("10.77.0.0/24"), rail 0 first: the rails that were measured. Those that share a link with one before are in
+  // no Rail.
+  std::vector<std::string> rails;
   std::vector<ConcurrentTest> concurrent;
   std::vector<ClassPLogP> plogp;  // empty unless asked for; no two of one class and direction
   double send_overhead_s = 0;     // CPU time a rank spends per message sent, received

@@ -54,6 +54,15 @@ std::string headline(const coll::CommonProblem& problem, const net::GroupView& v
   return text + " over " + std::to_string(view.n_ranks()) + " ranks, " + view.describe();
 }
 
+// What carries what, where that is not one and the same.
+std::string rails_text(const net::Network& network) {
+  if (network.n_rails() < 2) return {};
+  std::string names = network.rails.empty() ? "" : network.rails.front();
+  for (const net::Rail& rail : network.more_rails) names += (names.empty() ? "" : ", ") + rail.name;
+  return std::to_string(network.n_rails()) + " rails" + (names.empty() ? "" : " (" + names + ")") +
+         ": under MPI, recipes over them go over TCP, all others over the library\n";
+}
+
 std::string describe(const Row& row) {
   std::string text = "the table says: " + (row.recipe ? row.recipe->text() : std::string("native"));
   text += "\n  up to " + std::to_string(row.up_to_bytes) + " bytes";
@@ -131,7 +140,7 @@ std::string why_it_lost(const Candidate& candidate, const Candidate& cheapest) {
 
 std::string explain(const coll::CommonProblem& problem, const net::GroupView& view, const Row* row,
                     const std::vector<Candidate>& ranked) {
-  std::string text = headline(problem, view) + "\n";
+  std::string text = headline(problem, view) + "\n" + rails_text(*view.network);
   if (row != nullptr) text += describe(*row);
   if (const std::string how = estimates_text(problem, view); !how.empty()) text += "candidates " + how + "\n";
   text += "\nms predicted  transfer   latency  overhead   combine  recipe\n";

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 
 #include "eco/plan/ranking.h"
@@ -32,6 +33,18 @@ TEST(Explain, NamesEveryCandidate) {
       ranked.rbegin(), ranked.rend(), [](const Candidate& candidate) { return candidate.why_not.empty(); });
   EXPECT_NE(why_it_lost(worst, ranked.front()).find("%"), std::string::npos)
       << why_it_lost(worst, ranked.front());
+}
+
+TEST(Explain, SaysWhatGoesOverRails) {
+  net::Network network = *view_of("hosts=4 rate_mbit=40 rail_mbit=40").network;
+  network.rails = {"10.1.0.0/24", "10.2.0.0/24"};
+  network.more_rails[0].name = "10.2.0.0/24";
+  const net::GroupView view = net::make_view(std::make_shared<const net::Network>(network), {0, 1, 2, 3});
+  const CommonProblem problem = problem_of(Collective::broadcast, 1 << 20, view);
+  const std::string text = explain(problem, view, nullptr, {});
+  EXPECT_NE(text.find("\n2 rails (10.1.0.0/24, 10.2.0.0/24): under MPI, recipes over them go over TCP"),
+            std::string::npos)
+      << text;
 }
 
 TEST(Explain, NamesPredictionsThatTheirClosedFormsContradict) {

@@ -4,6 +4,7 @@
 //   identities  who sits on which host
 //   network     from a file, from the store, or measured now; rank 0 decides, all parse the same text. A remembered
 //               one is looked after first (measure/sentinels.h); of what is missing or has changed, only that is measured
+//   rails       where the transport has several, and they are not known: measured now (measure/rails.h)
 //   plan        of the collectives asked for, from a file, from the store, or made now by trials (planning.h)
 //   reserve     memory and tags for everything the plan may run
 //
@@ -24,11 +25,13 @@
 #include "eco/base/errors.h"
 #include "eco/base/json_file.h"
 #include "eco/measure/characterize.h"
+#include "eco/measure/rails.h"
 #include "eco/measure/sentinels.h"
 #include "eco/net/io.h"
 #include "eco/net/store.h"
 #include "eco/runtime/communicator.h"
 #include "eco/runtime/planning.h"
+#include "eco/runtime/rails.h"
 #include "eco/runtime/steps.h"
 
 namespace eco::runtime {
@@ -173,7 +176,7 @@ class Arming {
   }
 
   net::GroupView find_view(const std::vector<net::HostId>& hosts) {
-    const std::string transport = transport_name(native_);
+    const std::string transport = transport_name(native_, transport_);
     std::string source;
     const auto [found, found_text] = steps_.look("", [&]() -> std::pair<Found, std::string> {
       if (!options_.network_file.empty()) {
@@ -201,15 +204,52 @@ class Arming {
     if (found == Found::measure || !moved.empty()) {
       network = measured_network(hosts, moved, transport, source);
     }
-    net::GroupView view;
     steps_.together("", [&] {
       if (network.hosts.empty()) network = net::parse_network(found_text, "the network");
+    });
+    if (found != Found::by_hand) look_for_rails(network, hosts, source);
+    net::GroupView view;
+    steps_.together("", [&] {
+      source += fit_rails(network, transport_);
       const std::vector<int> host_of_rank = hosts_of_ranks(network, hosts, found == Found::by_hand);
       view = net::make_view(std::make_shared<const net::Network>(std::move(network)), host_of_rank);
       provenance_ = "network of " + std::to_string(view.network->n_hosts()) + " hosts measured " +
                     view.network->measured_at + ", " + source;
     });
     return view;
+  }
+
+  // Only where they are not known of these hosts' network. What is found is remembered with it.
+  void look_for_rails(net::Network& network, const std::vector<net::HostId>& hosts, std::string& source) {
+    if (knows_rails(network, transport_)) return;
+    if (options_.measure != MeasurePolicy::automatic) {
+      source += ", its rails not measured";
+      return;
+    }
+    const double start_s = clock_();
+    measure::MeasuredRails measured;
+    std::optional<std::string> reason;
+    try {
+      measured = measure::measure_rails(transport_, native_, network,
+                                        {.host_of_rank = hosts, .in_job = options_.budget_s > 0});
+    } catch (const Error& error) {  // on all ranks alike
+      reason = error.what();
+    }
+    const double took_s = clock_() - start_s;
+    measuring_s_ += took_s;
+    if (reason) {
+      transport_.choose_rails({});
+      source += ", without rails: " + *reason;
+      return;
+    }
+    steps_.together("measuring the rails: ", [&] {
+      measure::add_rails(network, transport_.rail_names(), measured);
+      source += ", its rails measured in this job in " + seconds_text(took_s);
+      if (steps_.rank() != 0 || remembered_.hosts != network.hosts) return;
+      remembered_.rails = network.rails;
+      remembered_.more_rails = network.more_rails;
+      remember(remembered_, false, source);
+    });
   }
 
   // Rank 0's business, as all that is remembered.
@@ -275,7 +315,9 @@ class Arming {
     if (!network.note.empty()) source += " (" + network.note + ")";
     if (!moved.empty()) source += ", because " + std::to_string(moved.size()) + " hosts are elsewhere now";
     steps_.together("", [&] {
-      if (steps_.rank() == 0) remember(network, !moved.empty(), source);
+      if (steps_.rank() != 0) return;
+      remember(network, !moved.empty(), source);
+      remembered_ = network;
     });
     return network.without_samples();
   }

@@ -85,8 +85,8 @@ net::Network remembered_network(const net::Store& store, const std::string& desc
   const net::Network whole = net::synthetic_network(testing::kNetwork);
   for (std::size_t i = 0; i < hosts.size(); ++i) network.hosts[i] = whole.hosts[hosts[i]];
   transport::Hub hub(1);
-  transport::run_ranks(hub, [&](transport::LoopbackTransport&, transport::LoopbackNative& native) {
-    network.transport = transport_name(native);
+  transport::run_ranks(hub, [&](transport::LoopbackTransport& loopback, transport::LoopbackNative& native) {
+    network.transport = transport_name(native, loopback);
   });
   for (net::PairTimes& pair : network.pairs) {
     for (auto& samples : pair.samples) samples.push_back(samples[0]);

@@ -209,6 +209,13 @@ std::vector<int> hosts_of_ranks(const net::Network& network, const std::vector<n
   return net::locate_hosts(network, known);
 }
 
-std::string transport_name(const transport::Native& native) { return native.library() + " point-to-point"; }
+std::string transport_name(const transport::Native& native, const transport::Transport& transport) {
+  return native.library() + " " + transport.kind();
+}
+
+std::string library_name(const transport::Native& native, const transport::Transport& transport) {
+  static const std::string kOwn = "point-to-point";
+  return transport.kind() == kOwn ? native.library() : transport_name(native, transport);
+}
 
 }  // namespace eco::runtime

@@ -193,8 +193,11 @@ struct ArmResult {
 // Why communicators are left as they are: the plan found nothing to gain.
 inline constexpr const char* kAsGood = "the library's own collectives are as good wherever measured";
 
-// What networks measured through this library are remembered under: "Open MPI 5.0.11 point-to-point".
-std::string transport_name(const transport::Native& native);
+// What networks measured over this transport are remembered under: "Open MPI 5.0.11 point-to-point".
+std::string transport_name(const transport::Native& native, const transport::Transport& transport);
+// What plans beside this library are remembered under: "Open MPI 5.0.11", and where not its own messages carry recipes
+// these too.
+std::string library_name(const transport::Native& native, const transport::Transport& transport);
 
 // Host of each rank in this network; by all four parts of the identity, or, for a file given by hand (`by_name`), by
 // the name where the rest has changed since. Throws InvalidArgument naming the rank and host that is not in it.

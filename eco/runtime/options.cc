@@ -55,6 +55,38 @@ bool set_measure(const std::string& text, Options& options) {
   return true;
 }
 
+bool set_carrier(const std::string& text, Options& options) {
+  if (text == "auto")
+    options.carrier = Carrier::automatic;
+  else if (text == "mpi")
+    options.carrier = Carrier::mpi;
+  else if (text == "tcp")
+    options.carrier = Carrier::tcp;
+  else
+    return false;
+  return true;
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t end = std::min(text.find(',', start), text.size());
+    words.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return words;
+}
+
+// Each once; none with a blank, which stands between them where ranks exchange them.
+bool set_rails(const std::string& text, Options& options) {
+  options.rails = words_of(text);
+  for (auto each = options.rails.begin(); each != options.rails.end(); ++each) {
+    if (each->empty() || each->find_first_of(" \t\n") != std::string::npos) return false;
+    if (std::find(options.rails.begin(), each, *each) != each) return false;
+  }
+  return true;
+}
+
 bool parse_switch(const std::string& text, bool& on) {
   if (text != "0" && text != "1") return false;
   on = text == "1";
@@ -69,13 +101,9 @@ bool set_arm_after(const std::string& text, Options& options) {
 }
 
 bool set_disable(const std::string& text, Options& options) {
-  std::vector<std::string> names;
-  for (std::size_t start = 0; start <= text.size();) {
-    const std::size_t end = std::min(text.find(',', start), text.size());
-    const std::string name = text.substr(start, end - start);
+  std::vector<std::string> names = words_of(text);
+  for (const std::string& name : names) {
     if (name != kTopology && !coll::collective_from_name(name)) return false;
-    names.push_back(name);
-    start = end + 1;
   }
   // Sorted, so that the order in which they were typed makes no difference between ranks.
   std::sort(names.begin(), names.end());
@@ -115,6 +143,18 @@ const std::vector<Entry>& entries() {
        [](const std::string& text, Options& o) { return parse_switch(text, o.sentinels); }},
       {{"ECO_HOST_ID", "TEXT", "replaces boot id and network namespace when a host is recognised again"},
        [](const std::string& text, Options& o) { return o.host_id = text, !text.empty(); }},
+      {{"ECO_TRANSPORT", "auto|mpi|tcp",
+        "what carries ECO's messages: the MPI library's point-to-point, or plain TCP; auto: TCP for what "
+        "uses "
+        "several "
+        "rails, where hosts have several"},
+       set_carrier},
+      {{"ECO_RAILS", "NAME,...",
+        "the interfaces (or addresses) that TCP uses on every host, one for each rail; else the networks "
+        "that "
+        "all "
+        "hosts have in common"},
+       set_rails},
       {{"ECO_MEASURE", "never|auto", "may a job measure what is not remembered (auto)"}, set_measure},
       {{"ECO_BUDGET", "SECONDS", "for measuring in a job, all communicators together (5); 0: no limit"},
        [](const std::string& text, Options& o) { return parse_number(text, 0.0, kMostSeconds, o.budget_s); }},
@@ -182,8 +222,11 @@ std::uint64_t Options::agreed_digest() const {
                      std::to_string(static_cast<int>(measure)) + ';' + std::to_string(budget_s) + ';' +
                      std::to_string(max_communicators) + ';' + std::to_string(arm_after.value_or(-1)) + ';' +
                      std::to_string(static_cast<int>(compare_calls)) + ';' +
-                     std::to_string(late ? static_cast<int>(*late) : -1) + ';';
+                     std::to_string(late ? static_cast<int>(*late) : -1) + ';' +
+                     std::to_string(static_cast<int>(carrier)) + ';';
   for (const std::string& name : disable) text += name + ',';
+  text += ';';
+  for (const std::string& rail : rails) text += rail + ',';
   return std::stoull(base::digest(text), nullptr, 16);
 }
 

@@ -15,7 +15,10 @@
 
 namespace eco::runtime {
 
-enum class Mode { on, off, observe };           // ECO: observe times the native calls and changes nothing
+enum class Mode { on, off, observe };  // ECO: observe times the native calls and changes nothing
+// ECO_TRANSPORT: what carries recipes. mpi: the library's point-to-point; automatic: that, and those over several rails
+// TCP, where hosts have several; tcp: all go over TCP.
+enum class Carrier { automatic, mpi, tcp };
 enum class MeasurePolicy { never, automatic };  // ECO_MEASURE: may a job measure what is not remembered?
 
 // In ECO_DISABLE: topologies keep their ranks in order.
@@ -29,6 +32,9 @@ struct Options {
   std::string site_dir;   // ECO_SITE_DIR: networks that all users share; none if there is no such directory
   bool sentinels = true;  // ECO_SENTINELS: see whether hosts have moved before a remembered network is used
   std::string host_id;    // ECO_HOST_ID: replaces boot id and namespace (set by the lab)
+  Carrier carrier = Carrier::automatic;  // ECO_TRANSPORT
+  std::vector<std::string>
+      rails;  // ECO_RAILS: interfaces or addresses of each host; empty: what hosts have in common
   MeasurePolicy measure = MeasurePolicy::automatic;  // ECO_MEASURE=never|auto
   double budget_s = 5;  // ECO_BUDGET: for measuring in a job, all communicators together; 0: no limit
   int max_communicators = 4096;  // ECO_MAX_COMMUNICATORS: armed at a time

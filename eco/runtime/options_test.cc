@@ -31,25 +31,20 @@ TEST(Options, AreOnByDefault) {
 }
 
 TEST(Options, ReadEveryVariable) {
-  const Options options = parse({{"ECO", "observe"},
-                                 {"ECO_NETWORK", "n.json"},
-                                 {"ECO_PLAN", "p.json"},
-                                 {"ECO_CACHE_DIR", "c"},
-                                 {"ECO_SITE_DIR", "s"},
-                                 {"ECO_SENTINELS", "0"},
-                                 {"ECO_HOST_ID", "h"},
-                                 {"ECO_MEASURE", "never"},
-                                 {"ECO_BUDGET", "2.5"},
-                                 {"ECO_MAX_COMMUNICATORS", "7"},
-                                 {"ECO_ARM_AFTER", "0"},
-                                 {"ECO_DISABLE", "broadcast,topology,allreduce,broadcast"},
-                                 {"ECO_REPORT", "r.json"},
-                                 {"ECO_PROFILE", "f.json"},
-                                 {"ECO_QUIET", "1"},
-                                 {"ECO_STALL", "0"},
-                                 {"ECO_STALL_SIGNAL", "1"},
-                                 {"ECO_CHECK", "communication"}});
+  const Options options =
+      parse({{"ECO", "observe"},        {"ECO_NETWORK", "n.json"},
+             {"ECO_PLAN", "p.json"},    {"ECO_CACHE_DIR", "c"},
+             {"ECO_SITE_DIR", "s"},     {"ECO_SENTINELS", "0"},
+             {"ECO_HOST_ID", "h"},      {"ECO_MEASURE", "never"},
+             {"ECO_BUDGET", "2.5"},     {"ECO_MAX_COMMUNICATORS", "7"},
+             {"ECO_ARM_AFTER", "0"},    {"ECO_DISABLE", "broadcast,topology,allreduce,broadcast"},
+             {"ECO_TRANSPORT", "tcp"},  {"ECO_RAILS", "eth0,10.78.0.1"},
+             {"ECO_REPORT", "r.json"},  {"ECO_PROFILE", "f.json"},
+             {"ECO_QUIET", "1"},        {"ECO_STALL", "0"},
+             {"ECO_STALL_SIGNAL", "1"}, {"ECO_CHECK", "communication"}});
   EXPECT_EQ(options.mode, Mode::observe);
+  EXPECT_EQ(options.carrier, Carrier::tcp);
+  EXPECT_EQ(options.rails, (std::vector<std::string>{"eth0", "10.78.0.1"}));
   EXPECT_EQ(options.network_file, "n.json");
   EXPECT_EQ(options.plan_file, "p.json");
   EXPECT_EQ(options.cache_dir, "c");
@@ -121,7 +116,7 @@ TEST(Options, NamesThatAreNoneAreFound) {
 }
 
 TEST(Options, AreDocumentedOnce) {
-  EXPECT_EQ(option_docs().size(), 19u);
+  EXPECT_EQ(option_docs().size(), 21u);
   for (const OptionDoc& doc : option_docs()) {
     EXPECT_FALSE(doc.values.empty()) << doc.variable;
     EXPECT_FALSE(doc.meaning.empty()) << doc.variable;

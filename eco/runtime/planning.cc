@@ -12,6 +12,7 @@
 #include "eco/net/store.h"
 #include "eco/plan/planner.h"
 #include "eco/runtime/borrowing.h"
+#include "eco/runtime/communicator.h"
 #include "eco/runtime/live_oracle.h"
 #include "eco/runtime/plan_by_hand.h"
 #include "eco/runtime/trials.h"
@@ -89,7 +90,7 @@ class Planning {
         effort_(offline_ ? request.effort : plan::Effort::job),
         clock_(measure::monotonic_clock()),
         store_(options.cache_dir),
-        key_{view.network->fingerprint(), view.host_of_rank, native.library(),
+        key_{view.network->fingerprint(), view.host_of_rank, library_name(native, transport),
              version + " plans " + std::to_string(plan::kPlanEpoch) + graph_key()} {}
 
   FoundPlan find(double& measuring_s) {
@@ -249,7 +250,7 @@ class Planning {
   // Rank 0. What is measured already, and the rest by prediction.
   plan::PlanTable estimated() const {
     plan::PlanTable table = plan::make_plan(view_, request_.collectives, asked(), nullptr);
-    table.library = native_.library();
+    table.library = key_.library;
     return table;
   }
 
@@ -273,7 +274,7 @@ class Planning {
     }
     if (limited) how.time_is_up = [this, limits] { return clock_() >= limits.until_s; };
     plan::PlanTable table = plan::make_plan(view_, missing_, how, measure_by_trials(trials, clock_, limits));
-    table.library = native_.library();
+    table.library = key_.library;
     return table.to_json();
   }
 

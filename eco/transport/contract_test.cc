@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <barrier>
 #include <exception>
 #include <functional>
 #include <map>
@@ -12,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "eco/transport/joined.h"
 #include "eco/transport/loopback/loopback.h"
 #include "eco/transport/tcp/bootstrap.h"
 #include "eco/transport/tcp/testing.h"
@@ -38,6 +40,40 @@ std::function<void(int, const Body&)> loopback(LoopbackOptions options) {
 std::function<void(int, const Body&)> over_tcp(int n_rails, tcp::TcpOptions options = {}) {
   return [=](int n_ranks, const Body& body) {
     tcp::run_tcp_ranks(n_ranks, n_rails, options, [&](tcp::TcpTransport& transport) { body(transport); });
+  };
+}
+
+// One half of a job's ranks is the group, in reverse order, and has some of its tags.
+std::function<void(int, const Body&)> over_a_share() {
+  return [](int n_ranks, const Body& body) {
+    tcp::run_tcp_shares(n_ranks, 2, [&](tcp::TcpShare& share) { body(share); });
+  };
+}
+
+// Tags whose number is odd have a rail.
+std::function<void(int, const Body&)> joined() {
+  return [](int n_ranks, const Body& body) {
+    Hub hub(n_ranks, {});
+    std::vector<Transport*> firsts(static_cast<std::size_t>(n_ranks));
+    std::barrier both(2 * n_ranks);
+    std::thread first([&] {
+      run_ranks(hub, [&](LoopbackTransport& transport, LoopbackNative&) {
+        firsts[static_cast<std::size_t>(transport.rank())] = &transport;
+        both.arrive_and_wait();
+        both.arrive_and_wait();
+      });
+    });
+    tcp::run_tcp_shares(n_ranks, 2, [&](tcp::TcpShare& share) {
+      both.arrive_and_wait();
+      JoinedTransport joined(*firsts[static_cast<std::size_t>(share.rank())], share);
+      for (int tag = 1; tag < 64; tag += 2) {
+        const std::array<std::uint8_t, 1> rail{static_cast<std::uint8_t>(tag / 2 % 2)};
+        joined.set_rails(tag, rail);
+      }
+      body(joined);
+      both.arrive_and_wait();
+    });
+    first.join();
   };
 }
 
@@ -268,7 +304,8 @@ INSTANTIATE_TEST_SUITE_P(Transports, Contract,
                                          Kind{"loopback_synchronous", loopback({.synchronous = true})},
                                          Kind{"loopback_nasty", loopback({.seed = 5})},
                                          Kind{"tcp", over_tcp(1)}, Kind{"tcp_two_rails", over_tcp(2)},
-                                         Kind{"tcp_tight", over_tcp(2, kTight)}),
+                                         Kind{"tcp_tight", over_tcp(2, kTight)},
+                                         Kind{"tcp_share", over_a_share()}, Kind{"joined", joined()}),
                          [](const auto& kind) { return kind.param.name; });
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "eco/coll/combine.h"
@@ -35,6 +36,9 @@ using Ticket = std::uint32_t;
 // never both. A capability: a transport without it (tcp) fails such a receive.
 inline constexpr int kAnyPeer = -2;
 
+// In the place of a rail: whichever way the transport's messages take by themselves.
+inline constexpr std::uint8_t kNoRail = 255;
+
 // What one member of a group does in a collective of the transport's own library.
 struct GroupCall {
   coll::CommonProblem problem;  // ranks are members, the root is one; elements are those of `combine`
@@ -50,6 +54,8 @@ class Transport {
 
   virtual int rank() const = 0;
   virtual int n_ranks() const = 0;
+  // What carries its messages, for whoever remembers times that were measured over it.
+  virtual std::string kind() const { return "point-to-point"; }
   // Tags 0 .. max_tag() are usable.
   virtual int max_tag() const = 0;
 
@@ -69,8 +75,13 @@ class Transport {
 
   // Rails: the NICs of a host that messages may go through; a capability. Without it there is one.
   virtual int n_rails() const { return 1; }
-  // Local: from now on this rank sends messages of tag first_tag + i over rails[i]; over rail 0 what was never named.
-  // Receivers need not know, and messages of one tag keep their order across a change.
+  // What each is called, the same on all ranks: by these a network's rails are recognised. Empty: by nothing.
+  virtual std::vector<std::string> rail_names() const { return {}; }
+  // Local, the same on all ranks, with no message under way: of those rails only these count from now on, in this order.
+  // Of none: they have failed, and nothing goes over them any more.
+  virtual void choose_rails(std::vector<std::uint8_t> /*rails*/) {}
+  // Local: from now on messages of tag first_tag + i go over rails[i] (kNoRail: as if it was never named). Both sides
+  // of a message say the same, and messages of one tag that take the same way keep their order across a change.
   virtual void set_rails(int /*first_tag*/, std::span<const std::uint8_t> /*rails*/) {}
 
   // Groups of ranks that do collectives among themselves, beside the messages: a capability, which a transport may lack.

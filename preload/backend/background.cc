@@ -105,7 +105,7 @@ void Background::forget_comm(Lane& lane) {
   lane.comm = MPI_COMM_NULL;
 }
 
-void Background::carry_checks() {
+void Background::carry_beside() {
   if (is_open()) hook();
 }
 
@@ -146,7 +146,7 @@ ProgressHook::Next Background::on_progress() { return Session::instance().backgr
 ProgressHook::Next Background::advance(bool is_hook) {
   // Every progress of the library comes through here: most find nothing to do.
   if (n_flights_.load(std::memory_order_acquire) == 0 && !hooked_.load()) return ProgressHook::Next::idle;
-  if (is_hook) Session::instance().checks().advance();
+  if (is_hook) Session::instance().advance_beside();
   if (!busy_.try_lock()) return ProgressHook::Next::nothing;
   moved_ = false;
   const std::size_t n_looks = std::min(flights_.size(), kMostLooks);
@@ -157,7 +157,7 @@ ProgressHook::Next Background::advance(bool is_hook) {
     flights_.erase(flight);
     n_flights_.fetch_sub(1, std::memory_order_release);
   }
-  const bool idle = flights_.empty() && !Session::instance().checks().may_be_pending();
+  const bool idle = flights_.empty() && !Session::instance().may_be_pending_beside();
   if (idle && is_hook) hooked_.store(false);
   const bool moved = moved_;
   const MPI_Comm lost_on = std::exchange(lost_on_, MPI_COMM_NULL);

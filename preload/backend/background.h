@@ -97,8 +97,11 @@ class Background {
   // Local. The program's communicator is gone.
   void forget_comm(Lane& lane);
 
-  // Local. From now on the library's progress carries Session::checks() too, until nothing of them is left.
-  void carry_checks();
+  // Local. From now on the library's progress carries what is beside calls too (Session::carry_beside()), until nothing of it
+  // is left.
+  void carry_beside();
+  // A communicator of this process alone, for whoever makes the library progress; none where it is not open.
+  MPI_Comm self() const { return self_; }
 
   // Local. Throws std::bad_alloc before anything is begun.
   void begin(std::shared_ptr<Lane> lane, BackgroundCall call, MPI_Request* request);

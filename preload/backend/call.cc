@@ -122,7 +122,7 @@ Decision decide(Group& group, const Call& call, const Sides& sides, Armed armed)
   }
   const algo::Recipe* const recipe = group.recipe(problem);
   if (recipe == nullptr) return passes(group.fate());
-  if (armed == Armed::already && recipe->has_native_parts()) return passes(Fate::nonblocking);
+  if (armed == Armed::already && !group.runs_beside(*recipe)) return passes(Fate::nonblocking);
   // From here on this rank's own arguments: if they are wrong, what follows is between its program and the library.
   if (are_sound(sides, problem, group.rank()) && !is_refused_alias(sides)) decision.recipe = recipe;
   return decision;
@@ -185,7 +185,7 @@ std::optional<int> compare(Session& session, Group& group, const char* name, Cal
     const std::shared_ptr<CallCheck>& check = group.check();
     if (check == nullptr) return std::nullopt;
     if (check->agrees(name, record(), waits)) {
-      if (check->is_pending()) session.background().carry_checks();
+      if (check->is_pending()) session.background().carry_beside();
       return std::nullopt;
     }
   } catch (const std::exception& error) {

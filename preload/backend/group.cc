@@ -118,6 +118,8 @@ void Group::arm(const coll::CommonProblem& problem) {
     }
     tags_ = session_.tag_ranges().agree(comm_);
     if (!tags_) return stay_native("the MPI library has no more tags");
+    rails_ = session_.rails().join(comm_, rank_, *world_ranks);
+    if (is_over_tcp() && !rails_) return stay_native("the job's TCP transport is lost, or has no more tags");
     arm_on(agreement, *world_ranks, ready.budget_left_s, first, ready.is_known ? known.get() : nullptr);
   } catch (const Error& error) {
     // The library's own collectives failed on this communicator, and the program's will tell it so.
@@ -138,7 +140,7 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
   if (reason) return stay_native(*reason);
   runtime::ArmResult result;
   if (known != nullptr) {
-    result = runtime::Communicator::arm_known(*transport_, agreement.native, *known);
+    result = runtime::Communicator::arm_known(transport(), agreement.native, *known);
   } else {
     runtime::ArmRequest request;
     // A barrier arms nothing and learns nothing: its plan is made here or never.
@@ -146,7 +148,7 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
     // What follows a graph is remembered with that, and learned beside.
     if (!coll::follows_graph(first)) request.collectives.push_back(first);
     request.job = &session_.known();
-    result = runtime::Communicator::arm(*transport_, agreement.native, options, session_.identity(), request);
+    result = runtime::Communicator::arm(transport(), agreement.native, options, session_.identity(), request);
   }
   const double took_s = PMPI_Wtime() - began_s;
   session_.note_arming(took_s, result.seconds_measuring);
@@ -154,12 +156,13 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
   session_.known().note_arming(known != nullptr, took_s - result.seconds_measuring);
   if (!result.communicator) {
     // Ended half-way, so messages under these tags may still be on their way: nobody gets them again.
-    if (result.failed) lane_->lost = true;
+    if (result.failed) lose_tags();
     return stay_native(std::move(result.reason));
   }
 
   runtime_ = std::move(result.communicator);
-  if (session_.options().late) runtime_->form_around_the_late(*session_.options().late);
+  // Broadcasts that form receive from anybody, which TCP can't.
+  if (session_.options().late && !is_over_tcp()) runtime_->form_around_the_late(*session_.options().late);
   state_ = State::armed;
   why_native_ = std::move(result.reason);
   session_.note_armed(*this);
@@ -178,6 +181,8 @@ void Group::make_transports(std::vector<int> world_ranks) {
                               .ranks = std::move(world_ranks),
                               .members = comm_};
   transport_ = std::make_unique<transport::mpi::MpiTransport>(session_.private_comm(), share);
+  if (rails_ && !is_over_tcp())
+    joined_ = std::make_unique<transport::JoinedTransport>(*transport_, rails_->share());
   lane_ = std::make_shared<Lane>();
   share.first_tag += half;
   share.members = MPI_COMM_NULL;  // no groups there (Recipe::has_native_parts)
@@ -187,6 +192,19 @@ void Group::make_transports(std::vector<int> world_ranks) {
   lane_->give_tags_back = [&ranges, range = *tags_] { ranges.give_back(range); };
   if (check()) check()->set_lane(lane_);
   tags_.reset();
+}
+
+bool Group::is_over_tcp() const { return session_.options().carrier == runtime::Carrier::tcp; }
+
+transport::Transport& Group::transport() const {
+  if (joined_) return *joined_;
+  if (rails_) return rails_->share();
+  return *transport_;
+}
+
+void Group::lose_tags() {
+  if (lane_) lane_->lost = true;
+  if (rails_) rails_->lose();
 }
 
 const std::shared_ptr<CallCheck>& Group::check() {
@@ -200,7 +218,8 @@ const std::shared_ptr<CallCheck>& Group::check() {
 }
 
 bool Group::has_lane() const {
-  return session_.background().is_open() && runtime_ && lane_ && runtime_->channels() <= lane_->share.n_tags;
+  return session_.background().is_open() && !is_over_tcp() && runtime_ && lane_ &&
+         runtime_->channels() <= lane_->share.n_tags;
 }
 
 void Group::schedule(BackgroundCall& call, const algo::Recipe& recipe) {
@@ -280,6 +299,7 @@ void Group::stay_native(std::string why) {
 bool Group::run(const coll::CommonProblem& problem, const algo::Recipe& recipe,
                 const exec::Buffers& buffers) {
   if (runtime_->run(problem, recipe, buffers) != transport::Status::ok) poisoned_ = true;
+  if (rails_ && session_.rails().may_be_pending()) session_.background().carry_beside();
   return !poisoned_;
 }
 
@@ -290,11 +310,13 @@ double Group::planned_gain_s(const coll::CommonProblem& problem) const {
 void Group::release() {
   watch_.reset();
   runtime_.reset();
+  // After an error messages under these tags may still be on their way.
+  if (poisoned_) lose_tags();
+  joined_.reset();
+  rails_.reset();
   transport_.reset();
   if (tags_) session_.tag_ranges().give_back(*tags_);
   tags_.reset();
-  // After an error messages under these tags may still be on their way.
-  if (lane_ && poisoned_) lane_->lost = true;
   if (lane_) session_.background().forget_comm(*lane_);
   lane_.reset();
   give_slot_back();

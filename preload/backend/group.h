@@ -14,13 +14,16 @@
 #include <string>
 #include <vector>
 
+#include "eco/algo/algorithm.h"
 #include "eco/runtime/common_start.h"
 #include "eco/runtime/communicator.h"
 #include "eco/runtime/readiness.h"
+#include "eco/transport/joined.h"
 #include "eco/transport/mpi/mpi_transport.h"
 #include "preload/backend/background.h"
 #include "preload/backend/binding.h"
 #include "preload/backend/call_check.h"
+#include "preload/backend/job_rails.h"
 #include "preload/backend/neighbors.h"
 #include "preload/backend/profile.h"
 
@@ -86,6 +89,11 @@ class Group {
                          const exec::Buffers& buffers);
   // Local: may calls run beside the program? The same on all ranks.
   bool has_lane() const;
+  // May this recipe, where they may? The library wants one order of its collectives on all ranks, and what runs beside has
+  // MPI's messages alone.
+  bool runs_beside(const algo::Recipe& recipe) const {
+    return !recipe.has_native_parts() && !(rails_ && algo::is_on_rails(recipe));
+  }
   const std::shared_ptr<Lane>& lane() const { return lane_; }
   // Local: what such a call runs, and what is counted of it. Throws std::bad_alloc.
   void schedule(BackgroundCall& call, const algo::Recipe& recipe);
@@ -136,6 +144,12 @@ class Group {
   net::GroupView look_for_network(LibraryAgreement& agreement, const std::vector<int>& world_ranks,
                                   double budget_left_s);
   void make_transports(std::vector<int> world_ranks);
+  // Local: what recipes run on, once it is made.
+  transport::Transport& transport() const;
+  // Does TCP carry everything, not only what names rails?
+  bool is_over_tcp() const;
+  // Local: messages under this communicator's tags may still be on their way, so nobody gets them again.
+  void lose_tags();
   // `known`: by all ranks, or null on all.
   void arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ranks, double budget_left_s,
               coll::Collective first, const runtime::KnownGroup* known);
@@ -173,6 +187,8 @@ class Group {
   std::optional<int> tags_;
   std::shared_ptr<Lane> lane_;
   std::unique_ptr<transport::mpi::MpiTransport> transport_;
+  std::unique_ptr<RailPart> rails_;                     // where the job has rails
+  std::unique_ptr<transport::JoinedTransport> joined_;  // of both
   std::unique_ptr<runtime::Communicator> runtime_;
   std::unique_ptr<Watch> watch_;  // of its recorder
   std::shared_ptr<CallCheck> check_;

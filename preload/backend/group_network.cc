@@ -48,6 +48,11 @@ net::GroupView Group::look_for_network(LibraryAgreement& agreement, const std::v
   PMPI_Comm_size(MPI_COMM_WORLD, &n_world);
   tags_ = session_.tag_ranges().agree(comm_);
   if (!tags_) return {};
+  rails_ = session_.rails().join(comm_, rank_, world_ranks);
+  if (is_over_tcp() && !rails_) {
+    release();
+    return {};
+  }
   const double began_s = PMPI_Wtime();
   runtime::Options options;
   runtime::ArmResult result;
@@ -60,10 +65,10 @@ net::GroupView Group::look_for_network(LibraryAgreement& agreement, const std::v
     runtime::ArmRequest request;
     request.network_only = true;
     request.job = &session_.known();
-    result = runtime::Communicator::arm(*transport_, agreement.native, options, session_.identity(), request);
+    result = runtime::Communicator::arm(transport(), agreement.native, options, session_.identity(), request);
     session_.note_arming(PMPI_Wtime() - began_s, result.seconds_measuring);
     // Ended half-way, so messages under these tags may still be on their way: nobody gets them again.
-    if (result.failed) lane_->lost = true;
+    if (result.failed) lose_tags();
   }
   release();
   if (result.view.network) remember_view(world_ranks, result.view);

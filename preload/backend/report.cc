@@ -56,6 +56,25 @@ nlohmann::json to_json(const Tallies& tallies) {
   return json;
 }
 
+// What carried ECO's messages, and why no more of them.
+nlohmann::json transport_of(Session& session) {
+  const bool over_tcp = session.options().carrier == runtime::Carrier::tcp;
+  const bool has_rails = session.rails().are_there();
+  return {{"carrier", !has_rails ? "mpi"
+                      : over_tcp ? "tcp"
+                                 : "mpi, tcp where rails are named"},
+          {"rails", session.rails().names()},
+          {"reason", session.rails().reason()}};
+}
+
+std::string rails_text(Session& session) {
+  std::string text;
+  for (const std::string& name : session.rails().names()) text += (text.empty() ? "" : ", ") + name;
+  if (!text.empty()) return "; TCP over " + text;
+  // Who named them wants to know.
+  return session.options().rails.empty() ? "" : "; no rails: " + session.rails().reason();
+}
+
 const char* name_of(runtime::Mode mode) { return mode == runtime::Mode::observe ? "observe" : "on"; }
 
 // By the plan's measurements, less what arming took: below zero where the job's calls did not make up for it.
@@ -90,6 +109,7 @@ void write_file(Session& session, const Session::Summary& summary, const World& 
                          {"communicators_native", summary.communicators.native},
                          {"collectives", to_json(mine)}};
   const Counters::Topologies topologies = session.counters().topologies();
+  json["transport"] = transport_of(session);
   json["topologies"] = {{"reordered", topologies.reordered}, {"in_order", topologies.in_order}};
   // Over all ranks: an average rank's seconds are these divided by `ranks`.
   if (sums) json["totals"] = to_json(*sums);
@@ -116,6 +136,7 @@ void print_line(Session& session, const Session::Summary& summary, const Tallies
   if (reordered > 0)
     end += "; " + std::to_string(reordered) + (reordered == 1 ? " topology" : " topologies") + " reordered";
   if (!summary.provenance.empty()) end += "; " + summary.provenance;
+  if (session.arms()) end += rails_text(session);
   if (served == 0) end += "; " + why_nothing(session, summary, all);
   if (served > 0 || summary.arming_s > 0) {
     const double gain_s = net_gain_s(session, summary);

@@ -61,7 +61,7 @@ void Session::start() {
   }
   if (switched_off_) options_.mode = runtime::Mode::off;
   if (options_.mode != runtime::Mode::off) background_.open();
-  arms_ = agree(objection) && make_private_communicator();
+  arms_ = agree(objection) && make_private_communicator() && open_rails();
   if (compares_) checks_.open(copy_of_world());
   if (compares_ && !checks_.is_open() && world_rank() == 0) {
     std::fprintf(stderr, "eco: the MPI library has no communicator for ECO_CHECK; calls are not compared\n");
@@ -140,6 +140,13 @@ bool Session::make_private_communicator() {
   return true;
 }
 
+bool Session::open_rails() {
+  rails_.open(options_, identity_.host, private_comm_, background_.self());
+  if (options_.carrier != runtime::Carrier::tcp || rails_.are_there()) return true;
+  why_native_ = "ECO_TRANSPORT=tcp, and " + rails_.reason();
+  return false;
+}
+
 // A dup, because in MPI_Init the program has no attributes yet whose callbacks it could call.
 MPI_Comm Session::copy_of_world() {
   const ErrorsReturn errors_return(MPI_COMM_WORLD);
@@ -157,6 +164,7 @@ void Session::finish(bool collective) {
   watcher_.stop();
   report(*this, collective);
   if (profiles_) write_profile(*this, collective);
+  rails_.close();
   background_.close();
   // Inside a delete callback the program's communicators are MPI's business already.
   if (!collective) return;

@@ -20,6 +20,7 @@
 #include "preload/backend/call_checks.h"
 #include "preload/backend/counters.h"
 #include "preload/backend/group.h"
+#include "preload/backend/job_rails.h"
 #include "preload/backend/profile.h"
 #include "preload/backend/tag_ranges.h"
 #include "preload/backend/watcher.h"
@@ -69,6 +70,13 @@ class Session {
   Counters& counters() { return counters_; }
   Background& background() { return background_; }
   CallChecks& checks() { return checks_; }
+  JobRails& rails() { return rails_; }
+  // Local, from the library's progress: what goes on beside calls.
+  void advance_beside() {
+    checks_.advance();
+    rails_.carry();
+  }
+  bool may_be_pending_beside() { return checks_.may_be_pending() || rails_.may_be_pending(); }
   // Are calls profiled? The same on all ranks.
   bool profiles() const { return profiles_; }
   Profile& profile() { return profile_; }
@@ -119,6 +127,8 @@ class Session {
   bool agree(bool objection);
   // Collective: false, with the reason, if the library has no communicator for ECO.
   bool make_private_communicator();
+  // Collective: false, with the reason, if nothing may be served without rails and there are none.
+  bool open_rails();
   // Collective, in MPI_Init: MPI_COMM_NULL if the library has none left.
   static MPI_Comm copy_of_world();
   // Collective over MPI_COMM_WORLD.
@@ -146,6 +156,7 @@ class Session {
   TagRanges tag_ranges_;
   Background background_;
   CallChecks checks_;
+  JobRails rails_;
   int keyval_ = MPI_KEYVAL_INVALID;
   int self_keyval_ = MPI_KEYVAL_INVALID;
   double started_s_ = 0;

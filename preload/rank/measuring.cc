@@ -6,6 +6,7 @@
 
 #include "eco/base/errors.h"
 #include "eco/measure/characterize.h"
+#include "eco/measure/rails.h"
 #include "eco/net/io.h"
 #include "eco/net/store.h"
 #include "eco/runtime/communicator.h"
@@ -26,6 +27,18 @@ std::string now_iso8601() {
   return text;
 }
 
+// Collective. A network whose rails can't be measured is a network without rails.
+void add_rails(Stage& stage, const measure::CharacterizeOptions& how, net::Network& network) {
+  if (how.progress) how.progress("rails", 1);
+  try {
+    const measure::RailsOptions rails{.host_of_rank = how.host_of_rank, .in_job = how.budget_s > 0};
+    const auto measured = measure::measure_rails(*stage.transport, *stage.native, network, rails);
+    measure::add_rails(network, stage.transport->rail_names(), measured);
+  } catch (const TransportError& error) {  // on all ranks alike
+    if (stage.rank() == 0) std::fprintf(stderr, "eco-rank: no rails: %s\n", error.what());
+  }
+}
+
 // `job` is what jobs do by themselves.
 plan::Effort effort_of(const Arguments& arguments) {
   if (!arguments.has("--effort")) return plan::Effort::measure;
@@ -41,16 +54,17 @@ int characterize(int argc, char** argv) {
   const Arguments arguments(argc, argv, {"--out", "--budget"}, {"--progress", "--plogp"});
   const std::string out = arguments.text("--out");
   const runtime::Options options = options_of_environment();
-  Stage stage;
+  Stage stage(options);
   measure::CharacterizeOptions how;
   how.host_of_rank =
       gather_identities(*stage.native, stage.transport->n_ranks(), runtime::this_host(options));
-  how.transport = runtime::transport_name(*stage.native);
+  how.transport = runtime::transport_name(*stage.native, *stage.transport);
   how.measured_at = now_iso8601();
   how.budget_s = arguments.number("--budget", 0, 0, 86400);
   how.plogp = arguments.has("--plogp");
   if (arguments.has("--progress")) how.progress = Progress();
-  const net::Network network = measure::characterize(*stage.transport, *stage.native, how);
+  net::Network network = measure::characterize(*stage.transport, *stage.native, how);
+  if (stage.transport->n_rails() > 1) add_rails(stage, how, network);
   if (stage.transport->rank() != 0) return 0;
   write_file(out, net::to_json(network));
   const net::Store store(options.cache_dir, options.site_dir);
@@ -85,7 +99,7 @@ int tune(int argc, char** argv) {
                               .progress = {}};
   if (arguments.has("--progress")) request.progress = Progress();
 
-  Stage stage;
+  Stage stage(options);
   const runtime::Identity identity{.host = runtime::this_host(options), .version = ECO_VERSION};
   const runtime::ArmResult result =
       runtime::Communicator::arm(*stage.transport, *stage.native, options, identity, request);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 #include <optional>
 #include <string_view>
 
@@ -12,18 +13,53 @@
 #include "eco/net/io.h"
 #include "eco/runtime/agreement.h"
 #include "eco/runtime/communicator.h"
+#include "eco/runtime/rails.h"
 #include "eco/runtime/this_host.h"
+#include "eco/transport/joined.h"
+#include "eco/transport/mpi/progress.h"
+#include "eco/transport/tcp/frame.h"
 #include "preload/rank/identities.h"
 
 namespace eco::rank {
 
-Stage::Stage() {
+Stage::Stage(const runtime::Options& options) {
   PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
-  transport = std::make_unique<transport::mpi::MpiTransport>(comm);
   native = std::make_unique<transport::mpi::MpiNative>(comm);
+  messages = std::make_unique<transport::mpi::MpiTransport>(comm);
+  if (options.carrier != runtime::Carrier::mpi) open_rails(options);
+  if (on_rails && options.carrier == runtime::Carrier::tcp) {
+    transport = std::move(on_rails);
+  } else if (on_rails) {
+    transport = std::make_unique<transport::JoinedTransport>(*messages, *on_rails);
+  } else {
+    transport = std::move(messages);
+  }
 }
 
-Stage::~Stage() { PMPI_Comm_free(&comm); }
+void Stage::open_rails(const runtime::Options& options) {
+  namespace tcp = transport::tcp;
+  const int rank = messages->rank();
+  const int n_ranks = messages->n_ranks();
+  const bool is_over_tcp = options.carrier == runtime::Carrier::tcp;
+  tcp::MetOnRails met =
+      tcp::meet_on_rails(*native, rank, n_ranks, runtime::wanted_rails(options, runtime::this_host(options)));
+  if (rank == 0 && !met.reason.empty() && (met.transport || is_over_tcp || !options.rails.empty()))
+    std::fprintf(stderr, "eco-rank: rails: %s\n", met.reason.c_str());
+  if (!met.transport && is_over_tcp) throw Unsupported("ECO_TRANSPORT=tcp, and " + met.reason);
+  if (!met.transport) return;
+  std::vector<int> ranks(static_cast<std::size_t>(n_ranks));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  rails = std::make_shared<tcp::SharedTcp>(std::move(met.transport), std::move(met.names),
+                                           [this] { transport::mpi::make_progress(comm); });
+  const int n_tags = std::min(messages->max_tag(), static_cast<int>(tcp::kMaxTag)) + 1;
+  on_rails = std::make_unique<tcp::TcpShare>(
+      rails, tcp::Part{.first_tag = 0, .n_tags = n_tags, .rank = rank, .ranks = std::move(ranks)});
+}
+
+Stage::~Stage() {
+  if (rails) rails->close();
+  PMPI_Comm_free(&comm);
+}
 
 namespace {
 
@@ -34,8 +70,9 @@ net::GroupView view_of(Stage& stage, const std::string& network_file) {
     if (stage.rank() == 0) text = net::to_json(net::load_network(network_file));
   });
   if (reason) throw InvalidArgument(*reason);
-  const auto network =
-      std::make_shared<const net::Network>(net::parse_network(agreement.share(std::move(text)), "network"));
+  net::Network known = net::parse_network(agreement.share(std::move(text)), "network");
+  runtime::fit_rails(known, *stage.transport);
+  const auto network = std::make_shared<const net::Network>(std::move(known));
   const auto identities =
       gather_identities(*stage.native, stage.n_ranks(), runtime::this_host(options_of_environment()));
   return net::make_view(network, runtime::hosts_of_ranks(*network, identities, true));

@@ -14,12 +14,14 @@
 #include "eco/runtime/trials.h"
 #include "eco/transport/mpi/mpi_native.h"
 #include "eco/transport/mpi/mpi_transport.h"
+#include "eco/transport/tcp/shared.h"
 
 namespace eco::rank {
 
-// The group as ECO sees it, on a communicator of its own. Collective over MPI_COMM_WORLD.
+// The group as ECO sees it, on a communicator of its own, with rails where jobs would have them. Collective over
+// MPI_COMM_WORLD. Throws Unsupported on all ranks where ECO_TRANSPORT=tcp can't be.
 struct Stage {
-  Stage();
+  explicit Stage(const runtime::Options& options);
   ~Stage();
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
@@ -28,8 +30,14 @@ struct Stage {
   int n_ranks() const { return transport->n_ranks(); }
 
   MPI_Comm comm = MPI_COMM_NULL;
-  std::unique_ptr<transport::mpi::MpiTransport> transport;
   std::unique_ptr<transport::mpi::MpiNative> native;
+  std::shared_ptr<transport::tcp::SharedTcp> rails;
+  std::unique_ptr<transport::Transport> messages;   // MPI's
+  std::unique_ptr<transport::Transport> on_rails;   // TCP's, if there are rails
+  std::unique_ptr<transport::Transport> transport;  // what jobs would run on
+
+ private:
+  void open_rails(const runtime::Options& options);
 };
 
 // The ranks of a Stage on the network of a file that rank 0 reads, ready for trials. Collective; throws InvalidArgument on

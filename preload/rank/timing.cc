@@ -97,7 +97,7 @@ int time(int argc, char** argv) {
   const int most_rounds = static_cast<int>(arguments.number("--rounds", 2, 1, 1000));
   const double most_s = arguments.number("--max-seconds", 1, 0, 86400);
   const double stop_after_s = arguments.number("--stop-after", 1e9, 0, 1e9);
-  Stage stage;
+  Stage stage(options_of_environment());
   Rehearsal rehearsal(stage, arguments.text("--network"));
   runtime::Trials& trials = rehearsal.trials;
   if (stage.rank() != 0) {

@@ -102,7 +102,7 @@ int trace(int argc, char** argv) {
   const std::vector<std::size_t> sizes = arguments.sizes("--bytes");
   if (sizes.size() != 1) throw InvalidArgument("eco-rank trace: --bytes is one size");
   const int runs = static_cast<int>(arguments.number("--runs", 9, 1, 1000));
-  Stage stage;
+  Stage stage(options_of_environment());
   const int root = static_cast<int>(arguments.number("--root", 0, 0, stage.n_ranks() - 1));
   const coll::CommonProblem problem = problem_of(arguments.text("--op"), sizes[0], root, stage.n_ranks());
   Rehearsal rehearsal(stage, arguments.text("--network"));

@@ -63,6 +63,16 @@ class Uplink:
 
 
 @dataclass(frozen=True)
+class Rail:
+    """One more NIC of every host; what it is called, and what it joins."""
+
+    name: str
+    subnets: tuple[Subnet, ...]
+    between: tuple[Between, ...]
+    uplinks: tuple[Uplink, ...]
+
+
+@dataclass(frozen=True)
 class Pair:
     """Times of one pair of hosts: seconds[i] and samples[i] belong to sizes[i]."""
 
@@ -137,6 +147,8 @@ class Network:
     subnets: tuple[Subnet, ...]
     between: tuple[Between, ...]
     uplinks: tuple[Uplink, ...]
+    more_rails: tuple[Rail, ...]  # beyond rail 0, which the above describes
+    rails: tuple[str, ...]  # the names of those that were measured, rail 0 first; empty where nobody looked
     overheads: dict[str, float]
     pairs: tuple[Pair, ...]
     concurrent: tuple[ConcurrentTest, ...]
@@ -169,6 +181,20 @@ class Network:
         return asdict(self)
 
 
+def _structure(
+    data: dict[str, Any],
+) -> tuple[tuple[Subnet, ...], tuple[Between, ...], tuple[Uplink, ...]]:
+    """What describes one rail."""
+    return (
+        tuple(Subnet(**{**subnet, "hosts": tuple(subnet["hosts"])}) for subnet in data["subnets"]),
+        tuple(
+            Between(pair["from"], pair["to"], pair["latency_s"], pair["bytes_per_s"])
+            for pair in data["between"]
+        ),
+        tuple(Uplink(**uplink) for uplink in data["uplinks"]),
+    )
+
+
 def _curve(data: dict[str, Any]) -> Curve:
     return Curve(tuple(data["bytes"]), tuple(data["seconds"]))
 
@@ -196,18 +222,20 @@ def parse(text: str, where: str) -> Network:
     """Local. Throws CorruptFile, its message beginning with `where`."""
     checked = _core.check_network(text, where)
     data = json.loads(checked)
+    subnets, between, uplinks = _structure(data)
     return Network(
         hosts=tuple(Host(**host) for host in data["hosts"]),
         transport=data["transport"],
         measured_at=data["measured_at"],
         note=data["note"],
         sizes=tuple(data["sizes"]),
-        subnets=tuple(Subnet(**{**subnet, "hosts": tuple(subnet["hosts"])}) for subnet in data["subnets"]),
-        between=tuple(
-            Between(pair["from"], pair["to"], pair["latency_s"], pair["bytes_per_s"])
-            for pair in data["between"]
+        subnets=subnets,
+        between=between,
+        uplinks=uplinks,
+        more_rails=tuple(
+            Rail(rail.get("name", ""), *_structure(rail)) for rail in data.get("more_rails", ())
         ),
-        uplinks=tuple(Uplink(**uplink) for uplink in data["uplinks"]),
+        rails=tuple(data.get("rails", ())),
         overheads=data["overheads"],
         pairs=tuple(
             Pair(pair["a"], pair["b"], tuple(pair["seconds"]), tuple(map(tuple, pair["samples"])))

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "eco/transport/tcp/rails.h"
 #include "python/src/bindings.h"
 
 namespace eco::python {
@@ -36,6 +37,12 @@ void check_options(const std::map<std::string, std::string>& variables) {
   });
 }
 
+std::vector<std::tuple<std::string, std::string>> nics() {
+  std::vector<std::tuple<std::string, std::string>> found;
+  for (const transport::tcp::Nic& nic : transport::tcp::nics({})) found.emplace_back(nic.rail, nic.address);
+  return found;
+}
+
 }  // namespace
 
 void bind_options(nb::module_& m) {
@@ -44,6 +51,8 @@ void bind_options(nb::module_& m) {
         "Of these names of variables, those that look like options (ECO_...) and are none. Local.");
   m.def("check_options", check_options, nb::arg("variables"),
         "Raises InvalidArgument for the first variable whose value is not allowed. Local.");
+  m.def("nics", nics,
+        "This host's NICs that could be rails of a job: the network of each, and its address there. Local.");
 }
 
 }  // namespace eco::python

@@ -31,6 +31,11 @@ def test_eco_exec_goes_in_with_the_settings(fakes: Any) -> None:
     assert middle[1::2] == ["X=a b", *files, "ECO=observe", "ECO_MEASURE=never", "ECO_BUDGET=2.5"]
 
 
+def test_the_transport_is_a_setting(fakes: Any) -> None:
+    command = prepare(["mpirun", "-n", "2", "./app"], RunOptions(transport="tcp")).command
+    assert "ECO_TRANSPORT=tcp" in command
+
+
 def test_off_starts_the_line_as_it_is(fakes: Any) -> None:
     words = ["mpirun", "-n", "2", "./app"]
     assert prepare(words, RunOptions(mode="off")).command == words
@@ -109,6 +114,8 @@ def test_wrong_options(fakes: Any, eco: Any) -> None:
         prepare(words, RunOptions(measure="sometimes"))
     with pytest.raises(InvalidArgument, match="budget"):
         prepare(words, RunOptions(budget_s=-1))
+    with pytest.raises(InvalidArgument, match="--transport pigeon: expected auto, mpi or tcp"):
+        prepare(words, RunOptions(transport="pigeon"))
     with pytest.raises(InvalidArgument, match="NAME=VALUE"):
         parse_settings(["A"])
     assert parse_settings(["A=b=c"]) == {"A": "b=c"}

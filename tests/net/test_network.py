@@ -137,3 +137,20 @@ def test_show_remembered(
 def test_show_wants_one_of_file_and_remembered() -> None:
     with pytest.raises(InvalidArgument, match="either"):
         show.show(file=None, remembered_=False, as_json=False, html=None)
+
+
+def test_rails_are_shown_by_name() -> None:
+    document = json.loads(text_of("hosts=4 rate_mbit=1000 rail_mbit=400"))
+    document["rails"] = ["10.1.0.0/24", "10.2.0.0/24", "10.3.0.0/24"]
+    document["more_rails"][0]["name"] = "10.3.0.0/24"
+    network = networks.parse(json.dumps(document), "here")
+    assert network.rails == tuple(document["rails"])
+    assert [rail.name for rail in network.more_rails] == ["10.3.0.0/24"]
+    text = printed(network)
+    assert "2 rails" in text
+    assert "10.1.0.0/24  as above" in text
+    assert "10.3.0.0/24, 50 MB/s (400 Mbit/s)" in text
+    assert "10.2.0.0/24  shares a link with one of these" in text
+    plain = networks.synthetic("hosts=4")
+    assert (plain.rails, plain.more_rails) == ((), ())
+    assert "rail" not in printed(plain)

@@ -133,6 +133,21 @@ std::unique_ptr<TcpTransport> meet(KeyValue& store, int rank, int n_ranks,
   return join(std::move(offer), lines, rank, addresses, options);
 }
 
+std::vector<std::string> gather_lines(Native& native, int n_ranks, const std::string& mine) {
+  std::array<double, 1> longest{static_cast<double>(mine.size())};
+  native.allreduce_max(longest);
+  const auto width = static_cast<std::size_t>(longest[0]);
+  std::string padded = mine;
+  padded.resize(width, ' ');
+  std::string all(width * static_cast<std::size_t>(n_ranks), ' ');
+  native.allgather(std::as_bytes(std::span<const char>(padded)),
+                   std::as_writable_bytes(std::span<char>(all)));
+  std::vector<std::string> lines;
+  for (std::size_t r = 0; r < static_cast<std::size_t>(n_ranks); ++r)
+    lines.push_back(all.substr(r * width, width));
+  return lines;
+}
+
 std::unique_ptr<TcpTransport> meet(Native& native, int rank, int n_ranks,
                                    const std::vector<std::string>& addresses, TcpOptions options) {
   Offer offer;
@@ -142,17 +157,7 @@ std::unique_ptr<TcpTransport> meet(Native& native, int rank, int n_ranks,
     // The others wait in the collectives below: they hear of it, and all throw.
     offer.line = std::string("! ") + error.what();
   }
-  std::array<double, 1> longest{static_cast<double>(offer.line.size())};
-  native.allreduce_max(longest);
-  const auto width = static_cast<std::size_t>(longest[0]);
-  std::string padded = offer.line;
-  padded.resize(width, ' ');
-  std::string all(width * static_cast<std::size_t>(n_ranks), ' ');
-  native.allgather(std::as_bytes(std::span<const char>(padded)),
-                   std::as_writable_bytes(std::span<char>(all)));
-  std::vector<std::string> lines;
-  for (std::size_t r = 0; r < static_cast<std::size_t>(n_ranks); ++r)
-    lines.push_back(all.substr(r * width, width));
+  const std::vector<std::string> lines = gather_lines(native, n_ranks, offer.line);
   return join(std::move(offer), lines, rank, addresses, options);
 }
 

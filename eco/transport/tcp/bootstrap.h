@@ -57,7 +57,9 @@ class FileStore final : public KeyValue {
 std::unique_ptr<TcpTransport> meet(KeyValue& store, int rank, int n_ranks,
                                    const std::vector<std::string>& addresses, TcpOptions options = {},
                                    double timeout_s = 60);
-// The same over the library's collectives, of the ranks of `native`.
+// Collective: every rank's line, by rank.
+std::vector<std::string> gather_lines(Native& native, int n_ranks, const std::string& mine);
+// As meet(), over the library's collectives, of the ranks of `native`.
 std::unique_ptr<TcpTransport> meet(Native& native, int rank, int n_ranks,
                                    const std::vector<std::string>& addresses, TcpOptions options = {});
 

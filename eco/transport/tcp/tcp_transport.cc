@@ -77,7 +77,14 @@ void TcpTransport::abandon() {
 void TcpTransport::set_rails(int first_tag, std::span<const std::uint8_t> rails) {
   const auto first = static_cast<std::size_t>(first_tag);
   if (rail_of_tag_.size() < first + rails.size()) rail_of_tag_.resize(first + rails.size(), 0);
-  std::copy(rails.begin(), rails.end(), rail_of_tag_.begin() + first_tag);
+  std::transform(rails.begin(), rails.end(), rail_of_tag_.begin() + first_tag,
+                 [](std::uint8_t rail) { return rail == kNoRail ? std::uint8_t{0} : rail; });
+}
+
+bool TcpTransport::has_unwritten() const {
+  return std::any_of(connections_.begin(), connections_.end(), [](const std::unique_ptr<Connection>& each) {
+    return each != nullptr && each->is_open() && each->wants_to_write();
+  });
 }
 
 Status TcpTransport::wait_some(std::span<Ticket> done, std::size_t& n_done) {

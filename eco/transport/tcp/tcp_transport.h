@@ -74,9 +74,15 @@ class TcpTransport final : public Transport, private Connection::Owner {
   [[nodiscard]] Status post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) override;
   [[nodiscard]] Status wait_some(std::span<Ticket> done, std::size_t& n_done) override;
   [[nodiscard]] Status test_some(std::span<Ticket> done, std::size_t& n_done) override;
+  std::string kind() const override { return "TCP"; }
   int n_rails() const override { return static_cast<int>(job_.addresses.size()); }
   void set_rails(int first_tag, std::span<const std::uint8_t> rails) override;
   void abandon() override;
+
+  // Does what can be done without waiting, also where nothing is posted: what others ask of this rank.
+  void look() { progress(0); }
+  // Whether something that this rank has said waits for the kernel to take it.
+  bool has_unwritten() const;
 
   // Readable when test_some would find something to do.
   int descriptor() const { return events_.get(); }

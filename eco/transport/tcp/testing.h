@@ -6,11 +6,13 @@
 #include <array>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "eco/transport/tcp/bootstrap.h"
+#include "eco/transport/tcp/shared.h"
 
 namespace eco::transport::tcp {
 
@@ -45,6 +47,46 @@ inline void run_tcp_ranks(int n_ranks, int n_rails, const TcpOptions& options,
       } catch (...) {
         errors[static_cast<std::size_t>(rank)] = std::current_exception();
       }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+}
+
+// The same for groups on one transport: the body's ranks are every second one of a job, the last first.
+inline void run_tcp_shares(
+    int n_ranks, int n_rails, const std::function<void(TcpShare&)>& body,
+    const std::function<void()>& meanwhile = [] {}) {
+  constexpr int kTags = 1024;
+  MemoryStore store;
+  const int n_job = 2 * n_ranks;
+  std::vector<int> ranks;
+  for (int rank = n_job - 1; rank > 0; rank -= 2) ranks.push_back(rank);
+  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(n_ranks));
+  std::vector<std::thread> threads;
+  const std::vector<std::string> addresses = loopback_addresses(n_rails);
+  std::vector<std::shared_ptr<SharedTcp>> jobs(static_cast<std::size_t>(n_job));
+  for (int rank = 0; rank < n_job; ++rank) {
+    threads.emplace_back([&, rank] {
+      jobs[static_cast<std::size_t>(rank)] =
+          std::make_shared<SharedTcp>(meet(store, rank, n_job, addresses, {}), addresses, meanwhile);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  threads.clear();
+  for (int rank = 0; rank < n_ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      const auto at = static_cast<std::size_t>(rank);
+      try {
+        TcpShare share(jobs[static_cast<std::size_t>(ranks[at])],
+                       {.first_tag = 3 * kTags, .n_tags = kTags, .rank = rank, .ranks = ranks});
+        body(share);
+      } catch (...) {
+        errors[at] = std::current_exception();
+      }
+      jobs[static_cast<std::size_t>(ranks[at])]->close();
     });
   }
   for (std::thread& thread : threads) thread.join();

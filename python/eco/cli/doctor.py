@@ -63,7 +63,7 @@ class Report:
 def examine() -> Report:
     """Look at everything. Takes about a second; changes nothing."""
     return Report(
-        (*versions(), *native_files(), *mpi_libraries(), *kernel_features(), *folders(), *options())
+        (*versions(), *native_files(), *mpi_libraries(), *kernel_features(), *folders(), *rails(), *options())
     )
 
 
@@ -224,6 +224,19 @@ def _folder(name: str, folder: Path, advice: str) -> Check:
     if os.access(target, os.W_OK | os.X_OK):
         return Check("remembering", name, State.OK, detail)
     return Check("remembering", name, State.LIMITED, f"{detail}; {target} can't be written", advice)
+
+
+def rails() -> list[Check]:
+    """What of this host could be rails: whether they join the job's hosts only a job can tell."""
+    try:
+        from eco import _core
+
+        nics = _core.nics()
+    except (ImportError, AttributeError):
+        return []
+    if not nics:
+        return [Check("rails", "NICs", State.OK, "none but the loopback")]
+    return [Check("rails", network, State.OK, f"this host is {address} there") for network, address in nics]
 
 
 def options() -> list[Check]:

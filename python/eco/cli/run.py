@@ -41,6 +41,7 @@ class RunOptions:
     measure: str | None = None  # never, auto
     budget_s: float | None = None
     settings: dict[str, str] = field(default_factory=dict)
+    transport: str | None = None  # auto, mpi, tcp
 
 
 def why_unusable(path: Path, schema: str, version: int) -> str | None:
@@ -80,6 +81,10 @@ def settings_of(options: RunOptions) -> dict[str, str]:
         settings["ECO_REPORT"] = str(options.report.absolute())
     if options.mode != "on":
         settings["ECO"] = options.mode
+    if options.transport:
+        if options.transport not in ("auto", "mpi", "tcp"):
+            raise InvalidArgument(f"--transport {options.transport}: expected auto, mpi or tcp")
+        settings["ECO_TRANSPORT"] = options.transport
     if options.measure:
         if options.measure not in ("never", "auto"):
             raise InvalidArgument(f"--measure {options.measure}: expected never or auto")
@@ -111,6 +116,10 @@ def run(
     observe: Annotated[
         bool, typer.Option("--observe", help="time the library's own calls, change nothing")
     ] = False,
+    transport: Annotated[
+        str | None,
+        typer.Option(help="auto, mpi or tcp: what carries ECO's messages (auto: TCP over several rails)"),
+    ] = None,
     measure: Annotated[
         str | None, typer.Option(help="never or auto: may the job measure what is not known")
     ] = None,
@@ -128,7 +137,7 @@ def run(
         raise InvalidArgument("--off and --observe exclude each other")
     options = RunOptions(
         network, plan, report, "off" if off else "observe" if observe else "on", measure, budget,
-        parse_settings(set_ or []))  # fmt: skip
+        parse_settings(set_ or []), transport)  # fmt: skip
     prepared = prepare(command, options)
     for warning in prepared.warnings:
         print(f"eco: {warning}", file=sys.stderr)

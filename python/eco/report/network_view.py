@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from eco.network import Network
+from eco.network import Between, Network, Subnet
 from eco.report.records import seconds_text, size_text, write_text
 
 #: Beyond this many hosts a matrix on a terminal helps nobody; the page still shows it.
@@ -30,6 +30,28 @@ def rate_text(bytes_per_s: float) -> str:
             bits = 8 * bytes_per_s / factor
             return f"{bytes_per_s / factor:.3g} {unit}B/s ({bits:.3g} {unit}bit/s)"
     return f"{bytes_per_s:.3g} B/s"
+
+
+def _rails(network: Network) -> Tree:
+    """What hosts with several NICs have besides rail 0, which the rest of the tree describes."""
+    names = [rail.name or f"rail {i}" for i, rail in enumerate(network.more_rails, 1)]
+    first = network.rails[0] if network.rails else "rail 0"
+    root = Tree(f"[bold]{1 + len(names)} rail{'s' * bool(names)}[/]")
+    root.add(f"{escape(first)}  as above")
+    for name, rail in zip(names, network.more_rails, strict=True):
+        rates: list[Subnet | Between] = [subnet for subnet in rail.subnets if len(subnet.hosts) > 1]
+        rates = rates or [*rail.between]
+        slowest = min(rates, key=lambda each: each.bytes_per_s, default=None)
+        what = (
+            f", {rate_text(slowest.bytes_per_s)}, latency {seconds_text(slowest.latency_s)}"
+            if slowest
+            else ""
+        )
+        root.add(f"{escape(name)}{what}")
+    for name in network.rails[1:]:
+        if name not in names:
+            root.add(f"{escape(name)}  [dim]shares a link with one of these: not used[/]")
+    return root
 
 
 def tree(network: Network) -> Tree:
@@ -63,6 +85,8 @@ def tree(network: Network) -> Tree:
                 f"{pair.from_subnet} - {pair.to_subnet}  {rate_text(pair.bytes_per_s)}, "
                 f"latency {seconds_text(pair.latency_s)}"
             )
+    if network.rails or network.more_rails:
+        root.children.append(_rails(network))
     return root
 
 

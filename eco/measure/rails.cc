@@ -1,0 +1,329 @@
+#include "eco/measure/rails.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <thread>
+
+#include "eco/base/errors.h"
+#include "eco/measure/derive.h"
+
+namespace eco::measure {
+namespace {
+
+using transport::SendMode;
+using transport::Status;
+using transport::Ticket;
+
+// Tags of the rails' streams follow those of what goes over rail 0.
+constexpr int kOrderTag = 0;
+constexpr int kDoneTag = 1;
+constexpr int kFirstStreamTag = 2;
+constexpr std::size_t kMostRails = 8;
+
+constexpr std::size_t kStreamBytes = 16384;
+constexpr std::size_t kSmallBytes = 8;
+constexpr std::int64_t kFewestMessages = 4;
+// Within what one connection takes without asking (TcpOptions::credit_bytes).
+constexpr std::int64_t kMostMessages = 200;
+constexpr double kStreamInJob_s = 0.02;
+constexpr double kStreamOffline_s = 0.1;
+constexpr int kRepeats = 3;
+constexpr std::size_t kMostPairsInJob = 3;
+constexpr std::size_t kMostPairsOffline = 64;
+// Two rails at once take so much longer than the slower of them alone where they share a link; rails of one rate that do
+// take twice as long.
+constexpr double kShares = 1.5;
+
+// Of each rail so many messages of so many bytes; zeros end the measurement.
+struct Stream {
+  std::int64_t bytes = 0;
+  std::array<std::int64_t, kMostRails> count{};
+};
+
+struct Pair {
+  int a = 0;  // ranks
+  int b = 0;
+  bool inside = true;
+  double bytes_per_s = 0;
+};
+
+// Two ranks, of which the first times and the second answers.
+class Streams {
+ public:
+  Streams(transport::Transport& transport, const RailsOptions& options, int peer)
+      : transport_(transport),
+        options_(options),
+        n_rails_(static_cast<std::size_t>(transport.n_rails())),
+        peer_(peer) {
+    std::vector<std::uint8_t> rails(kFirstStreamTag, 0);
+    for (std::size_t rail = 0; rail < n_rails_; ++rail) rails.push_back(static_cast<std::uint8_t>(rail));
+    transport_.set_rails(0, rails);
+  }
+
+  // Seconds from the first message to the word that all have come.
+  double run(Stream stream) {
+    const auto order = std::as_bytes(std::span<const Stream, 1>(&stream, 1));
+    send(kOrderTag, order);
+    wait_all();
+    const double start_s = options_.clock();
+    std::byte done{};
+    post(transport_.post_recv(peer_, kDoneTag, {&done, 1}, 0));
+    memory_.resize(std::max(memory_.size(), static_cast<std::size_t>(stream.bytes)));
+    const std::int64_t longest = *std::max_element(stream.count.begin(), stream.count.end());
+    for (std::int64_t i = 0; i < longest; ++i) {
+      // In step, so that rails of different rates end together.
+      for (std::size_t rail = 0; rail < n_rails_; ++rail) {
+        const std::int64_t n = stream.count[rail];
+        if ((i + 1) * n / longest == i * n / longest) continue;
+        send(tag_of(rail), std::span(memory_).first(static_cast<std::size_t>(stream.bytes)));
+      }
+    }
+    wait_all();
+    return options_.clock() - start_s;
+  }
+
+  void follow() {
+    for (;;) {
+      Stream stream;
+      post(transport_.post_recv(peer_, kOrderTag, std::as_writable_bytes(std::span<Stream, 1>(&stream, 1)),
+                                0));
+      wait_all();
+      if (stream.bytes == 0) return;
+      const auto bytes = static_cast<std::size_t>(stream.bytes);
+      memory_.resize(std::max(memory_.size(), bytes));
+      for (std::size_t rail = 0; rail < n_rails_; ++rail) {
+        for (std::int64_t i = 0; i < stream.count[rail]; ++i)
+          post(transport_.post_recv(peer_, tag_of(rail), std::span(memory_).first(bytes), 0));
+      }
+      wait_all();
+      const std::byte done{};
+      send(kDoneTag, {&done, 1});
+      wait_all();
+    }
+  }
+
+  void end() {
+    const Stream last;
+    send(kOrderTag, std::as_bytes(std::span<const Stream, 1>(&last, 1)));
+    wait_all();
+  }
+
+ private:
+  static int tag_of(std::size_t rail) { return kFirstStreamTag + static_cast<int>(rail); }
+
+  void post(Status status) {
+    if (status != Status::ok) throw TransportError("a rail has failed");
+    ++n_posted_;
+  }
+  void send(int tag, std::span<const std::byte> bytes) {
+    post(transport_.post_send(peer_, tag, bytes, SendMode::eager, 0));
+  }
+  void wait_all() {
+    const double until_s = options_.clock() + options_.give_up_s;
+    std::array<Ticket, 16> done;
+    while (n_posted_ > 0) {
+      std::size_t n = 0;
+      if (transport_.poll_some(done, n) != Status::ok) throw TransportError("a rail has failed");
+      n_posted_ -= n;
+      if (n > 0) continue;
+      if (options_.clock() > until_s) throw TransportError("a rail carries nothing");
+      std::this_thread::yield();
+    }
+  }
+
+  transport::Transport& transport_;
+  const RailsOptions& options_;
+  std::size_t n_rails_;
+  int peer_;
+  std::size_t n_posted_ = 0;
+  std::vector<std::byte> memory_;
+};
+
+double best_of(Streams& streams, const Stream& stream) {
+  double best_s = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kRepeats; ++i) best_s = std::min(best_s, streams.run(stream));
+  return best_s;
+}
+
+std::int64_t messages(double bytes_per_s, const RailsOptions& options) {
+  const double seconds = options.in_job ? kStreamInJob_s : kStreamOffline_s;
+  return std::clamp(static_cast<std::int64_t>(seconds * bytes_per_s / kStreamBytes), kFewestMessages,
+                    kMostMessages);
+}
+
+// On the first rank of a pair. A number for each rail, and of rates and latencies one each: rates, latencies, slow-downs.
+void time_rails(Streams& streams, const Pair& pair, const RailsOptions& options, std::size_t n_rails,
+                std::span<double> found) {
+  const auto on = [](std::size_t rail, std::size_t bytes, std::int64_t count) {
+    Stream stream{.bytes = static_cast<std::int64_t>(bytes)};
+    stream.count[rail] = count;
+    return stream;
+  };
+  std::vector<Stream> alone;
+  std::vector<double> alone_s;
+  for (std::size_t rail = 0; rail < n_rails; ++rail) {
+    streams.run(on(rail, kSmallBytes, 1));  // opens its connections
+    found[n_rails + rail] = best_of(streams, on(rail, kSmallBytes, 1)) / 2;
+    std::int64_t count = messages(pair.bytes_per_s, options);
+    const double one_s = best_of(streams, on(rail, kStreamBytes, 1));
+    const double all_s = best_of(streams, on(rail, kStreamBytes, count));
+    found[rail] = std::max(1.0, stream_rate(kStreamBytes, static_cast<int>(count), one_s, all_s));
+    // Beside another rail it has as many messages as make both take as long.
+    count = messages(found[rail], options);
+    alone.push_back(on(rail, kStreamBytes, count));
+    alone_s.push_back(best_of(streams, alone.back()));
+  }
+  for (std::size_t rail = 1; rail < n_rails; ++rail) {
+    for (std::size_t other = 0; other < rail; ++other) {
+      Stream both = alone[rail];
+      both.count[other] = alone[other].count[other];
+      found[2 * n_rails + rail * n_rails + other] =
+          best_of(streams, both) / std::max(alone_s[rail], alone_s[other]);
+    }
+  }
+}
+
+// The same on all ranks: they follow from the network's structure.
+std::vector<Pair> pairs_of(const net::Network& network, const RailsOptions& options) {
+  const std::size_t most = options.in_job ? kMostPairsInJob : kMostPairsOffline;
+  // Of each subnet the first rank of every host that takes part: a remembered network may be of more hosts.
+  std::vector<std::vector<int>> ranks;
+  for (const net::Subnet& subnet : network.subnets) {
+    ranks.emplace_back();
+    for (const int host : subnet.hosts) {
+      const auto found = std::find(options.host_of_rank.begin(), options.host_of_rank.end(),
+                                   network.hosts[static_cast<std::size_t>(host)]);
+      if (found != options.host_of_rank.end())
+        ranks.back().push_back(static_cast<int>(found - options.host_of_rank.begin()));
+    }
+  }
+  std::vector<Pair> pairs;
+  for (std::size_t s = 0; s < ranks.size(); ++s) {
+    const std::vector<int>& there = ranks[s];
+    const double bytes_per_s = network.subnets[s].bytes_per_s;
+    const std::size_t n = there.size();
+    if (n > 1) pairs.push_back({there[0], there[1], true, bytes_per_s});
+    if (n > 3 && !options.in_job) pairs.push_back({there[n - 2], there[n - 1], true, bytes_per_s});
+  }
+  pairs.resize(std::min(pairs.size(), most));
+  const std::size_t n_inside = pairs.size();
+  for (const net::Between& pair : network.between) {
+    const std::vector<int>& from = ranks[static_cast<std::size_t>(pair.from)];
+    const std::vector<int>& to = ranks[static_cast<std::size_t>(pair.to)];
+    if (!from.empty() && !to.empty() && pairs.size() < n_inside + most)
+      pairs.push_back({from[0], to[0], false, pair.bytes_per_s});
+  }
+  return pairs;
+}
+
+}  // namespace
+
+MeasuredRails measure_rails(transport::Transport& transport, transport::Native& native,
+                            const net::Network& network, const RailsOptions& options) {
+  const auto n_rails = static_cast<std::size_t>(transport.n_rails());
+  if (n_rails > kMostRails) {
+    throw Unsupported(std::to_string(n_rails) + " rails are more than are measured; name up to " +
+                      std::to_string(kMostRails));
+  }
+  const std::vector<Pair> pairs = pairs_of(network, options);
+  const std::size_t width = 2 * n_rails + n_rails * n_rails;
+  std::vector<double> found(pairs.size() * width, 0.0);
+  std::array<std::int64_t, 1> good{1};
+  for (std::size_t i = 0; i < pairs.size() && good[0] != 0; ++i) {
+    const Pair& pair = pairs[i];
+    try {
+      if (transport.rank() == pair.a) {
+        Streams streams(transport, options, pair.b);
+        time_rails(streams, pair, options, n_rails, std::span(found).subspan(i * width, width));
+        streams.end();
+      } else if (transport.rank() == pair.b) {
+        Streams(transport, options, pair.a).follow();
+      }
+    } catch (const TransportError&) {
+      transport.abandon();  // the other side is not to wait for more
+      good[0] = 0;
+    }
+    // One pair after the other.
+    native.allreduce_min(good);
+  }
+  // Tags are nobody's rails any more.
+  const std::vector<std::uint8_t> none(static_cast<std::size_t>(kFirstStreamTag) + n_rails,
+                                       transport::kNoRail);
+  transport.set_rails(0, none);
+  if (good[0] == 0) throw TransportError("a rail fails while it is measured");
+  if (!found.empty()) native.allreduce_max(found);
+
+  MeasuredRails measured;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const auto at = found.begin() + static_cast<std::ptrdiff_t>(i * width);
+    const auto n = static_cast<std::ptrdiff_t>(n_rails);
+    const auto of_pair = RailTimes{{at, at + n}, {at + n, at + 2 * n}, {at + 2 * n, at + 2 * n + n * n}};
+    (pairs[i].inside ? measured.inside : measured.between).push_back(of_pair);
+  }
+  return measured;
+}
+
+namespace {
+
+bool shares_a_link(const MeasuredRails& measured, std::size_t n_rails, std::size_t rail, std::size_t other) {
+  const auto is_slowed = [&](const RailTimes& times) {
+    return times.slowdown[rail * n_rails + other] >= kShares;
+  };
+  return std::all_of(measured.inside.begin(), measured.inside.end(), is_slowed) &&
+         std::all_of(measured.between.begin(), measured.between.end(), is_slowed);
+}
+
+// What a rail carries of what rail 0 does, in the pair where that is least; nothing without pairs.
+std::optional<double> share_of(const std::vector<RailTimes>& pairs, std::size_t rail) {
+  std::optional<double> least;
+  for (const RailTimes& pair : pairs) {
+    const double share = pair.bytes_per_s[rail] / pair.bytes_per_s[0];
+    least = std::min(least.value_or(share), share);
+  }
+  return least;
+}
+
+double more_latency(const std::vector<RailTimes>& pairs, std::size_t rail) {
+  double most = 0;
+  for (const RailTimes& pair : pairs) most = std::max(most, pair.latency_s[rail] - pair.latency_s[0]);
+  return most;
+}
+
+}  // namespace
+
+void add_rails(net::Network& network, const std::vector<std::string>& names, const MeasuredRails& measured) {
+  if (measured.inside.empty() && measured.between.empty()) return;
+  network.rails = names;
+  network.more_rails.clear();
+  std::vector<std::size_t> kept{0};
+  for (std::size_t rail = 1; rail < names.size(); ++rail) {
+    const auto inside = share_of(measured.inside, rail);
+    const auto between = share_of(measured.between, rail);
+    const auto shares = [&](std::size_t other) { return shares_a_link(measured, names.size(), rail, other); };
+    if (std::any_of(kept.begin(), kept.end(), shares)) continue;
+    kept.push_back(rail);
+    net::Rail& described = network.more_rails.emplace_back();
+    described.name = names[rail];
+    described.subnets = network.subnets;
+    described.between = network.between;
+    described.uplinks = network.uplinks;
+    const double within = inside ? *inside : *between;
+    const double across = between ? *between : *inside;
+    for (net::Subnet& subnet : described.subnets) {
+      subnet.bytes_per_s *= within;
+      if (subnet.hosts.size() > 1) subnet.latency_s += more_latency(measured.inside, rail);
+    }
+    for (net::Between& pair : described.between) {
+      pair.bytes_per_s *= across;
+      pair.latency_s += more_latency(measured.between, rail);
+    }
+    for (net::Uplink& uplink : described.uplinks) uplink.bytes_per_s *= across;
+  }
+  network.finish();
+}
+
+}  // namespace eco::measure

@@ -1,0 +1,113 @@
+#include "eco/measure/rails.h"
+
+#include <gtest/gtest.h>
+
+#include <barrier>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "eco/base/errors.h"
+#include "eco/net/io.h"
+#include "eco/net/synthetic.h"
+#include "eco/transport/loopback/loopback.h"
+#include "eco/transport/tcp/testing.h"
+
+namespace eco::measure {
+namespace {
+
+RailTimes times(std::vector<double> rates, std::vector<double> slowdown = {}) {
+  const std::size_t n = rates.size();
+  slowdown.resize(n * n, 1.0);
+  return {std::move(rates), std::vector<double>(n, 1e-4), std::move(slowdown)};
+}
+
+TEST(MeasuredRails, AreDescribedByWhatSetsThemApartFromRail0) {
+  net::Network network = net::synthetic_network("hosts=3+2 rate_mbit=40 uplink_mbit=16");
+  RailTimes slower = times({2.5e6, 1e6});
+  slower.latency_s[1] = 3e-4;
+  add_rails(network, {"a", "b"}, {.inside = {slower}, .between = {times({2e6, 2e6})}});
+  ASSERT_EQ(network.n_rails(), 2);
+  EXPECT_EQ(network.more_rails[0].name, "b");
+  EXPECT_NEAR(network.more_rails[0].subnets[0].bytes_per_s, 0.4 * network.subnets[0].bytes_per_s, 1);
+  EXPECT_NEAR(network.more_rails[0].subnets[0].latency_s, network.subnets[0].latency_s + 2e-4, 1e-9);
+  EXPECT_NEAR(network.more_rails[0].between[0].bytes_per_s, network.between[0].bytes_per_s, 1);
+  const net::Network again = net::parse_network(net::to_json(network), "here");
+  EXPECT_EQ(again.rails, network.rails);
+  EXPECT_EQ(again.more_rails[0].name, "b");
+}
+
+TEST(MeasuredRails, OfTwoThatShareALinkOneIsLeftOut) {
+  net::Network network = net::synthetic_network("hosts=4");
+  // b slows a down, c slows nobody down.
+  RailTimes measured = times({1e6, 1e6, 1e6});
+  measured.slowdown[1 * 3 + 0] = 1.97;
+  measured.slowdown[2 * 3 + 1] = 1.02;
+  add_rails(network, {"a", "b", "c"}, {.inside = {measured}, .between = {}});
+  ASSERT_EQ(network.n_rails(), 2);
+  EXPECT_EQ(network.more_rails[0].name, "c");
+  EXPECT_EQ(network.rails.size(), 3u) << "it is remembered that b was looked at";
+}
+
+TEST(MeasuredRails, WithoutAPairOfHostsNothingIsKnown) {
+  net::Network network = net::synthetic_network("hosts=1");
+  add_rails(network, {"a", "b"}, {});
+  EXPECT_TRUE(network.rails.empty());
+}
+
+struct Taken {
+  std::vector<MeasuredRails> of_rank;
+  std::vector<std::string> failed;
+};
+
+// Over TCP on the loopback, which two rails share.
+Taken measure(int n_hosts, int fails = -1) {
+  const net::Network network = net::synthetic_network("hosts=" + std::to_string(n_hosts));
+  transport::Hub hub(n_hosts);
+  Taken taken;
+  taken.of_rank.resize(static_cast<std::size_t>(n_hosts));
+  taken.failed.resize(static_cast<std::size_t>(n_hosts));
+  std::vector<transport::Native*> natives(static_cast<std::size_t>(n_hosts));
+  std::barrier all(2 * n_hosts);
+  std::thread natives_thread([&] {
+    transport::run_ranks(hub,
+                         [&](transport::LoopbackTransport& transport, transport::LoopbackNative& native) {
+                           natives[static_cast<std::size_t>(transport.rank())] = &native;
+                           all.arrive_and_wait();
+                           all.arrive_and_wait();
+                         });
+  });
+  transport::tcp::run_tcp_shares(n_hosts, 2, [&](transport::tcp::TcpShare& share) {
+    const auto rank = static_cast<std::size_t>(share.rank());
+    all.arrive_and_wait();
+    if (share.rank() == fails) share.choose_rails({});
+    try {
+      taken.of_rank[rank] =
+          measure_rails(share, *natives[rank], network, {.host_of_rank = network.hosts, .in_job = true});
+    } catch (const TransportError& error) {
+      taken.failed[rank] = error.what();
+    }
+    all.arrive_and_wait();
+  });
+  natives_thread.join();
+  return taken;
+}
+
+TEST(MeasuredRails, AreTheSameOnEveryRank) {
+  const Taken taken = measure(3);
+  for (const MeasuredRails& measured : taken.of_rank) {
+    ASSERT_EQ(measured.inside.size(), 1u);
+    EXPECT_EQ(measured.inside[0].bytes_per_s, taken.of_rank[0].inside[0].bytes_per_s);
+    for (const double rate : measured.inside[0].bytes_per_s) EXPECT_GT(rate, 1e5);
+    for (const double latency : measured.inside[0].latency_s) EXPECT_GT(latency, 0);
+    EXPECT_GT(measured.inside[0].slowdown[2], 0);
+  }
+}
+
+TEST(MeasuredRails, ARankWhoseRailsFailEndsItForAll) {
+  const Taken taken = measure(2, 1);
+  for (const std::string& failed : taken.failed) EXPECT_NE(failed, "");
+}
+
+}  // namespace
+}  // namespace eco::measure

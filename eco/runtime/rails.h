@@ -1,0 +1,27 @@
+// The rails that a network knows, and those that a group's transport has: only what both have is used.
+//
+//   if (!knows_rails(network, transport)) ... measure::measure_rails() ...
+//   provenance += fit_rails(network, transport);
+#pragma once
+
+#include <string>
+
+#include "eco/net/network.h"
+#include "eco/runtime/options.h"
+#include "eco/transport/tcp/rails.h"
+#include "eco/transport/transport.h"
+
+namespace eco::runtime {
+
+// Local, the same on all ranks: the network's rails were measured over these of the transport, or there are none to
+// measure.
+bool knows_rails(const net::Network& network, const transport::Transport& transport);
+
+// Local, the same on all ranks. The network keeps the rails that the transport has, by name (those of a file without
+// names by number), and the transport is told which these are. What there is to say of it; empty: nothing.
+std::string fit_rails(net::Network& network, transport::Transport& transport);
+
+// Local: what to look for, as the options have it and `host` is this one.
+transport::tcp::WantedRails wanted_rails(const Options& options, const net::HostId& host);
+
+}  // namespace eco::runtime

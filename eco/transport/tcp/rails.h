@@ -1,0 +1,51 @@
+// Which of the hosts' NICs are the job's rails, and the transport over them.
+//
+//   MetOnRails met = meet_on_rails(native, rank, n_ranks, {.host = "...", .wanted = {}, .fewest = 2});    // collective
+//   if (!met.transport) say(met.reason);
+//
+// Found: the IP networks in which every host has an address of its own ("10.77.0.0/24"), one NIC each, in the order of
+// rank 0's interfaces' names. Named ("eth0,eth1", or addresses): these, on every host. Either way every host is reached
+// from another over each of them before it is used: a network of this name that is not one (containers' bridges have the
+// same addresses on all hosts), or that does not join all hosts, is no rail, and `reason` says so.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "eco/transport/native.h"
+#include "eco/transport/tcp/tcp_transport.h"
+
+namespace eco::transport::tcp {
+
+// A NIC that may be a rail, as one host has it.
+struct Nic {
+  std::string rail;  // its network, or how it was named
+  std::string address;
+};
+
+// Local: of the names (interfaces or addresses), else all that are up and not the loopback, by interface name, one for
+// each network. Throws InvalidArgument, TransportError.
+std::vector<Nic> nics(const std::vector<std::string>& wanted);
+
+struct WantedRails {
+  std::string host;                 // the same for ranks of one host, and no other
+  std::vector<std::string> wanted;  // the same on all ranks
+  int fewest = 2;                   // below, there is no transport
+};
+
+struct MetOnRails {
+  std::unique_ptr<TcpTransport> transport;  // null on all ranks alike
+  std::vector<std::string> names;           // of its rails
+  std::string reason;                       // why there is none, or what is no rail; the same on all ranks
+};
+
+// Pure: what all ranks say ("HOST RAIL ADDRESS RAIL ADDRESS ...") makes these rails of rank 0's, with the reasons for
+// the others in `reason`.
+std::vector<std::string> common_rails(const std::vector<std::string>& lines, std::string& reason);
+
+// Collective over the ranks of `native`. Throws TransportError where the library itself fails.
+MetOnRails meet_on_rails(Native& native, int rank, int n_ranks, const WantedRails& wanted,
+                         TcpOptions options = {});
+
+}  // namespace eco::transport::tcp

@@ -1,0 +1,60 @@
+#include "preload/backend/job_rails.h"
+
+#include <exception>
+#include <utility>
+
+#include "eco/runtime/rails.h"
+#include "eco/transport/mpi/mpi_native.h"
+#include "eco/transport/mpi/progress.h"
+#include "eco/transport/tcp/frame.h"
+
+namespace eco::preload {
+
+namespace tcp = transport::tcp;
+
+void JobRails::open(const runtime::Options& options, const net::HostId& host, MPI_Comm world,
+                    MPI_Comm progress) {
+  using runtime::Carrier;
+  if (options.carrier == Carrier::mpi) return;
+  if (progress == MPI_COMM_NULL) {
+    reason_ = "this MPI library's progress can't be joined";
+    return;
+  }
+  int rank = 0;
+  int n_ranks = 0;
+  PMPI_Comm_rank(world, &rank);
+  PMPI_Comm_size(world, &n_ranks);
+  if (n_ranks < 2) return;
+  transport::mpi::MpiNative native(world);
+  try {
+    tcp::MetOnRails met = tcp::meet_on_rails(native, rank, n_ranks, runtime::wanted_rails(options, host));
+    reason_ = std::move(met.reason);
+    if (!met.transport) return;
+    names_ = std::move(met.names);
+    shared_ = std::make_shared<tcp::SharedTcp>(std::move(met.transport), names_,
+                                               [progress] { transport::mpi::make_progress(progress); });
+    ranges_.open(static_cast<int>(tcp::kMaxTag), n_ranks, rank);
+  } catch (const std::exception& error) {
+    reason_ = error.what();
+  }
+}
+
+void JobRails::close() {
+  if (shared_) shared_->close();
+}
+
+std::unique_ptr<RailPart> JobRails::join(MPI_Comm comm, int rank, const std::vector<int>& world_ranks) {
+  if (!shared_) return nullptr;
+  int has_them = shared_->is_lost() ? 0 : 1;
+  if (PMPI_Allreduce(MPI_IN_PLACE, &has_them, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS || has_them == 0)
+    return nullptr;
+  const std::optional<int> range = ranges_.agree(comm);
+  if (!range) return nullptr;
+  tcp::Part part{.first_tag = ranges_.first_tag(*range),
+                 .n_tags = ranges_.tags_per_range(),
+                 .rank = rank,
+                 .ranks = world_ranks};
+  return std::make_unique<RailPart>(shared_, std::move(part), ranges_, *range);
+}
+
+}  // namespace eco::preload

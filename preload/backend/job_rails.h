@@ -1,0 +1,78 @@
+// The job's TCP transport beside MPI, and which part of it a communicator has: for recipes over several rails, and for
+// everything under ECO_TRANSPORT=tcp. eco/transport/tcp/rails.h says which NICs are rails.
+//
+//   rails.open(options, host, world, hook);                         // in MPI_Init, collective
+//   std::unique_ptr<RailPart> part = rails.join(comm, ...);         // arming a communicator, collective over it
+//   JoinedTransport joined(mpi_transport, part->share());
+//
+// Made in MPI_Init, where all ranks are in one call: a communicator that is armed later may be of some of them only. What
+// a call over TCP leaves unsaid when it returns is carried by the library's progress; where that can't be joined there
+// are no rails (DESIGN rule 6).
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "eco/net/network.h"
+#include "eco/runtime/options.h"
+#include "eco/transport/tcp/shared.h"
+#include "preload/backend/tag_ranges.h"
+
+namespace eco::preload {
+
+class RailPart {
+ public:
+  RailPart(std::shared_ptr<transport::tcp::SharedTcp> shared, transport::tcp::Part part, TagRanges& ranges,
+           int range)
+      : share_(std::move(shared), std::move(part)), ranges_(ranges), range_(range) {}
+  ~RailPart() {
+    if (!is_lost_) ranges_.give_back(range_);
+  }
+  RailPart(const RailPart&) = delete;
+  RailPart& operator=(const RailPart&) = delete;
+
+  transport::tcp::TcpShare& share() { return share_; }
+  // A call has failed half-way: nobody gets these tags again.
+  void lose() { is_lost_ = true; }
+
+ private:
+  transport::tcp::TcpShare share_;
+  TagRanges& ranges_;
+  int range_;
+  bool is_lost_ = false;
+};
+
+class JobRails {
+ public:
+  // Collective over `world`, a copy of MPI_COMM_WORLD whose errors return. `progress` is a communicator of this process
+  // alone; MPI_COMM_NULL where the library's progress can't be joined, on all ranks alike.
+  void open(const runtime::Options& options, const net::HostId& host, MPI_Comm world, MPI_Comm progress);
+  // Local.
+  void close();
+
+  // Local, the same on all ranks, until the end: were they opened?
+  bool are_there() const { return shared_ != nullptr; }
+  const std::vector<std::string>& names() const { return names_; }
+  // Why there are none, or what is none.
+  const std::string& reason() const { return reason_; }
+
+  // Collective over `comm`, whose ranks are these of MPI_COMM_WORLD: null on all alike, where this job has no rails, one
+  // rank has lost them, or no tags are left.
+  std::unique_ptr<RailPart> join(MPI_Comm comm, int rank, const std::vector<int>& world_ranks);
+  // Local, any thread, also from inside the library: what calls have left unsaid.
+  void carry() {
+    if (shared_) shared_->carry();
+  }
+  bool may_be_pending() { return shared_ && shared_->may_be_pending(); }
+
+ private:
+  std::shared_ptr<transport::tcp::SharedTcp> shared_;
+  TagRanges ranges_;
+  std::vector<std::string> names_;
+  std::string reason_;
+};
+
+}  // namespace eco::preload

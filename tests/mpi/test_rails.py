@@ -1,0 +1,171 @@
+"""ECO's TCP transport under MPI programs: what it serves, beside what MPI does, and how it fails.
+
+On this one machine the rails are addresses of the loopback, and all that is served goes over them (ECO_TRANSPORT=tcp);
+tests/lab/test_rails.py has hosts with several NICs.
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eco.plans import Rows
+
+from .conftest import ROWS, Ended, Library
+
+pytestmark = pytest.mark.mpi
+
+RAILS = "127.0.0.1,127.0.0.2"
+OVER_TCP = {"ECO_TRANSPORT": "tcp", "ECO_RAILS": RAILS}
+#: Both rails for what is large.
+STRIPED: Rows = ROWS | {
+    name: [(4096, f"{name}/binomial" if name != "allgather" else "allgather/doubling"),
+           (1 << 26, f"{name}/striped shares=2,1 parts={name}/{part} segment=8192")]
+    for name, part in (("broadcast", "chain"), ("allreduce", "ring"), ("allgather", "chain"))
+}  # fmt: skip
+
+
+def with_rails(library: Library, folder: Path) -> str:
+    """The network of this one host, with two rails."""
+    network = json.loads(library.network.read_text())
+    rail = {part: network[part] for part in ("subnets", "between", "uplinks")}
+    file = folder / "rails.json"
+    file.write_text(json.dumps(network | {"more_rails": [rail]}))
+    return str(file)
+
+
+def run(
+    library: Library, tmp_path: Path, ranks: int, words: list[str], rows: Rows = STRIPED, **settings: str
+) -> Ended:
+    """Served over TCP, by a plan by hand."""
+    own = {"ECO_NETWORK": with_rails(library, tmp_path), "ECO_REPORT": str(tmp_path / "report.json")}
+    return library.run_served(ranks, words, OVER_TCP | own | settings, 300, rows)
+
+
+def transport_of(ended: Ended) -> dict[str, Any]:
+    transport = ended.report["transport"]
+    assert isinstance(transport, dict)
+    return transport
+
+
+@pytest.mark.parametrize("ranks", [2, 3, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("program", ["collectives", "local_choices", "segments", "reductions", "lifetimes"])
+def test_programs_are_right_over_tcp(library: Library, tmp_path: Path, program: str, ranks: int) -> None:
+    ended = run(library, tmp_path, ranks, [library.compile(program)])
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert ended.served()[0] > 0, ended.stderr
+    transport = transport_of(ended)
+    assert (transport["carrier"], transport["rails"]) == ("tcp", RAILS.split(",")), transport
+    assert f"TCP over {RAILS.replace(',', ', ')}" in ended.stderr
+
+
+def test_every_operation_gives_what_the_library_gives(library: Library, tmp_path: Path) -> None:
+    ended = run(library, tmp_path, 3, [library.compile("operations"), "200", "7", *library.draws])
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert ended.served()[0] > 50, ended.stderr
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 5])
+def test_ranks_that_wait_in_mpi_and_over_tcp(library: Library, tmp_path: Path, ranks: int) -> None:
+    """And nothing stays open."""
+    ended = run(library, tmp_path, ranks, [library.compile("crossed")])
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert ended.served()[0] >= 100, ended.stderr
+    settings = {"ECO_TRANSPORT": "mpi", "ECO_RAILS": ""}
+    over_mpi = run(library, tmp_path, ranks, [library.compile("crossed")], ROWS, **settings)
+    assert (over_mpi.returncode, over_mpi.stdout) == (0, "right\n"), over_mpi.stderr
+    assert transport_of(over_mpi)["carrier"] == "mpi"
+    n_open = [int(re.findall(r"(\d+) descriptors", each.stderr)[0]) for each in (ended, over_mpi)]
+    assert n_open[0] == n_open[1], "over TCP, over MPI"
+
+
+def test_threads_share_the_transport(library: Library, tmp_path: Path) -> None:
+    ended = run(library, tmp_path, 2, [library.compile("threads")], ECO_ARM_AFTER="3")
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert ended.served()[0] > 0, ended.stderr
+
+
+def test_many_communicators(library: Library, tmp_path: Path) -> None:
+    """Tags of freed ones are used again; those beyond what there are stay native."""
+    ended = run(library, tmp_path, 2, [library.compile("communicators"), "100", "700"])
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    native = ended.report["communicators_native"]
+    assert set(native) == {"one rank only"}, native
+
+
+def test_late_ranks_are_waited_for(library: Library, tmp_path: Path) -> None:
+    ended = run(library, tmp_path, 3, [library.compile("late"), "3"], ECO_STALL="1")
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert "has waited for" in ended.stderr
+
+
+def test_without_the_rails_that_are_named_the_job_is_native(library: Library, tmp_path: Path) -> None:
+    ended = run(library, tmp_path, 2, [library.compile("reductions")], ECO_RAILS="nothing0")
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert ended.served()[0] == 0
+    assert "nothing0" in ended.stderr, ended.stderr
+
+
+def test_one_host_has_no_rails_unless_asked(library: Library, tmp_path: Path) -> None:
+    """And a plan of rails is refused there, with the reason."""
+    ended = run(library, tmp_path, 2, [library.compile("segments")], ECO_TRANSPORT="auto")
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert ended.served()[0] == 0
+    transport = transport_of(ended)
+    assert (transport["carrier"], transport["rails"]) == ("mpi", [])
+    assert "all ranks are on one host" in transport["reason"]
+    assert "hosts have one rail" in ended.stderr, ended.stderr
+
+
+def test_ranks_that_differ_in_transport_run_natively(library: Library) -> None:
+    from eco import paths
+
+    eco_exec, program = str(paths.native_file("eco-exec")), library.compile("reductions")
+    words = [eco_exec, program, ":", "-n", "1", eco_exec, "--set", "ECO_TRANSPORT=tcp", program]
+    ended = library.run(1, words)
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert "ranks differ" in ended.stderr
+
+
+LEAVES = """
+import os, numpy
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+data = numpy.zeros(1 << 20)
+for i in range(50):
+    if i == 10 and world.rank == 1:
+        os._exit(3)
+    world.Bcast(data, root=0)
+"""
+
+
+def test_a_rank_that_leaves_ends_the_job(library: Library, tmp_path: Path) -> None:
+    script = tmp_path / "leaves.py"
+    script.write_text(LEAVES)
+    ended = run(library, tmp_path, 3, [library.python, str(script)])
+    assert ended.returncode != 0
+
+
+FORKS = """
+import os, sys, numpy
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+data = numpy.zeros(1 << 18)
+for i in range(10):
+    world.Bcast(data, root=i % world.size)
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+print("right", flush=True) if world.rank == 0 else None
+"""
+
+
+def test_a_child_takes_nothing_along(library: Library, tmp_path: Path) -> None:
+    script = tmp_path / "forks.py"
+    script.write_text(FORKS)
+    ended = run(library, tmp_path, 2, [library.python, str(script)])
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert ended.served()[0] >= 9, ended.stderr
