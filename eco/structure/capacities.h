@@ -8,10 +8,10 @@
 #pragma once
 
 #include "eco/structure/streams.h"
-#include "eco/structure/tree.h"
+#include "eco/net/tree.h"
 
 namespace eco::structure {
 
-void find_shared(Tree& tree, Streams& streams);
+void find_shared(net::Tree& tree, Streams& streams);
 
 }  // namespace eco::structure

@@ -11,6 +11,8 @@
 namespace eco::structure {
 namespace {
 
+using net::Level;
+using net::Tree;
 using net::SubnetKind;
 using testing::racks;
 

@@ -9,10 +9,10 @@
 #pragma once
 
 #include "eco/structure/streams.h"
-#include "eco/structure/tree.h"
+#include "eco/net/tree.h"
 
 namespace eco::structure {
 
-void find_rate_levels(Tree& tree, Streams& streams);
+void find_rate_levels(net::Tree& tree, Streams& streams);
 
 }  // namespace eco::structure

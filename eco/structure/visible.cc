@@ -5,10 +5,12 @@
 #include <utility>
 
 #include "eco/structure/grouping.h"
-#include "eco/structure/tree.h"
+#include "eco/net/tree.h"
 
 namespace eco::structure {
 namespace {
+
+using net::without_first;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
