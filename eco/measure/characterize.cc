@@ -115,10 +115,11 @@ class Session {
     samples_ = std::move(found.samples);
   }
 
-  // True if all its levels are confirmed: what follows may rest on them.
+  // True if all its levels are confirmed, and Figure 2 says the same of the times it has: what follows may rest on them.
   bool find_tree_first(net::Network& network) {
     find_tree(network, 0.1, {});
-    return network.tree.is_sure();
+    is_tree_used_ = network.tree.is_sure() && says_the_same(samples_, network.n_hosts(), network.tree);
+    return is_tree_used_;
   }
 
   // Where all pairs were timed anyway. A job needs its time for trials of plans, and asks nothing more.
@@ -143,7 +144,6 @@ class Session {
 
   // The same from the tree; left to measure are rates between subnets, and what both directions cost each other.
   void take_from_tree(net::Network& network) {
-    constexpr std::size_t kTests = 2;
     const std::vector<int> level_of_host = network.tree.level_of_host();
     for (net::Subnet& subnet : network.subnets) {
       const int host = subnet.hosts.front();
@@ -157,7 +157,13 @@ class Session {
       const bool is_ring = test.flows.back().to == test.flows.front().from;
       return !is_ring || network.subnets[static_cast<std::size_t>(test.subnet)].kind != net::SubnetKind::switched;
     });
-    if (tests.size() > kTests) tests.resize(kTests);
+    std::stable_sort(tests.begin(), tests.end(), [&](const SharingTest& x, const SharingTest& y) {
+      const auto rate = [&](const SharingTest& test) {
+        return network.subnets[static_cast<std::size_t>(test.subnet)].bytes_per_s;
+      };
+      return rate(x) > rate(y);
+    });
+    if (tests.size() > 1) tests.resize(1);  // the fastest
     run_tests(network, tests);
     network.uplinks = uplinks_of(network.tree, network.subnets);
   }
@@ -196,7 +202,7 @@ class Session {
     sweep.progress = [this](const std::string& what, double fraction) { say(what, 0.8 * fraction); };
     sweep.known = network.tree.is_known() ? times_of_tree() : known_times();
     const bool is_known = !options_.known.empty();
-    if (network.tree.is_sure()) sweep.level_of_host = network.tree.level_of_host();
+    if (is_tree_used_) sweep.level_of_host = network.tree.level_of_host();
     const Ping ping = [this](int a, int b, std::size_t bytes, int trips) {
       return conductor_.ping(rank_of(a), rank_of(b), bytes, trips);
     };
@@ -447,6 +453,7 @@ class Session {
   Placement placement_;
   double start_s_;
   ProbeSamples samples_;  // that finding the tree took
+  bool is_tree_used_ = false;
 };
 
 // The result as text, behind one letter that says which: N a network, E an Unsupported's message.

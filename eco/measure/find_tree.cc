@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "eco/measure/sweeps.h"
 #include "eco/structure/find.h"
 #include "eco/structure/sampler.h"
 
@@ -81,6 +82,18 @@ ProbeSamples probe_samples(const net::Network& network) {
     if (!of_pair.empty()) samples[structure::pair_key(pair.a, pair.b)] = of_pair;
   }
   return samples;
+}
+
+bool says_the_same(const ProbeSamples& samples, int n_hosts, const net::Tree& tree) {
+  net::CostMatrix costs(n_hosts);
+  for (int a = 0; a < n_hosts; ++a) {
+    for (int b = a + 1; b < n_hosts; ++b) {
+      const auto found = samples.find(structure::pair_key(a, b));
+      if (found == samples.end()) return true;
+      costs.set(a, b, confirmed_minimum(found->second));
+    }
+  }
+  return net::partition_figure2(costs) == tree.subnets();
 }
 
 std::vector<net::Uplink> uplinks_of(const net::Tree& tree, const std::vector<net::Subnet>& subnets) {

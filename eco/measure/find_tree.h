@@ -36,6 +36,10 @@ net::Tree tree_of_samples(const net::Network& network);
 // The samples of kProbeBytes that a network has of its pairs.
 ProbeSamples probe_samples(const net::Network& network);
 
+// Whether Figure 2 makes the tree's subnets of these samples. Where there are not samples of all pairs it cannot be asked, and
+// contradicts nobody.
+bool says_the_same(const ProbeSamples& samples, int n_hosts, const net::Tree& tree);
+
 // Of subnets that are levels of the tree: what holds up pairs that leave them.
 std::vector<net::Uplink> uplinks_of(const net::Tree& tree, const std::vector<net::Subnet>& subnets);
 

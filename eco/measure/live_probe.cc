@@ -19,6 +19,8 @@ constexpr double kShortestStream_s = 0.03;
 // A stream that lasted less than this share of its time was expected to be slower than it is.
 constexpr double kTooShort = 0.5;
 constexpr int kTries = 3;
+// Of the time since a receiver was told, its messages must have taken so much to come: else it was asleep and found them all.
+constexpr double kAwake = 0.2;
 // All streams of a round must flow together for this share of the shortest, else each has its own time.
 constexpr double kTogether = 0.3;
 
@@ -102,24 +104,27 @@ std::vector<double> LiveProbe::stream(const std::vector<Pair>& flows, double sec
     cost_.messages += count + 5;
   }
   const auto times = conductor_.arrivals(streams);
+  const auto is_awake = [](const std::vector<double>& of_flow) {
+    return of_flow.back() - of_flow.front() >= kAwake * of_flow.back();
+  };
   double begun = 0;
   double ended = 1e300;
   double shortest = 1e300;
   lasted_s = 0;
   for (const std::vector<double>& of_flow : times) {
+    lasted_s = std::max(lasted_s, of_flow.back());
+    if (!is_awake(of_flow)) continue;
     begun = std::max(begun, of_flow.front());
     ended = std::min(ended, of_flow.back());
     shortest = std::min(shortest, of_flow.back() - of_flow.front());
-    lasted_s = std::max(lasted_s, of_flow.back() - of_flow.front());
   }
   const bool is_together = ended - begun >= kTogether * shortest;
   std::vector<double> rates;
   for (std::size_t f = 0; f < flows.size(); ++f) {
     const double own = rate_within(times[f], streams[f].bytes, times[f].front(), times[f].back());
     const double beside = is_together ? rate_within(times[f], streams[f].bytes, begun, ended) : 0;
-    // All came in one gulp: faster than anybody can tell.
-    const double total = static_cast<double>(streams[f].bytes) * streams[f].count;
-    const double rate = beside > 0 ? beside : own > 0 ? own : total / std::max(times[f].back(), 1e-6);
+    const double at_least = static_cast<double>(streams[f].bytes) * streams[f].count / std::max(times[f].back(), 1e-6);
+    const double rate = !is_awake(times[f]) ? at_least : beside > 0 ? beside : own;
     rates.push_back(rate);
     expected_[way(flows[f])] = rate;
   }

@@ -151,7 +151,8 @@ class Sweeper {
   void sweep_offline() {
     visit_s_ = kVisitOffline_s;
     for (const std::size_t bytes : kSizes) add_size(bytes);
-    const int sweeps = std::max(2, options_.sweeps);
+    // A pair that represents others is not the only one that does.
+    const int sweeps = represents_.empty() ? std::max(2, options_.sweeps) : 2;
     // Longer messages take most of the time: progress counts a visit as its bytes and a constant for the rest.
     double total = 0;
     for (const std::size_t bytes : sizes_) total += sweeps * (static_cast<double>(bytes) + 4096);
@@ -185,7 +186,8 @@ class Sweeper {
   template <class Choose>
   void settle(std::size_t size, double deadline_s, int patience, const Choose& choose) {
     int quiet = 0;
-    for (int extra = 0; extra < patience * kMostExtraSweeps && quiet < patience * kQuietSweeps;
+    const int enough = represents_.empty() ? patience * kQuietSweeps : kQuietSweeps / 2;
+    for (int extra = 0; extra < patience * kMostExtraSweeps && quiet < enough;
          ++extra, ++quiet) {
       const std::vector<std::size_t> chosen = choose();
       if (chosen.empty()) return;

@@ -4,13 +4,6 @@
 #include <utility>
 
 namespace eco::net {
-namespace {
-
-// Of six checks five: one that is disturbed proves nothing.
-constexpr double kSure = 0.8;
-
-}  // namespace
-
 bool Tree::is_sure() const {
   return is_known() &&
          std::all_of(levels.begin(), levels.end(), [](const Level& level) { return level.confidence >= kSure; });

@@ -19,6 +19,9 @@
 
 namespace eco::net {
 
+// Of six checks of a level five: one that is disturbed proves nothing.
+inline constexpr double kSure = 0.8;
+
 struct Level {
   int parent = -1;
   std::vector<int> children;                        // levels

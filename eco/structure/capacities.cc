@@ -61,6 +61,7 @@ std::vector<double> find_ports(const Tree& tree, std::size_t n_hosts, Streams& s
   for (const Level& level : tree.levels) {
     const std::size_t n = level.hosts.size();
     Streams::Group& ring = rings.emplace_back();
+    if (level.kind == SubnetKind::bus) continue;
     for (std::size_t i = 0; n > 1 && i < n; ++i) ring.push_back({level.hosts[i], level.hosts[(i + 1) % n]});
   }
   streams.rates_of_groups(rings);

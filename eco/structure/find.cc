@@ -105,7 +105,9 @@ class Builder {
     int agree = 0;
     double share = 0;     // median of what the link is of the way across it and back
     double expected = 0;  // the same by the tree
-    bool is_denied() const { return n > 0 && 2 * agree <= n; }
+    bool is_noisy = false;
+    // Most deny it; or, where times scatter, some do.
+    bool is_denied() const { return n > 0 && (2 * agree <= n || (is_noisy && agree < net::kSure * n)); }
   };
 
   Checked check(int node) {
@@ -134,6 +136,7 @@ class Builder {
       const double farthest = std::max({sampler_.latency_s(x, k), sampler_.latency_s(y, l), inside / 2});
       shares.push_back((std::min(one, other) - inside) / farthest);
       const double resolution = kErrorsOfALink * sampler_.error_s(farthest) / farthest;
+      checked.is_noisy |= sampler_.is_noisy(farthest);
       checked.agree += shares.back() >= kAgrees * resolution ? 1 : 0;
     }
     std::sort(shares.begin(), shares.end());

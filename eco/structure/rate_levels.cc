@@ -14,6 +14,8 @@ using net::Tree;
 // Rates within this of each other are one rate; levels are faster inside than across by this much.
 constexpr double kSame = 0.8;
 constexpr double kFaster = 1.25;
+// Fewer have no two pairs to compare.
+constexpr std::size_t kCrowd = 4;
 
 // What hangs on a level: a host of its own, or a level below with a host that speaks for it.
 struct Entity {
@@ -198,6 +200,7 @@ std::vector<std::vector<double>> ask_crowds(Streams& streams,
     std::vector<Streams::Group> flows(of_level.size());
     for (std::size_t l = 0; l < of_level.size(); ++l) {
       const auto& entities = of_level[l];
+      if (entities.size() < kCrowd) continue;
       // Neighbours in order, those half the way round, first with last: of four hosts all pairs.
       const std::size_t n = entities.size() / 2;
       for (std::size_t i = 0; i < n; ++i) {
@@ -234,7 +237,7 @@ void find_rate_levels(Tree& tree, Streams& streams) {
       const std::vector<double>& rates = crowds[l];
       const double alone = alone_of[l].front();
       tree.levels[levels[l]].bytes_per_s = alone;
-      if (entities[l].size() < 4) continue;
+      if (entities[l].size() < kCrowd) continue;
       const auto [slowest, fastest] = std::minmax_element(rates.begin(), rates.end());
       // All alike: of a switch as fast as alone, of a bus slower.
       if (*slowest >= kSame * *fastest && *slowest >= kSame * alone) continue;

@@ -38,6 +38,8 @@ class Sampler {
   std::vector<double> glance(const std::vector<Pair>& pairs);
   // By what one of so many seconds may be wrong: kError of it, or what the samples of such pairs scatter.
   double error_s(double latency_s) const;
+  // Whether they scatter more than the finder counts on.
+  bool is_noisy(double latency_s) const;
   // Forgets what is known of these, where it is not lost in the scatter.
   void measure_anew(const std::vector<Pair>& pairs);
   // Measures a pair anew, where much rests on it alone: the larger of both times counts.
@@ -47,7 +49,6 @@ class Sampler {
   std::size_t n_pairs() const { return known_.size(); }
 
  private:
-  bool is_noisy(double latency_s) const;
   void note_scatter(const std::vector<double>& samples, double latency_s);
   static bool is_stable(const std::vector<double>& samples);
   void measure(const std::vector<Pair>& pairs);

@@ -1,6 +1,7 @@
 #include "eco/structure/streams.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "eco/base/quantile.h"
@@ -56,7 +57,27 @@ double total_of(const std::vector<std::vector<double>>& repetitions) {
 
 }  // namespace
 
-Streams::Repetitions Streams::repeat(const std::vector<Pair>& flows) {
+bool Streams::is_in_doubt(const Repetitions& repetitions, Wanted wanted) {
+  const auto is_sure = [](std::vector<double> seconds_per_byte) {
+    return is_confirmed(std::move(seconds_per_byte), kAgreement, kConfirmations);
+  };
+  if (wanted == Wanted::total) {
+    std::vector<double> of_all;
+    for (const auto& rates : repetitions) of_all.push_back(1 / std::accumulate(rates.begin(), rates.end(), 0.0));
+    return !is_sure(std::move(of_all));
+  }
+  const std::size_t n = repetitions.front().size();
+  std::size_t in_doubt = 0;
+  for (std::size_t f = 0; f < n; ++f) {
+    std::vector<double> of_flow;
+    for (const auto& rates : repetitions) of_flow.push_back(1 / rates[f]);
+    in_doubt += is_sure(std::move(of_flow)) ? 0 : 1;
+  }
+  // Of many flows at once a few are always off; of few each counts.
+  return 20 * in_doubt > n;
+}
+
+Streams::Repetitions Streams::repeat(const std::vector<Pair>& flows, Wanted wanted) {
   std::vector<Pair> farthest(flows.begin(),
                              flows.begin() + static_cast<std::ptrdiff_t>(std::min(flows.size(), kLookedAt)));
   sampler_.want(farthest);
@@ -68,14 +89,7 @@ Streams::Repetitions Streams::repeat(const std::vector<Pair>& flows) {
   for (int i = 0; i < kMostRepeats; ++i) {
     repetitions.push_back(probe_.rates(flows, stream_s));
     if (i + 1 < kRepeats) continue;
-    // Of many flows at once a few are always off; of few each counts.
-    std::size_t in_doubt = 0;
-    for (std::size_t f = 0; f < flows.size(); ++f) {
-      std::vector<double> seconds_per_byte;
-      for (const auto& of_all : repetitions) seconds_per_byte.push_back(1 / of_all[f]);
-      in_doubt += is_confirmed(std::move(seconds_per_byte), kAgreement, kConfirmations) ? 0 : 1;
-    }
-    if (20 * in_doubt <= flows.size()) break;
+    if (!is_in_doubt(repetitions, wanted)) break;
   }
   const std::vector<double> rates = confirmed(repetitions);
   for (std::size_t f = 0; f < flows.size(); ++f) {
@@ -84,12 +98,12 @@ Streams::Repetitions Streams::repeat(const std::vector<Pair>& flows) {
   return repetitions;
 }
 
-std::vector<Streams::Repetitions> Streams::all_at_once(const std::vector<Group>& groups) {
+std::vector<Streams::Repetitions> Streams::all_at_once(const std::vector<Group>& groups, Wanted wanted) {
   std::vector<Pair> flows;
   for (const Group& group : groups) flows.insert(flows.end(), group.begin(), group.end());
   std::vector<Repetitions> of_groups(groups.size());
   if (flows.empty()) return of_groups;
-  for (const std::vector<double>& rates : repeat(flows)) {
+  for (const std::vector<double>& rates : repeat(flows, wanted)) {
     auto next = rates.begin();
     for (std::size_t g = 0; g < groups.size(); ++g) {
       const auto end = next + static_cast<std::ptrdiff_t>(groups[g].size());
@@ -108,11 +122,11 @@ bool Streams::are_quiet(const std::vector<Group>& groups, const std::vector<Repe
   return median(std::move(faster)) <= kUndisturbed;
 }
 
-std::vector<Streams::Repetitions> Streams::repeat_groups(const std::vector<Group>& groups) {
+std::vector<Streams::Repetitions> Streams::repeat_groups(const std::vector<Group>& groups, Wanted wanted) {
   const auto busy =
       std::count_if(groups.begin(), groups.end(), [](const Group& group) { return !group.empty(); });
   if (at_once_ || busy < 2) {
-    std::vector<Repetitions> repetitions = all_at_once(groups);
+    std::vector<Repetitions> repetitions = all_at_once(groups, wanted);
     if (busy < 2) return repetitions;
     if (!is_checked_) {
       is_checked_ = true;
@@ -121,17 +135,17 @@ std::vector<Streams::Repetitions> Streams::repeat_groups(const std::vector<Group
     if (at_once_) return repetitions;
   }
   std::vector<Repetitions> one_by_one;
-  for (const Group& group : groups) one_by_one.push_back(group.empty() ? Repetitions() : repeat(group));
+  for (const Group& group : groups) one_by_one.push_back(group.empty() ? Repetitions() : repeat(group, wanted));
   return one_by_one;
 }
 
-std::vector<double> Streams::rates(const std::vector<Pair>& flows) { return confirmed(repeat(flows)); }
+std::vector<double> Streams::rates(const std::vector<Pair>& flows) { return confirmed(repeat(flows, Wanted::each)); }
 
-double Streams::total(const std::vector<Pair>& flows) { return total_of(repeat(flows)); }
+double Streams::total(const std::vector<Pair>& flows) { return total_of(repeat(flows, Wanted::total)); }
 
 std::vector<std::vector<double>> Streams::rates_of_groups(const std::vector<Group>& groups) {
   std::vector<std::vector<double>> rates;
-  for (const Repetitions& of_group : repeat_groups(groups)) {
+  for (const Repetitions& of_group : repeat_groups(groups, Wanted::each)) {
     rates.push_back(of_group.empty() ? std::vector<double>() : confirmed(of_group));
   }
   return rates;
@@ -139,7 +153,7 @@ std::vector<std::vector<double>> Streams::rates_of_groups(const std::vector<Grou
 
 std::vector<double> Streams::totals_of_groups(const std::vector<Group>& groups) {
   std::vector<double> totals;
-  for (const Repetitions& of_group : repeat_groups(groups)) {
+  for (const Repetitions& of_group : repeat_groups(groups, Wanted::total)) {
     totals.push_back(of_group.empty() ? 0 : total_of(of_group));
   }
   return totals;

@@ -36,10 +36,12 @@ class Streams {
 
  private:
   using Repetitions = std::vector<std::vector<double>>;  // rates, by repetition and flow
-  Repetitions repeat(const std::vector<Pair>& flows);
+  enum class Wanted { each, total };
+  Repetitions repeat(const std::vector<Pair>& flows, Wanted wanted);
+  static bool is_in_doubt(const Repetitions& repetitions, Wanted wanted);
   // Repetitions of each group.
-  std::vector<Repetitions> repeat_groups(const std::vector<Group>& groups);
-  std::vector<Repetitions> all_at_once(const std::vector<Group>& groups);
+  std::vector<Repetitions> repeat_groups(const std::vector<Group>& groups, Wanted wanted);
+  std::vector<Repetitions> all_at_once(const std::vector<Group>& groups, Wanted wanted);
   bool are_quiet(const std::vector<Group>& groups, const std::vector<Repetitions>& beside_others);
 
   Probe& probe_;
