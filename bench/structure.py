@@ -129,7 +129,9 @@ def main() -> None:
         "--only", type=int, nargs="+", metavar="I", help="only the networks of these numbers"
     )
     options.add_argument("--json", type=Path)
-    options.add_argument("--lab", nargs="+", metavar="NAME", help="emulated networks: shipped, files, dice:SEED")
+    options.add_argument(
+        "--lab", nargs="+", metavar="NAME", help="emulated networks: shipped, files, dice:SEED"
+    )
     options.add_argument("--library", nargs="+", default=["openmpi"], help="with --lab")
     options.add_argument("--placement", default="shuffled:1", help="with --lab")
     chosen = options.parse_args()

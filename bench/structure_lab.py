@@ -1,7 +1,7 @@
 """The live half of bench/structure.py: trees found in emulated networks, beside what their descriptions say.
 
-What a description says is derived here alone: every link between media parts the hosts in two, and those links count that
-leave two hosts or more on both sides. Links in a row part them in the same way and are one.
+What a description says is derived here alone: every link between media parts the hosts in two, and those links
+count that leave two hosts or more on both sides. Links in a row part them in the same way and are one.
 """
 
 import math
@@ -40,7 +40,9 @@ class Link:
 
 def _sides(description: Description) -> dict[tuple[str, str], set[str]]:
     """Of every directed edge between media: the segments and joints beyond it."""
-    edges: dict[str, set[str]] = {medium.name: set() for medium in (*description.segments, *description.joints)}
+    edges: dict[str, set[str]] = {
+        medium.name: set() for medium in (*description.segments, *description.joints)
+    }
     for joint in description.joints:
         for port in joint.ports:
             edges[joint.name].add(port.to)
@@ -139,7 +141,10 @@ def compare(description: Description, network: Network) -> dict[str, Any]:
 
 def lab_trial(description: Description, library: str, placement: str) -> dict[str, Any]:
     """One emulated network characterized."""
-    with Lab(description, library=library, placement=placement) as lab, tempfile.TemporaryDirectory() as folder:
+    with (
+        Lab(description, library=library, placement=placement) as lab,
+        tempfile.TemporaryDirectory() as folder,
+    ):
         file = Path(folder) / "network.json"
         start = time.monotonic()
         characterize_place(jobs.LabPlace(lab), file, None, LIMIT_S, None)
@@ -165,7 +170,9 @@ def generated(seed: int) -> Description:
         segments.append(Segment(f"s{index}", kind, rate, hosts))
     ports = [
         JointPort(
-            segment.name, None if segment.kind == "bus" else segment.rate_mbit * dice.choice([0.3, 0.5, 1]), 0.0
+            segment.name,
+            None if segment.kind == "bus" else segment.rate_mbit * dice.choice([0.3, 0.5, 1]),
+            0.0,
         )
         for segment in segments
     ]

@@ -155,7 +155,8 @@ class Session {
     std::vector<SharingTest> tests = tests_inside(partition_of(network));
     std::erase_if(tests, [&](const SharingTest& test) {
       const bool is_ring = test.flows.back().to == test.flows.front().from;
-      return !is_ring || network.subnets[static_cast<std::size_t>(test.subnet)].kind != net::SubnetKind::switched;
+      return !is_ring ||
+             network.subnets[static_cast<std::size_t>(test.subnet)].kind != net::SubnetKind::switched;
     });
     std::stable_sort(tests.begin(), tests.end(), [&](const SharingTest& x, const SharingTest& y) {
       const auto rate = [&](const SharingTest& test) {

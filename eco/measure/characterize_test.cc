@@ -123,8 +123,8 @@ TEST(Characterize, ManyHostsByTheTreeAndRepresentatives) {
                          [&](const net::PairTimes& pair) { return !pair.samples[size].empty(); });
   };
   ASSERT_EQ(network.sizes.size(), 4u);
-  EXPECT_EQ(visited(1), 91);                     // at 1 KiB, for the tree
-  EXPECT_EQ(visited(3), 5 + 5 + 4 + 3 * 2);      // at 64 KiB
+  EXPECT_EQ(visited(1), 91);                 // at 1 KiB, for the tree
+  EXPECT_EQ(visited(3), 5 + 5 + 4 + 3 * 2);  // at 64 KiB
   for (const net::Subnet& subnet : network.subnets) {
     EXPECT_EQ(subnet.kind, SubnetKind::switched);
     expect_near(subnet.bytes_per_s, 25e6, 0.1, "rate inside");

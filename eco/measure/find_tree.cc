@@ -101,9 +101,14 @@ std::vector<net::Uplink> uplinks_of(const net::Tree& tree, const std::vector<net
   std::vector<net::Uplink> uplinks;
   for (std::size_t s = 0; s < subnets.size(); ++s) {
     const int host = subnets[s].hosts.front();
-    const net::Level& level = tree.levels[static_cast<std::size_t>(level_of_host[static_cast<std::size_t>(host)])];
-    if (subnets[s].hosts.size() < 2 || !level.uplink_bytes_per_s) continue;
-    uplinks.push_back({static_cast<int>(s), *level.uplink_bytes_per_s, true, level.half_duplex});
+    auto level = static_cast<std::size_t>(level_of_host[static_cast<std::size_t>(host)]);
+    // The root may be any level. Where all others hang on one child, the child's uplink is the root's own.
+    if (level == 0 && tree.levels[0].children.size() == 1) {
+      level = static_cast<std::size_t>(tree.levels[0].children.front());
+    }
+    const net::Level& joined = tree.levels[level];
+    if (subnets[s].hosts.size() < 2 || !joined.uplink_bytes_per_s) continue;
+    uplinks.push_back({static_cast<int>(s), *joined.uplink_bytes_per_s, true, joined.half_duplex});
   }
   return uplinks;
 }
@@ -115,8 +120,8 @@ std::string verdict(const net::Tree& tree, const net::Partition& by_figure2, boo
     return "the subnets are those of the tree, whose levels were all confirmed; Figure 2 would say " +
            sizes_of(by_figure2);
   }
-  const std::string why =
-      tree.is_sure() ? "which knows messages of more sizes" : "as checks do not confirm every level of the tree";
+  const std::string why = tree.is_sure() ? "which knows messages of more sizes"
+                                         : "as checks do not confirm every level of the tree";
   return "the subnets are those of Figure 2, " + why + "; the tree says " + sizes_of(by_tree);
 }
 

@@ -49,7 +49,8 @@ LiveProbe::LiveProbe(Conductor& conductor, std::vector<int> rank_of_host, Clock 
       known_(known) {}
 
 Flow LiveProbe::ranks_of(const Pair& pair) const {
-  return {rank_of_host_[static_cast<std::size_t>(pair.from)], rank_of_host_[static_cast<std::size_t>(pair.to)]};
+  return {rank_of_host_[static_cast<std::size_t>(pair.from)],
+          rank_of_host_[static_cast<std::size_t>(pair.to)]};
 }
 
 std::uint64_t LiveProbe::way(const Pair& flow) const {
@@ -92,7 +93,8 @@ LiveProbe::Shape LiveProbe::shape(const Pair& flow, double seconds) const {
   const double total = seconds * expected->second;
   std::size_t bytes = kLongest;
   while (bytes > kShortest && static_cast<double>(bytes) * kFewest > total) bytes /= 2;
-  const int count = static_cast<int>(std::min(total / static_cast<double>(bytes), static_cast<double>(kMost)));
+  const int count =
+      static_cast<int>(std::min(total / static_cast<double>(bytes), static_cast<double>(kMost)));
   return {bytes, std::max(count, kFewest)};
 }
 
@@ -123,7 +125,8 @@ std::vector<double> LiveProbe::stream(const std::vector<Pair>& flows, double sec
   for (std::size_t f = 0; f < flows.size(); ++f) {
     const double own = rate_within(times[f], streams[f].bytes, times[f].front(), times[f].back());
     const double beside = is_together ? rate_within(times[f], streams[f].bytes, begun, ended) : 0;
-    const double at_least = static_cast<double>(streams[f].bytes) * streams[f].count / std::max(times[f].back(), 1e-6);
+    const double at_least =
+        static_cast<double>(streams[f].bytes) * streams[f].count / std::max(times[f].back(), 1e-6);
     const double rate = !is_awake(times[f]) ? at_least : beside > 0 ? beside : own;
     rates.push_back(rate);
     expected_[way(flows[f])] = rate;
@@ -137,8 +140,8 @@ std::vector<double> LiveProbe::rates(const std::vector<Pair>& flows, double seco
   const double wanted_s = std::max(seconds, kShortestStream_s);
   std::vector<double> rates;
   for (int i = 0; i < kTries; ++i) {
-    const bool all_expected =
-        std::all_of(flows.begin(), flows.end(), [this](const Pair& flow) { return expected_.contains(way(flow)); });
+    const bool all_expected = std::all_of(flows.begin(), flows.end(),
+                                          [this](const Pair& flow) { return expected_.contains(way(flow)); });
     double lasted_s = 0;
     rates = stream(flows, wanted_s, lasted_s);
     if (all_expected && lasted_s >= kTooShort * wanted_s) break;

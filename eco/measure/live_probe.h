@@ -53,8 +53,8 @@ class LiveProbe final : public structure::Probe {
   std::vector<int> rank_of_host_;
   Clock clock_;
   std::function<void()> asked_;
-  ProbeSamples known_;    // not given out yet
-  ProbeSamples samples_;  // measured here
+  ProbeSamples known_;                                  // not given out yet
+  ProbeSamples samples_;                                // measured here
   std::unordered_map<std::uint64_t, double> expected_;  // bytes a second of each way, as it was last
   structure::Cost cost_;
 };

@@ -12,8 +12,8 @@
 namespace eco::measure {
 namespace {
 
-using structure::pair_key;
 using structure::Pair;
+using structure::pair_key;
 using testing::VirtualNetwork;
 using testing::VirtualOptions;
 
@@ -124,6 +124,26 @@ TEST(FindTree, SwitchesBehindSharedUplinks) {
     EXPECT_NEAR(*level.uplink_bytes_per_s / 5e6, 1, 0.15);
     EXPECT_FALSE(level.half_duplex);
   }
+}
+
+TEST(FindTree, TheRootsUplinkIsThatOfItsOnlyChild) {
+  net::Tree tree;
+  tree.levels.resize(3);
+  tree.levels[0].hosts = {0, 1};
+  tree.levels[0].children = {1};
+  tree.levels[1].parent = 0;
+  tree.levels[1].children = {2};
+  tree.levels[1].hosts = {4};
+  tree.levels[1].uplink_bytes_per_s = 5e6;
+  tree.levels[2].parent = 1;
+  tree.levels[2].hosts = {2, 3};
+  tree.levels[2].uplink_bytes_per_s = 7e6;
+  const std::vector<net::Subnet> subnets = {{{0, 1}}, {{2, 3}}, {{4}}};
+  const std::vector<net::Uplink> uplinks = uplinks_of(tree, subnets);
+  ASSERT_EQ(uplinks.size(), 2U);
+  EXPECT_EQ(uplinks[0].subnet, 0);
+  EXPECT_EQ(uplinks[0].bytes_per_s, 5e6);
+  EXPECT_EQ(uplinks[1].bytes_per_s, 7e6);
 }
 
 TEST(FindTree, BusesAndOneSwitch) {

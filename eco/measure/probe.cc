@@ -81,7 +81,8 @@ Answer Prober::perform(const Order& order) {
   if (order.action == Action::stream || order.action == Action::arrivals)
     places = static_cast<std::size_t>(order.count);
   if (order.action == Action::exchange) places = static_cast<std::size_t>(order.n_members);
-  reserve(std::max({bytes, static_cast<std::size_t>(order.send_bytes), kSmallest}), std::max(bytes * places + 1, kSmallest));
+  reserve(std::max({bytes, static_cast<std::size_t>(order.send_bytes), kSmallest}),
+          std::max(bytes * places + 1, kSmallest));
   switch (order.action) {
     case Action::stream:
     case Action::arrivals:
@@ -323,8 +324,10 @@ std::vector<std::vector<double>> Conductor::trips(const std::vector<Flow>& pairs
   // Responders are told first, as in ping().
   std::vector<Part> parts;
   const auto size = static_cast<std::int64_t>(bytes);
-  for (const Flow& pair : pairs) parts.push_back({pair.to, {Action::trips, size, trips, -1, pair.from}, {}, {}});
-  for (const Flow& pair : pairs) parts.push_back({pair.from, {Action::trips, size, trips, pair.to, -1}, {}, {}});
+  for (const Flow& pair : pairs)
+    parts.push_back({pair.to, {Action::trips, size, trips, -1, pair.from}, {}, {}});
+  for (const Flow& pair : pairs)
+    parts.push_back({pair.from, {Action::trips, size, trips, pair.to, -1}, {}, {}});
   perform(parts);
   std::vector<std::vector<double>> times;
   for (std::size_t i = pairs.size(); i < parts.size(); ++i) times.push_back(std::move(parts[i].times));
@@ -334,8 +337,10 @@ std::vector<std::vector<double>> Conductor::trips(const std::vector<Flow>& pairs
 std::vector<std::vector<double>> Conductor::arrivals(const std::vector<Stream>& streams) {
   std::vector<Part> parts;  // one per rank; receivers before those that only send
   const auto part_of = [&](int rank) -> Part& {
-    const auto found = std::find_if(parts.begin(), parts.end(), [&](const Part& part) { return part.rank == rank; });
-    return found != parts.end() ? *found : parts.emplace_back(Part{rank, {Action::arrivals, 0, 0, -1, -1}, {}, {}});
+    const auto found =
+        std::find_if(parts.begin(), parts.end(), [&](const Part& part) { return part.rank == rank; });
+    return found != parts.end() ? *found
+                                : parts.emplace_back(Part{rank, {Action::arrivals, 0, 0, -1, -1}, {}, {}});
   };
   for (const Stream& stream : streams) {
     Order& order = part_of(stream.flow.to).order;
@@ -358,7 +363,8 @@ std::vector<std::vector<double>> Conductor::arrivals(const std::vector<Stream>& 
 std::vector<Answer> Conductor::streams(const std::vector<Flow>& flows, std::size_t bytes, int count) {
   std::vector<Part> parts;  // one per rank; receivers before those that only send
   const auto part_of = [&](int rank) -> Part& {
-    const auto found = std::find_if(parts.begin(), parts.end(), [&](const Part& part) { return part.rank == rank; });
+    const auto found =
+        std::find_if(parts.begin(), parts.end(), [&](const Part& part) { return part.rank == rank; });
     if (found != parts.end()) return *found;
     const auto size = static_cast<std::int64_t>(bytes);
     Order order{Action::stream, size, count, -1, -1};

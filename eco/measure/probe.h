@@ -29,7 +29,8 @@ struct Order {
   std::int64_t receive_from = -1;
   std::int64_t pause_ns = 0;   // delayed: before the receiver looks; before the sender sends
   std::int64_t n_members = 0;  // exchange: the list of so many ranks follows
-  std::int64_t send_bytes = 0;  // stream, arrivals: of what is sent, where `bytes` and `count` are of what comes
+  std::int64_t send_bytes =
+      0;  // stream, arrivals: of what is sent, where `bytes` and `count` are of what comes
   std::int64_t send_count = 0;
 };
 
@@ -43,7 +44,8 @@ struct Answer {
   // completion, at the receiver: from looking to having; exchange: one round
   double elapsed_s = 0;
   double posting_s = 0;  // stream, delayed: what the sender spent in posting
-  std::int64_t n_times = 0;  // trips, at the one who starts, and arrivals, at the receiver: so many seconds follow
+  std::int64_t n_times =
+      0;  // trips, at the one who starts, and arrivals, at the receiver: so many seconds follow
 };
 
 // One stream among several at once.
@@ -72,7 +74,8 @@ class Prober {
  private:
   friend class Conductor;
   template <class Timed>
-  void round_trips(const Order& order, const Timed& timed);  // timed(trip), after one that opens the connection
+  void round_trips(const Order& order,
+                   const Timed& timed);  // timed(trip), after one that opens the connection
   Answer ping(const Order& order);
   Answer stream(const Order& order);
   Answer trips(const Order& order);

@@ -18,7 +18,8 @@ using Levels = std::pair<int, int>;
 std::vector<bool> representatives(const std::vector<int>& level_of_host) {
   const int n = static_cast<int>(level_of_host.size());
   std::map<int, std::vector<int>> hosts_of;
-  for (int host = 0; host < n; ++host) hosts_of[level_of_host[static_cast<std::size_t>(host)]].push_back(host);
+  for (int host = 0; host < n; ++host)
+    hosts_of[level_of_host[static_cast<std::size_t>(host)]].push_back(host);
   std::map<Levels, bool> wanted;  // pairs of hosts, the lower first
   for (const auto& [level, hosts] : hosts_of) {
     const std::size_t m = hosts.size();

@@ -187,8 +187,7 @@ class Sweeper {
   void settle(std::size_t size, double deadline_s, int patience, const Choose& choose) {
     int quiet = 0;
     const int enough = represents_.empty() ? patience * kQuietSweeps : kQuietSweeps / 2;
-    for (int extra = 0; extra < patience * kMostExtraSweeps && quiet < enough;
-         ++extra, ++quiet) {
+    for (int extra = 0; extra < patience * kMostExtraSweeps && quiet < enough; ++extra, ++quiet) {
       const std::vector<std::size_t> chosen = choose();
       if (chosen.empty()) return;
       for (const std::size_t i : chosen) {

@@ -175,7 +175,8 @@ Reason check_levels(const Network& network) {
       ++seen[static_cast<std::size_t>(host)];
     }
     if (!std::is_sorted(level.hosts.begin(), level.hosts.end())) return where + "its hosts are not ascending";
-    if (!is_time(level.latency_s) || !is_time(level.uplink_latency_s)) return where + "a latency is not a time";
+    if (!is_time(level.latency_s) || !is_time(level.uplink_latency_s))
+      return where + "a latency is not a time";
     if (!is_time(level.bytes_per_s) || !is_time(level.oversubscription))
       return where + "bytes_per_s or oversubscription is not a number from 0";
     if (level.uplink_bytes_per_s && !is_rate(*level.uplink_bytes_per_s))

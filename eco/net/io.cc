@@ -122,16 +122,11 @@ ClassPLogP read_plogp(const Fields& fields) {
 json tree_to_json(const Tree& tree) {
   json levels = json::array();
   for (const Level& level : tree.levels) {
-    json object = {{"parent", level.parent},
-                   {"hosts", level.hosts},
-                   {"kind", name(level.kind)},
-                   {"latency_s", level.latency_s},
-                   {"bytes_per_s", level.bytes_per_s},
-                   {"uplink_latency_s", level.uplink_latency_s},
-                   {"half_duplex", level.half_duplex},
-                   {"oversubscription", level.oversubscription},
-                   {"confidence", level.confidence},
-                   {"evidence", level.evidence}};
+    json object = {{"parent", level.parent},           {"hosts", level.hosts},
+                   {"kind", name(level.kind)},         {"latency_s", level.latency_s},
+                   {"bytes_per_s", level.bytes_per_s}, {"uplink_latency_s", level.uplink_latency_s},
+                   {"half_duplex", level.half_duplex}, {"oversubscription", level.oversubscription},
+                   {"confidence", level.confidence},   {"evidence", level.evidence}};
     if (level.uplink_bytes_per_s) object["uplink_bytes_per_s"] = *level.uplink_bytes_per_s;
     levels.push_back(std::move(object));
   }
@@ -207,8 +202,8 @@ void add_structure(json& object, const std::vector<Subnet>& subnets, const std::
 void read_structure(const Fields& fields, std::vector<Subnet>& subnets, std::vector<Between>& between,
                     std::vector<Uplink>& uplinks) {
   fields.each("subnets", [&](const Fields& subnet) {
-    subnets.push_back({subnet.get<std::vector<int>>("hosts"), read_kind(subnet), subnet.get<double>("latency_s"),
-                       subnet.get<double>("bytes_per_s")});
+    subnets.push_back({subnet.get<std::vector<int>>("hosts"), read_kind(subnet),
+                       subnet.get<double>("latency_s"), subnet.get<double>("bytes_per_s")});
   });
   fields.each("between", [&](const Fields& pair) {
     between.push_back({pair.get<int>("from"), pair.get<int>("to"), pair.get<double>("latency_s"),

@@ -5,14 +5,15 @@
 
 namespace eco::net {
 bool Tree::is_sure() const {
-  return is_known() &&
-         std::all_of(levels.begin(), levels.end(), [](const Level& level) { return level.confidence >= kSure; });
+  return is_known() && std::all_of(levels.begin(), levels.end(),
+                                   [](const Level& level) { return level.confidence >= kSure; });
 }
 
 std::vector<int> Tree::level_of_host() const {
   std::vector<int> level_of(is_known() ? hosts_below(0).size() : 0);
   for (std::size_t level = 0; level < levels.size(); ++level) {
-    for (const int host : levels[level].hosts) level_of[static_cast<std::size_t>(host)] = static_cast<int>(level);
+    for (const int host : levels[level].hosts)
+      level_of[static_cast<std::size_t>(host)] = static_cast<int>(level);
   }
   return level_of;
 }

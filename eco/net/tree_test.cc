@@ -20,7 +20,8 @@ Network with_tree() {
     level.kind = level.hosts.empty() ? SubnetKind::unknown : SubnetKind::switched;
     level.latency_s = 40e-6;
     level.bytes_per_s = 25e6;
-    if (parent >= 0) network.tree.levels[static_cast<std::size_t>(parent)].children.push_back(static_cast<int>(number));
+    if (parent >= 0)
+      network.tree.levels[static_cast<std::size_t>(parent)].children.push_back(static_cast<int>(number));
   };
   put(0, -1, {});
   put(1, 0, {});
@@ -61,7 +62,8 @@ TEST(Tree, OfNoFileBeforeItWasKnown) {
   const Network network = synthetic_network("hosts=3+3+2");
   EXPECT_EQ(to_json(network).find("\"tree\""), std::string::npos);
   EXPECT_FALSE(parse_network(to_json(network), "x").tree.is_known());
-  EXPECT_EQ(with_tree().fingerprint(), synthetic_network("hosts=3+3+2 rate_mbit=200 uplink_mbit=40").fingerprint());
+  EXPECT_EQ(with_tree().fingerprint(),
+            synthetic_network("hosts=3+3+2 rate_mbit=200 uplink_mbit=40").fingerprint());
   EXPECT_FALSE(with_tree().without_samples().tree.is_known());
 }
 
@@ -83,13 +85,18 @@ TEST(Tree, WhatIsNoTreeIsRefused) {
     return refusal(network);
   };
   using Levels = std::vector<Level>&;
-  EXPECT_NE(spoilt([](Levels levels) { levels[2].parent = 3; }).find("its parent 3 is not before it"), std::string::npos);
+  EXPECT_NE(spoilt([](Levels levels) { levels[2].parent = 3; }).find("its parent 3 is not before it"),
+            std::string::npos);
   EXPECT_NE(spoilt([](Levels levels) { levels[0].parent = 0; }).find("is not before it"), std::string::npos);
-  EXPECT_NE(spoilt([](Levels levels) { levels[4].hosts = {6}; }).find("host 7 is on 0 levels"), std::string::npos);
-  EXPECT_NE(spoilt([](Levels levels) { levels[4].hosts = {5, 6, 7}; }).find("host 5 is on 2 levels"), std::string::npos);
-  EXPECT_NE(spoilt([](Levels levels) { levels[4].hosts = {6, 7, 8}; }).find("host 8 is out of range"), std::string::npos);
+  EXPECT_NE(spoilt([](Levels levels) { levels[4].hosts = {6}; }).find("host 7 is on 0 levels"),
+            std::string::npos);
+  EXPECT_NE(spoilt([](Levels levels) { levels[4].hosts = {5, 6, 7}; }).find("host 5 is on 2 levels"),
+            std::string::npos);
+  EXPECT_NE(spoilt([](Levels levels) { levels[4].hosts = {6, 7, 8}; }).find("host 8 is out of range"),
+            std::string::npos);
   EXPECT_NE(spoilt([](Levels levels) { levels[4].hosts = {7, 6}; }).find("not ascending"), std::string::npos);
-  EXPECT_NE(spoilt([](Levels levels) { levels[2].uplink_bytes_per_s = 0; }).find("not a rate"), std::string::npos);
+  EXPECT_NE(spoilt([](Levels levels) { levels[2].uplink_bytes_per_s = 0; }).find("not a rate"),
+            std::string::npos);
   EXPECT_NE(spoilt([](Levels levels) { levels[2].confidence = 2; }).find("confidence"), std::string::npos);
   EXPECT_NE(spoilt([](Levels levels) { levels[2].latency_s = -1; }).find("not a time"), std::string::npos);
 }

@@ -7,8 +7,8 @@ namespace eco::structure {
 namespace {
 
 using net::Level;
-using net::Tree;
 using net::SubnetKind;
+using net::Tree;
 
 // A flow that n flows on one medium slow n-fold is halfway there at (1 + n) / 2; below 1.3 nothing was shared.
 constexpr double kUndisturbed = 1.3;
@@ -19,7 +19,7 @@ constexpr double kBothWays = 1.4;
 
 std::vector<Pair> medium_flows(const std::vector<int>& h) {
   if (h.size() >= 4) return {{h[0], h[1]}, {h[2], h[3]}};
-  if (h.size() == 3) return {{h[0], h[1]}, {h[1], h[2]}, {h[2], h[0]}};
+  if (h.size() == 3) return {{h[0], h[1]}, {h[1], h[2]}};
   if (h.size() == 2) return {{h[0], h[1]}, {h[1], h[0]}};
   return {};
 }

@@ -8,8 +8,8 @@
 // the two that cross its link are longer than the two that do not.
 #pragma once
 
-#include "eco/structure/probe.h"
 #include "eco/net/tree.h"
+#include "eco/structure/probe.h"
 
 namespace eco::structure {
 

@@ -12,8 +12,8 @@ namespace eco::structure {
 namespace {
 
 using net::Level;
-using net::Tree;
 using net::SubnetKind;
+using net::Tree;
 using testing::racks;
 
 const SimulatedOptions kNoisy = {.noise = 0.02, .spoilt = 0.05, .seed = 5};

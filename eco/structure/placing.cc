@@ -239,7 +239,8 @@ class Placing {
   // Two on one node that have a way to it in common.
   bool are_near(int x, int y, double distance) const {
     const double error_s = sampler_.error_s(distance);
-    const double clear_s = std::max(kErrorsInCommon * error_s, error_s + places_[x].error_s + places_[y].error_s);
+    const double clear_s =
+        std::max(kErrorsInCommon * error_s, error_s + places_[x].error_s + places_[y].error_s);
     return way_of(x) + way_of(y) - distance >= clear_s;
   }
 

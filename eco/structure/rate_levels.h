@@ -8,8 +8,8 @@
 // between them are levels; one fast group beside single slow hosts is not: slow hosts explain it.
 #pragma once
 
-#include "eco/structure/streams.h"
 #include "eco/net/tree.h"
+#include "eco/structure/streams.h"
 
 namespace eco::structure {
 

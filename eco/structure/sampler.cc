@@ -123,7 +123,8 @@ void Sampler::measure(const std::vector<Pair>& pairs) {
     });
     std::erase_if(open, [&](const Pair& pair) {
       const auto& samples_of_pair = samples_[pair_key(pair.from, pair.to)];
-      return spent.contains(pair_key(pair.from, pair.to)) || samples_of_pair.size() >= kMostSamples || is_stable(samples_of_pair);
+      return spent.contains(pair_key(pair.from, pair.to)) || samples_of_pair.size() >= kMostSamples ||
+             is_stable(samples_of_pair);
     });
   }
   for (const Pair& pair : pairs) {

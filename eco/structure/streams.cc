@@ -63,7 +63,8 @@ bool Streams::is_in_doubt(const Repetitions& repetitions, Wanted wanted) {
   };
   if (wanted == Wanted::total) {
     std::vector<double> of_all;
-    for (const auto& rates : repetitions) of_all.push_back(1 / std::accumulate(rates.begin(), rates.end(), 0.0));
+    for (const auto& rates : repetitions)
+      of_all.push_back(1 / std::accumulate(rates.begin(), rates.end(), 0.0));
     return !is_sure(std::move(of_all));
   }
   const std::size_t n = repetitions.front().size();
@@ -135,11 +136,14 @@ std::vector<Streams::Repetitions> Streams::repeat_groups(const std::vector<Group
     if (at_once_) return repetitions;
   }
   std::vector<Repetitions> one_by_one;
-  for (const Group& group : groups) one_by_one.push_back(group.empty() ? Repetitions() : repeat(group, wanted));
+  for (const Group& group : groups)
+    one_by_one.push_back(group.empty() ? Repetitions() : repeat(group, wanted));
   return one_by_one;
 }
 
-std::vector<double> Streams::rates(const std::vector<Pair>& flows) { return confirmed(repeat(flows, Wanted::each)); }
+std::vector<double> Streams::rates(const std::vector<Pair>& flows) {
+  return confirmed(repeat(flows, Wanted::each));
+}
 
 double Streams::total(const std::vector<Pair>& flows) { return total_of(repeat(flows, Wanted::total)); }
 

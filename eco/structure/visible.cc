@@ -4,8 +4,8 @@
 #include <limits>
 #include <utility>
 
-#include "eco/structure/grouping.h"
 #include "eco/net/tree.h"
+#include "eco/structure/grouping.h"
 
 namespace eco::structure {
 namespace {

@@ -232,7 +232,8 @@ def _tree(data: dict[str, Any] | None) -> LevelTree | None:
     if data is None:
         return None
     levels = tuple(
-        Level(**{"uplink_bytes_per_s": None, **level, "hosts": tuple(level["hosts"])}) for level in data["levels"]
+        Level(**{"uplink_bytes_per_s": None, **level, "hosts": tuple(level["hosts"])})
+        for level in data["levels"]
     )
     return LevelTree(levels, data["verdict"], data["in_parallel"], data["seconds"])
 

@@ -76,7 +76,8 @@ def show(
         bool, typer.Option("--plogp", help="the pLogP curves of every class of pairs, of a network file")
     ] = False,
     figure2: Annotated[
-        bool, typer.Option("--figure2", help="the subnets that Figure 2 of the ECO paper makes of the same pairs")
+        bool,
+        typer.Option("--figure2", help="the subnets that Figure 2 of the ECO paper makes of the same pairs"),
     ] = False,
     picture: Annotated[Path | None, output_file("with --plogp: draw them, as .html or .svg")] = None,
 ) -> None:
