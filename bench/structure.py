@@ -18,12 +18,12 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from structure_lab import generated, lab_trial
 
 from eco import _core
 from eco.lab import load
 from eco.provenance import provenance
 from eco.report.records import seconds_text, write_json
-from structure_lab import generated, lab_trial
 
 #: Mean of what a sample takes longer than it should, as a share: by the network's number.
 NOISES = (0.005, 0.01, 0.015, 0.02, 0.025, 0.03)
