@@ -1,10 +1,13 @@
 """How well the structure of generated networks is found, and what that costs (docs/structure.md).
 
     python bench/structure.py [--seed 1] [--networks 30] [--only I ...] [--json F.json]
+    python bench/structure.py --lab three-subnets dome-20 dice:7 --library openmpi mpich
 
 Each network is drawn by the seed and its number, measured through simulated probes with noise and 5 % of the samples
 spoilt, and compared with its true tree, up to what any traffic can tell apart (eco/structure/visible.h). Figure 2 of
 the ECO paper, with all pairs one after the other, stands beside it. The last line says how many trees are right.
+
+With --lab the networks are emulated ones, shipped or by dice, measured through an MPI library (structure_lab.py).
 """
 
 import argparse
@@ -15,8 +18,10 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from structure_lab import generated, lab_trial
 
 from eco import _core
+from eco.lab import load
 from eco.provenance import provenance
 from eco.report.records import seconds_text, write_json
 
@@ -65,8 +70,53 @@ def table(results: list[dict[str, Any]]) -> Table:
     return rows
 
 
+def lab_table(results: list[dict[str, Any]]) -> Table:
+    rows = Table(box=None, pad_edge=False)
+    for column in (
+        "network", "library", "hosts", "links", "tree", "media", "capacities", "worst", "least sure", "at once",
+        "tree took", "in all", "Figure 2", "subnets",
+    ):  # fmt: skip
+        rows.add_column(column, justify="right")
+    for r in results:
+        rows.add_row(
+            r["network"],
+            r["library"],
+            str(r["hosts"]),
+            str(r["links"]),
+            "right" if is_right(r) else f"{r['missed']} missed, {r['invented']} invented",
+            f"{r['kinds_right']}/{r['kinds']}",
+            f"{r['capacities_right']}/{r['capacities']}",
+            f"{100 * r['worst_capacity']:.0f} %" if r["capacities"] else "",
+            f"{100 * r['least_confidence']:.0f} %",
+            "yes" if r["in_parallel"] else "no",
+            seconds_text(r["tree_s"]),
+            seconds_text(r["seconds"]),
+            "right" if r["figure2_right"] else f"{r['figure2_parts']} parts",
+            r["verdict"].removeprefix("the subnets are those of ").partition(",")[0],
+        )
+    return rows
+
+
+def lab_results(names: list[str], libraries: list[str], placement: str) -> list[dict[str, Any]]:
+    results = []
+    for name in names:
+        seed = name.removeprefix("dice:")
+        description = generated(int(seed)) if seed != name else load(name)
+        for library in libraries:
+            results.append(lab_trial(description, library, placement))
+            print(json.dumps(results[-1]), flush=True)
+    return results
+
+
 def total(results: list[dict[str, Any]], key: str) -> int:
     return sum(result[key] for result in results)
+
+
+def finish(results: list[dict[str, Any]], what: dict[str, Any], written: Path | None) -> None:
+    if written is not None:
+        write_json(written, {"schema": "eco.structure-bench", "version": 1, **what, "provenance": provenance(),
+                             "networks": results})  # fmt: skip
+    print(f"{sum(map(is_right, results))} of {len(results)}")
 
 
 def main() -> None:
@@ -79,8 +129,18 @@ def main() -> None:
         "--only", type=int, nargs="+", metavar="I", help="only the networks of these numbers"
     )
     options.add_argument("--json", type=Path)
+    options.add_argument(
+        "--lab", nargs="+", metavar="NAME", help="emulated networks: shipped, files, dice:SEED"
+    )
+    options.add_argument("--library", nargs="+", default=["openmpi"], help="with --lab")
+    options.add_argument("--placement", default="shuffled:1", help="with --lab")
     chosen = options.parse_args()
     console = Console(width=200)
+    if chosen.lab:
+        results = lab_results(chosen.lab, chosen.library, chosen.placement)
+        console.print(lab_table(results))
+        finish(results, {"lab": chosen.lab}, chosen.json)
+        return
     results = [trial(chosen.seed, index) for index in chosen.only or range(chosen.networks)]
     console.print(table(results))
     print(
@@ -94,10 +154,7 @@ def main() -> None:
         f"most network time {max(r['network_s'] for r in results):.1f} s, "
         f"Figure 2 right on {sum(r['figure2_right'] for r in results)}"
     )
-    if chosen.json is not None:
-        write_json(chosen.json, {"schema": "eco.structure-bench", "version": 1, "seed": chosen.seed,
-                                 "provenance": provenance(), "networks": results})  # fmt: skip
-    print(f"{sum(map(is_right, results))} of {len(results)}")
+    finish(results, {"seed": chosen.seed}, chosen.json)
 
 
 if __name__ == "__main__":

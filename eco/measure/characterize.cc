@@ -8,12 +8,14 @@
 
 #include "eco/base/errors.h"
 #include "eco/measure/derive.h"
+#include "eco/measure/find_tree.h"
 #include "eco/measure/local_rates.h"
 #include "eco/measure/plogp.h"
 #include "eco/measure/probe.h"
 #include "eco/measure/sharing.h"
 #include "eco/measure/sweeps.h"
 #include "eco/net/io.h"
+#include "eco/structure/sampler.h"
 
 namespace eco::measure {
 namespace {
@@ -75,21 +77,19 @@ class Session {
     network.hosts = placement_.hosts;
     network.transport = options_.transport;
     network.measured_at = options_.measured_at;
+    const bool by_tree = is_worth_a_tree(network) && find_tree_first(network);
     measure_pairs(network);
     measure_local(network);
-    derive_classes(network, find_subnets(network.n_hosts(), network.sizes, network.pairs));
-    measure_rates(network);
-    std::vector<SharingTest> questions = tests_inside(partition_of(network));
-    run_tests(network, questions);
-    set_kinds(network);
-    std::vector<SharingTest> across = tests_across(network.subnets, network.between);
-    run_tests(network, across);
-    derive_uplinks(network, across);
+    const net::Partition by_figure2 = find_subnets(network.n_hosts(), network.sizes, network.pairs);
+    derive_classes(network, by_tree ? network.tree.subnets() : by_figure2);
+    by_tree ? take_from_tree(network) : measure_subnets(network);
     network.frame_bytes = options_.frame_bytes;
     network.envelope_bytes = options_.envelope_bytes;
     network.reverse_share = reverse_share(network.concurrent);
     measure_common(network);
     fit_latencies(network);
+    if (!network.tree.is_known()) find_tree_last(network);
+    if (network.tree.is_known()) network.tree.verdict = verdict(network.tree, by_figure2, by_tree);
     if (options_.plogp) measure_curves(network);
     if (options_.progress) options_.progress("done", 1.0);
     return network;
@@ -98,6 +98,76 @@ class Session {
  private:
   double elapsed() const { return options_.clock() - start_s_; }
   bool in_time() const { return options_.budget_s <= 0 || elapsed() < kStreamShare * options_.budget_s; }
+
+  // Whether pairs are so many that it pays to know first which are alike. A budget is for few hosts.
+  bool is_worth_a_tree(const net::Network& network) const {
+    constexpr int kMostPairs = 66;  // of 12 hosts
+    const int n = network.n_hosts();
+    return options_.budget_s <= 0 && options_.known.empty() && n * (n - 1) / 2 > kMostPairs;
+  }
+
+  void find_tree(net::Network& network, double progress, ProbeSamples known) {
+    TreeSearch search{placement_.rank_of_host, options_.clock};
+    search.asked = [this, progress] { say("tree of subnets", progress); };
+    search.known = std::move(known);
+    TreeFound found = measure::find_tree(conductor_, search);
+    network.tree = std::move(found.tree);
+    samples_ = std::move(found.samples);
+  }
+
+  // True if all its levels are confirmed, and Figure 2 says the same of the times it has: what follows may rest on them.
+  bool find_tree_first(net::Network& network) {
+    find_tree(network, 0.1, {});
+    is_tree_used_ = network.tree.is_sure() && says_the_same(samples_, network.n_hosts(), network.tree);
+    return is_tree_used_;
+  }
+
+  // Where all pairs were timed anyway. A job needs its time for trials of plans, and asks nothing more.
+  void find_tree_last(net::Network& network) {
+    if (network.n_hosts() < 2) return;
+    if (options_.budget_s > 0) {
+      network.tree = tree_of_samples(network);
+    } else {
+      find_tree(network, 0.97, probe_samples(network));
+    }
+  }
+
+  // Rates, kinds and uplinks, by tests with several pairs at once.
+  void measure_subnets(net::Network& network) {
+    measure_rates(network);
+    run_tests(network, tests_inside(partition_of(network)));
+    set_kinds(network);
+    const std::vector<SharingTest> across = tests_across(network.subnets, network.between);
+    run_tests(network, across);
+    derive_uplinks(network, across);
+  }
+
+  // The same from the tree; left to measure are rates between subnets, and what both directions cost each other.
+  void take_from_tree(net::Network& network) {
+    const std::vector<int> level_of_host = network.tree.level_of_host();
+    for (net::Subnet& subnet : network.subnets) {
+      const int host = subnet.hosts.front();
+      const auto level = static_cast<std::size_t>(level_of_host[static_cast<std::size_t>(host)]);
+      subnet.kind = network.tree.levels[level].kind;
+      if (subnet.hosts.size() > 1) subnet.bytes_per_s = network.tree.levels[level].bytes_per_s;
+    }
+    measure_rates_between(network);
+    std::vector<SharingTest> tests = tests_inside(partition_of(network));
+    std::erase_if(tests, [&](const SharingTest& test) {
+      const bool is_ring = test.flows.back().to == test.flows.front().from;
+      return !is_ring ||
+             network.subnets[static_cast<std::size_t>(test.subnet)].kind != net::SubnetKind::switched;
+    });
+    std::stable_sort(tests.begin(), tests.end(), [&](const SharingTest& x, const SharingTest& y) {
+      const auto rate = [&](const SharingTest& test) {
+        return network.subnets[static_cast<std::size_t>(test.subnet)].bytes_per_s;
+      };
+      return rate(x) > rate(y);
+    });
+    if (tests.size() > 1) tests.resize(1);  // the fastest
+    run_tests(network, tests);
+    network.uplinks = uplinks_of(network.tree, network.subnets);
+  }
 
   // Pair times take most of the time; what follows them shares the last fifth.
   void say(const std::string& what, double fraction) const {
@@ -131,17 +201,32 @@ class Session {
     sweep.sweeps = options_.sweeps;
     sweep.clock = options_.clock;
     sweep.progress = [this](const std::string& what, double fraction) { say(what, 0.8 * fraction); };
-    sweep.known = known_times();
+    sweep.known = network.tree.is_known() ? times_of_tree() : known_times();
+    const bool is_known = !options_.known.empty();
+    if (is_tree_used_) sweep.level_of_host = network.tree.level_of_host();
     const Ping ping = [this](int a, int b, std::size_t bytes, int trips) {
       return conductor_.ping(rank_of(a), rank_of(b), bytes, trips);
     };
     PairSamples samples = sweep_pairs(network.n_hosts(), ping, sweep);
     network.sizes = std::move(samples.sizes);
     network.pairs = std::move(samples.pairs);
-    if (!sweep.known.empty()) {
+    if (is_known) {
       network.note = std::to_string(samples.measured) + " of " + std::to_string(network.pairs.size()) +
                      " pairs measured, the others known";
     }
+  }
+
+  // What finding the tree measured already.
+  std::vector<KnownTimes> times_of_tree() const {
+    std::vector<KnownTimes> known;
+    const int n = static_cast<int>(placement_.hosts.size());
+    for (int a = 0; a < n; ++a) {
+      for (int b = a + 1; b < n; ++b) {
+        const auto found = samples_.find(structure::pair_key(a, b));
+        if (found != samples_.end()) known.push_back({a, b, {{kProbeBytes, found->second}}});
+      }
+    }
+    return known;
   }
 
   // What is known of the pairs among these hosts, by their numbers.
@@ -244,13 +329,23 @@ class Session {
   }
 
   void measure_rates(net::Network& network) {
+    for (std::size_t s = 0; s < std::min(network.subnets.size(), kMostClasses); ++s) {
+      net::Subnet& subnet = network.subnets[s];
+      if (subnet.hosts.size() == 1) continue;
+      say("rates inside subnets", 0.8);
+      subnet.bytes_per_s = measured_rate(subnet.hosts[0], subnet.hosts[1], subnet.bytes_per_s);
+    }
+    measure_rates_between(network);
+  }
+
+  void measure_rates_between(net::Network& network) {
     std::vector<double> best_outside(network.subnets.size(), 0);
     for (std::size_t i = 0; i < network.between.size(); ++i) {
       net::Between& pair = network.between[i];
       const auto from = static_cast<std::size_t>(pair.from);
       const auto to = static_cast<std::size_t>(pair.to);
       if (i < kMostClasses) {
-        say("rates between subnets", 0.8);
+        say("rates between subnets", 0.85);
         pair.bytes_per_s =
             measured_rate(network.subnets[from].hosts[0], network.subnets[to].hosts[0], pair.bytes_per_s);
       }
@@ -259,12 +354,7 @@ class Session {
     }
     for (std::size_t s = 0; s < network.subnets.size(); ++s) {
       net::Subnet& subnet = network.subnets[s];
-      if (subnet.hosts.size() == 1) {
-        subnet.bytes_per_s = best_outside[s];
-      } else if (s < kMostClasses) {
-        say("rates inside subnets", 0.85);
-        subnet.bytes_per_s = measured_rate(subnet.hosts[0], subnet.hosts[1], subnet.bytes_per_s);
-      }
+      if (subnet.hosts.size() == 1) subnet.bytes_per_s = best_outside[s];
     }
   }
 
@@ -363,6 +453,8 @@ class Session {
   const CharacterizeOptions& options_;
   Placement placement_;
   double start_s_;
+  ProbeSamples samples_;  // that finding the tree took
+  bool is_tree_used_ = false;
 };
 
 // The result as text, behind one letter that says which: N a network, E an Unsupported's message.

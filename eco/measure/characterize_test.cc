@@ -107,6 +107,37 @@ TEST(Characterize, ThreeSwitchedSubnetsBehindSharedUplinks) {
   EXPECT_GE(network.pairs[0].samples[0].size(), 4u);
 }
 
+TEST(Characterize, TheTreeIsBesideFigure2WhereAllPairsAreMeasured) {
+  const Network network = measured(kThreeSubnets);
+  EXPECT_EQ(network.tree.subnets(), kThree);
+  EXPECT_TRUE(network.tree.is_sure());
+  EXPECT_NE(network.tree.verdict.find("Figure 2 says the same"), std::string::npos) << network.tree.verdict;
+}
+
+TEST(Characterize, ManyHostsByTheTreeAndRepresentatives) {
+  const Network network = measured("hosts=5+5+4 rate_mbit=200 uplink_mbit=40 latency_us=40 between_us=80");
+  EXPECT_EQ(partition(network), (Hosts{{0, 1, 2, 3, 4}, {5, 6, 7, 8, 9}, {10, 11, 12, 13}}));
+  EXPECT_NE(network.tree.verdict.find("those of the tree"), std::string::npos) << network.tree.verdict;
+  const auto visited = [&](std::size_t size) {
+    return std::count_if(network.pairs.begin(), network.pairs.end(),
+                         [&](const net::PairTimes& pair) { return !pair.samples[size].empty(); });
+  };
+  ASSERT_EQ(network.sizes.size(), 4u);
+  EXPECT_EQ(visited(1), 91);                 // at 1 KiB, for the tree
+  EXPECT_EQ(visited(3), 5 + 5 + 4 + 3 * 2);  // at 64 KiB
+  for (const net::Subnet& subnet : network.subnets) {
+    EXPECT_EQ(subnet.kind, SubnetKind::switched);
+    expect_near(subnet.bytes_per_s, 25e6, 0.1, "rate inside");
+  }
+  ASSERT_EQ(network.uplinks.size(), 3u);
+  for (const net::Uplink& uplink : network.uplinks) {
+    expect_near(uplink.bytes_per_s, 5e6, 0.1, "uplink");
+    EXPECT_TRUE(uplink.shared);
+    EXPECT_FALSE(uplink.half_duplex);
+  }
+  expect_model_fits(network, 0.1);
+}
+
 TEST(Characterize, FindsWhatEveryMessageTakesOfSomethingCommon) {
   Network truth = net::synthetic_network(kThreeSubnets);
   truth.common_message_s = 10e-6;

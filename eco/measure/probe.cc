@@ -26,6 +26,7 @@ constexpr int kWarmTag = 3;
 constexpr int kDataTag = 4;
 constexpr int kDoneTag = 5;
 constexpr int kMembersTag = 6;
+constexpr int kTimesTag = 7;
 
 void check(Status status, const char* doing, int peer) {
   if (status == Status::ok) return;
@@ -76,12 +77,18 @@ Answer Prober::perform(const Order& order) {
   const auto bytes = static_cast<std::size_t>(order.bytes);
   // Receives that are posted together need a place each, and one for the acknowledgement.
   std::size_t places = 1;
-  if (order.action == Action::stream) places = static_cast<std::size_t>(order.count);
+  times_.clear();
+  if (order.action == Action::stream || order.action == Action::arrivals)
+    places = static_cast<std::size_t>(order.count);
   if (order.action == Action::exchange) places = static_cast<std::size_t>(order.n_members);
-  reserve(std::max(bytes, kSmallest), std::max(bytes * places + 1, kSmallest));
+  reserve(std::max({bytes, static_cast<std::size_t>(order.send_bytes), kSmallest}),
+          std::max(bytes * places + 1, kSmallest));
   switch (order.action) {
     case Action::stream:
+    case Action::arrivals:
       return stream(order);
+    case Action::trips:
+      return trips(order);
     case Action::delayed:
       return delayed(order);
     case Action::exchange:
@@ -91,10 +98,10 @@ Answer Prober::perform(const Order& order) {
   }
 }
 
-Answer Prober::ping(const Order& order) {
+template <class Timed>
+void Prober::round_trips(const Order& order, const Timed& timed) {
   const bool starts = order.send_to >= 0;
   const int peer = static_cast<int>(starts ? order.send_to : order.receive_from);
-  const auto bytes = static_cast<std::size_t>(order.bytes);
   const auto trip = [&](int tag, std::size_t size) {
     receive(peer, tag, size);
     if (starts) {
@@ -107,13 +114,36 @@ Answer Prober::ping(const Order& order) {
     }
   };
   trip(kWarmTag, kSmallest);
-  const double start = clock_();
-  for (std::int64_t i = 0; i < order.count; ++i) trip(kDataTag, bytes);
-  return {clock_() - start, 0};
+  timed([&] { trip(kDataTag, static_cast<std::size_t>(order.bytes)); });
+}
+
+Answer Prober::ping(const Order& order) {
+  Answer answer;
+  round_trips(order, [&](const auto& trip) {
+    const double start = clock_();
+    for (std::int64_t i = 0; i < order.count; ++i) trip();
+    answer.elapsed_s = clock_() - start;
+  });
+  return answer;
+}
+
+Answer Prober::trips(const Order& order) {
+  round_trips(order, [&](const auto& trip) {
+    for (std::int64_t i = 0; i < order.count; ++i) {
+      const double start = clock_();
+      trip();
+      times_.push_back(clock_() - start);
+    }
+  });
+  if (order.send_to < 0) times_.clear();
+  Answer answer;
+  answer.n_times = static_cast<std::int64_t>(times_.size());
+  return answer;
 }
 
 Answer Prober::stream(const Order& order) {
   const auto bytes = static_cast<std::size_t>(order.bytes);
+  const auto send_bytes = static_cast<std::size_t>(order.send_bytes);
   const int from = static_cast<int>(order.receive_from);
   const int to = static_cast<int>(order.send_to);
   // Receives are counted apart from sends: the acknowledgement leaves as soon as the last message is here, also when
@@ -132,7 +162,7 @@ Answer Prober::stream(const Order& order) {
     check(transport_.post_recv(to, kDoneTag, {in_.data() + in_.size() - 1, 1}, kOther), "receiving from", to);
     ++posted_;
     const double before = clock_();
-    for (std::int64_t i = 0; i < order.count; ++i) send(to, kDataTag, bytes);
+    for (std::int64_t i = 0; i < order.send_count; ++i) send(to, kDataTag, send_bytes);
     answer.posting_s = clock_() - before;
   }
   std::array<Ticket, 16> done;
@@ -140,13 +170,17 @@ Answer Prober::stream(const Order& order) {
     std::size_t n_done = 0;
     check(transport_.wait_some(done, n_done), "waiting for a message", -1);
     posted_ -= n_done;
-    expected -= std::count(done.begin(), done.begin() + static_cast<std::ptrdiff_t>(n_done), kIncoming);
+    const auto came = std::count(done.begin(), done.begin() + static_cast<std::ptrdiff_t>(n_done), kIncoming);
+    if (order.action == Action::arrivals)
+      times_.insert(times_.end(), static_cast<std::size_t>(came), clock_() - start);
+    expected -= came;
     if (from >= 0 && expected == 0) {
       send(from, kDoneTag, 1);
       expected = -1;
     }
   }
   answer.elapsed_s = clock_() - start;
+  answer.n_times = static_cast<std::int64_t>(times_.size());
   return answer;
 }
 
@@ -224,6 +258,11 @@ std::size_t Prober::follow() {
     Answer answer = perform(order);
     check(transport_.post_send(0, kAnswerTag, bytes_of(answer), SendMode::eager, 0), "sending to", 0);
     ++posted_;
+    if (answer.n_times > 0) {
+      check(transport_.post_send(0, kTimesTag, std::as_bytes(std::span(times_)), SendMode::eager, 0),
+            "sending to", 0);
+      ++posted_;
+    }
     wait_all();
   }
 }
@@ -236,12 +275,34 @@ void Conductor::order(int rank, const Order& order) {
   prober_.wait_all();
 }
 
-Answer Conductor::answer(int rank) {
+Answer Conductor::answer(int rank, std::vector<double>* times) {
   Answer answer;
   check(prober_.transport_.post_recv(rank, kAnswerTag, bytes_of(answer), 0), "receiving from", rank);
   ++prober_.posted_;
   prober_.wait_all();
+  if (answer.n_times > 0) {
+    std::vector<double> all(static_cast<std::size_t>(answer.n_times));
+    check(prober_.transport_.post_recv(rank, kTimesTag, std::as_writable_bytes(std::span(all)), 0),
+          "receiving from", rank);
+    ++prober_.posted_;
+    prober_.wait_all();
+    if (times != nullptr) *times = std::move(all);
+  }
   return answer;
+}
+
+void Conductor::perform(std::vector<Part>& parts) {
+  for (const Part& part : parts) {
+    if (part.rank != 0) order(part.rank, part.order);
+  }
+  for (Part& part : parts) {
+    if (part.rank != 0) continue;
+    part.answer = prober_.perform(part.order);
+    part.times = prober_.times_;
+  }
+  for (Part& part : parts) {
+    if (part.rank != 0) part.answer = answer(part.rank, &part.times);
+  }
 }
 
 double Conductor::ping(int a, int b, std::size_t bytes, int trips) {
@@ -258,34 +319,64 @@ double Conductor::ping(int a, int b, std::size_t bytes, int trips) {
   return timed.elapsed_s / (2.0 * trips);
 }
 
-std::vector<Answer> Conductor::streams(const std::vector<Flow>& flows, std::size_t bytes, int count) {
-  std::vector<std::pair<int, Order>> orders;  // one per rank; receivers before those that only send
-  const auto order_of = [&](int rank) -> Order& {
-    for (auto& [other, order] : orders) {
-      if (other == rank) return order;
-    }
-    return orders.emplace_back(rank, Order{Action::stream, static_cast<std::int64_t>(bytes), count, -1, -1})
-        .second;
-  };
-  for (const Flow& flow : flows) order_of(flow.to).receive_from = flow.from;
-  for (const Flow& flow : flows) order_of(flow.from).send_to = flow.to;
+std::vector<std::vector<double>> Conductor::trips(const std::vector<Flow>& pairs, std::size_t bytes,
+                                                  int trips) {
+  // Responders are told first, as in ping().
+  std::vector<Part> parts;
+  const auto size = static_cast<std::int64_t>(bytes);
+  for (const Flow& pair : pairs)
+    parts.push_back({pair.to, {Action::trips, size, trips, -1, pair.from}, {}, {}});
+  for (const Flow& pair : pairs)
+    parts.push_back({pair.from, {Action::trips, size, trips, pair.to, -1}, {}, {}});
+  perform(parts);
+  std::vector<std::vector<double>> times;
+  for (std::size_t i = pairs.size(); i < parts.size(); ++i) times.push_back(std::move(parts[i].times));
+  return times;
+}
 
-  std::vector<Answer> of_rank(orders.size());
-  for (const auto& [rank, its_order] : orders) {
-    if (rank != 0) order(rank, its_order);
+std::vector<std::vector<double>> Conductor::arrivals(const std::vector<Stream>& streams) {
+  std::vector<Part> parts;  // one per rank; receivers before those that only send
+  const auto part_of = [&](int rank) -> Part& {
+    const auto found =
+        std::find_if(parts.begin(), parts.end(), [&](const Part& part) { return part.rank == rank; });
+    return found != parts.end() ? *found
+                                : parts.emplace_back(Part{rank, {Action::arrivals, 0, 0, -1, -1}, {}, {}});
+  };
+  for (const Stream& stream : streams) {
+    Order& order = part_of(stream.flow.to).order;
+    order.receive_from = stream.flow.from;
+    order.bytes = static_cast<std::int64_t>(stream.bytes);
+    order.count = stream.count;
   }
-  for (std::size_t i = 0; i < orders.size(); ++i) {
-    if (orders[i].first == 0) of_rank[i] = prober_.perform(orders[i].second);
+  for (const Stream& stream : streams) {
+    Order& order = part_of(stream.flow.from).order;
+    order.send_to = stream.flow.to;
+    order.send_bytes = static_cast<std::int64_t>(stream.bytes);
+    order.send_count = stream.count;
   }
-  for (std::size_t i = 0; i < orders.size(); ++i) {
-    if (orders[i].first != 0) of_rank[i] = answer(orders[i].first);
-  }
+  perform(parts);
+  std::vector<std::vector<double>> times;
+  for (const Stream& stream : streams) times.push_back(part_of(stream.flow.to).times);
+  return times;
+}
+
+std::vector<Answer> Conductor::streams(const std::vector<Flow>& flows, std::size_t bytes, int count) {
+  std::vector<Part> parts;  // one per rank; receivers before those that only send
+  const auto part_of = [&](int rank) -> Part& {
+    const auto found =
+        std::find_if(parts.begin(), parts.end(), [&](const Part& part) { return part.rank == rank; });
+    if (found != parts.end()) return *found;
+    const auto size = static_cast<std::int64_t>(bytes);
+    Order order{Action::stream, size, count, -1, -1};
+    order.send_bytes = size;
+    order.send_count = count;
+    return parts.emplace_back(Part{rank, order, {}, {}});
+  };
+  for (const Flow& flow : flows) part_of(flow.to).order.receive_from = flow.from;
+  for (const Flow& flow : flows) part_of(flow.from).order.send_to = flow.to;
+  perform(parts);
   std::vector<Answer> answers;
-  for (const Flow& flow : flows) {
-    for (std::size_t i = 0; i < orders.size(); ++i) {
-      if (orders[i].first == flow.from) answers.push_back(of_rank[i]);
-    }
-  }
+  for (const Flow& flow : flows) answers.push_back(part_of(flow.from).answer);
   return answers;
 }
 

@@ -3,7 +3,8 @@
 // An order goes to the ranks that a measurement needs and to no other, so ranks that are not concerned sit in a
 // blocking receive and disturb nothing. A measurement is a ping (round trips of one pair) or a stream (messages one
 // way, back to back, acknowledged once at the end), alone or several streams at once; for pLogP also a delayed message
-// (its receiver looks for it only when it must be there) and an exchange (each of a group sends to each).
+// (its receiver looks for it only when it must be there) and an exchange (each of a group sends to each). For the tree of
+// subnets trips of many pairs at once, and streams that tell when each of their messages came.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@
 
 namespace eco::measure {
 
-enum class Action : std::int64_t { ping, stream, finish, abort, delayed, exchange };
+enum class Action : std::int64_t { ping, stream, finish, abort, delayed, exchange, trips, arrivals };
 
 struct Order {
   Action action = Action::ping;
@@ -28,6 +29,14 @@ struct Order {
   std::int64_t receive_from = -1;
   std::int64_t pause_ns = 0;   // delayed: before the receiver looks; before the sender sends
   std::int64_t n_members = 0;  // exchange: the list of so many ranks follows
+  std::int64_t send_bytes =
+      0;  // stream, arrivals: of what is sent, where `bytes` and `count` are of what comes
+  std::int64_t send_count = 0;
+};
+
+struct Flow {
+  int from = 0;  // ranks
+  int to = 0;
 };
 
 struct Answer {
@@ -35,11 +44,15 @@ struct Answer {
   // completion, at the receiver: from looking to having; exchange: one round
   double elapsed_s = 0;
   double posting_s = 0;  // stream, delayed: what the sender spent in posting
+  std::int64_t n_times =
+      0;  // trips, at the one who starts, and arrivals, at the receiver: so many seconds follow
 };
 
-struct Flow {
-  int from = 0;  // ranks
-  int to = 0;
+// One stream among several at once.
+struct Stream {
+  Flow flow{};
+  std::size_t bytes = 0;  // of a message
+  int count = 0;
 };
 
 // One message whose receiver looked for it only after a pause.
@@ -60,8 +73,12 @@ class Prober {
 
  private:
   friend class Conductor;
+  template <class Timed>
+  void round_trips(const Order& order,
+                   const Timed& timed);  // timed(trip), after one that opens the connection
   Answer ping(const Order& order);
   Answer stream(const Order& order);
+  Answer trips(const Order& order);
   Answer delayed(const Order& order);
   Answer exchange(const Order& order);
   void send(int peer, int tag, std::size_t bytes);
@@ -73,6 +90,7 @@ class Prober {
   Clock clock_;
   Pause pause_;
   std::vector<std::int64_t> members_;  // of the next exchange
+  std::vector<double> times_;          // of the last trips or arrivals
   std::size_t posted_ = 0;
   std::vector<std::byte> out_;  // all that goes out
   std::vector<std::byte> in_;   // all that comes in
@@ -87,6 +105,11 @@ class Conductor {
   double ping(int a, int b, std::size_t bytes, int trips);
   // All flows at once; a rank may send one and receive one. Answers in the order of the flows.
   std::vector<Answer> streams(const std::vector<Flow>& flows, std::size_t bytes, int count);
+  // Seconds of each of `trips` round trips, of all pairs at the same time; no rank is in two of them.
+  std::vector<std::vector<double>> trips(const std::vector<Flow>& pairs, std::size_t bytes, int trips);
+  // When each message of each stream came, in seconds since its receiver was told; all streams at once. A rank may send
+  // one and receive one.
+  std::vector<std::vector<double>> arrivals(const std::vector<Stream>& streams);
   // One message from `from` to `to`, whose receiver looks for it so long after a small message that came a
   // millisecond before it.
   Delayed delayed(int from, int to, std::size_t bytes, double pause_s);
@@ -98,8 +121,18 @@ class Conductor {
   void abort();
 
  private:
+  // What one rank does in a round of several.
+  struct Part {
+    int rank = 0;
+    Order order;
+    Answer answer;
+    std::vector<double> times;
+  };
+
   void order(int rank, const Order& order);
-  Answer answer(int rank);
+  Answer answer(int rank, std::vector<double>* times = nullptr);
+  // Has all of them carried out at once, in this order; rank 0's own part last.
+  void perform(std::vector<Part>& parts);
 
   Prober& prober_;
 };

@@ -7,6 +7,7 @@
 #include "eco/base/assert.h"
 #include "eco/base/errors.h"
 #include "eco/measure/derive.h"
+#include "eco/measure/representatives.h"
 
 namespace eco::measure {
 namespace {
@@ -49,6 +50,7 @@ class Sweeper {
     known_.resize(pairs_.size());
     for (const KnownTimes& known : options.known) known_[index_of(known.a, known.b)] = &known;
     visited_.assign(pairs_.size(), false);
+    if (!options.level_of_host.empty()) represents_ = representatives(options.level_of_host);
     start_s_ = options.clock();
   }
 
@@ -63,8 +65,11 @@ class Sweeper {
     for (std::size_t i = 0; i < sizes_.size(); ++i) repeat_suspects(i);
     result.measured = static_cast<std::size_t>(std::count(visited_.begin(), visited_.end(), true));
     for (net::PairTimes& pair : pairs_) {
-      for (const auto& samples : pair.samples) pair.seconds.push_back(confirmed_minimum(samples));
+      for (const auto& samples : pair.samples) {
+        pair.seconds.push_back(samples.empty() ? 0 : confirmed_minimum(samples));
+      }
     }
+    if (!represents_.empty()) stand_in(pairs_, options_.level_of_host);
     result.pairs = std::move(pairs_);
     return result;
   }
@@ -90,7 +95,7 @@ class Sweeper {
   std::vector<std::size_t> missing(std::size_t bytes) const {
     std::vector<std::size_t> pairs;
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
-      if (!is_known(i, bytes)) pairs.push_back(i);
+      if (!is_known(i, bytes) && (represents_.empty() || represents_[i])) pairs.push_back(i);
     }
     return pairs;
   }
@@ -146,7 +151,8 @@ class Sweeper {
   void sweep_offline() {
     visit_s_ = kVisitOffline_s;
     for (const std::size_t bytes : kSizes) add_size(bytes);
-    const int sweeps = std::max(2, options_.sweeps);
+    // A pair that represents others is not the only one that does.
+    const int sweeps = represents_.empty() ? std::max(2, options_.sweeps) : 2;
     // Longer messages take most of the time: progress counts a visit as its bytes and a constant for the rest.
     double total = 0;
     for (const std::size_t bytes : sizes_) total += sweeps * (static_cast<double>(bytes) + 4096);
@@ -168,6 +174,7 @@ class Sweeper {
         settle(size, deadline_s, 1, [&] { return missing(sizes_[size]); });
       }
     }
+    if (!represents_.empty()) return;
     // Where only one of the reference sizes parts hosts, either the network is like that (a bridge, a slow uplink) or
     // these very pairs were disturbed: they get more visits.
     for (const std::size_t size : {nearest_size(sizes_, kSmall), sizes_.size() - 1}) {
@@ -179,8 +186,8 @@ class Sweeper {
   template <class Choose>
   void settle(std::size_t size, double deadline_s, int patience, const Choose& choose) {
     int quiet = 0;
-    for (int extra = 0; extra < patience * kMostExtraSweeps && quiet < patience * kQuietSweeps;
-         ++extra, ++quiet) {
+    const int enough = represents_.empty() ? patience * kQuietSweeps : kQuietSweeps / 2;
+    for (int extra = 0; extra < patience * kMostExtraSweeps && quiet < enough; ++extra, ++quiet) {
       const std::vector<std::size_t> chosen = choose();
       if (chosen.empty()) return;
       for (const std::size_t i : chosen) {
@@ -291,6 +298,7 @@ class Sweeper {
   std::vector<net::PairTimes> pairs_;
   std::vector<const KnownTimes*> known_;  // by pair; null if nothing is
   std::vector<bool> visited_;
+  std::vector<bool> represents_;  // by pair; empty where all are visited
   double start_s_ = 0;
   double visit_s_ = 0;
   double probe_s_ = 0;

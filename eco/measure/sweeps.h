@@ -40,6 +40,9 @@ struct SweepOptions {
   Clock clock;
   Progress progress;
   std::vector<KnownTimes> known;
+  // The level of each host in a tree that is sure. Then pairs that are not known are visited only if they represent others
+  // (representatives.h), and what they say holds for these. Empty: every pair is.
+  std::vector<int> level_of_host{};
 };
 
 struct PairSamples {

@@ -155,6 +155,48 @@ Reason check_samples(const Network& network) {
   return std::nullopt;
 }
 
+// That its levels are a tree, and every host is on one of them.
+Reason check_levels(const Network& network) {
+  const std::vector<Level>& levels = network.tree.levels;
+  std::vector<int> seen(network.hosts.size(), 0);
+  for (std::size_t l = 0; l < levels.size(); ++l) {
+    const Level& level = levels[l];
+    const std::string where = at("level", l) + ": ";
+    if (l == 0 ? level.parent != -1 : level.parent < 0 || level.parent >= static_cast<int>(l))
+      return where + "its parent is not before it";
+    for (const int child : level.children) {
+      if (child <= static_cast<int>(l) || child >= static_cast<int>(levels.size()) ||
+          levels[static_cast<std::size_t>(child)].parent != static_cast<int>(l))
+        return where + "level " + std::to_string(child) + " is not below it";
+    }
+    for (const int host : level.hosts) {
+      if (host < 0 || host >= network.n_hosts())
+        return where + "host " + std::to_string(host) + " is out of range";
+      ++seen[static_cast<std::size_t>(host)];
+    }
+    if (!std::is_sorted(level.hosts.begin(), level.hosts.end())) return where + "its hosts are not ascending";
+    if (!is_time(level.latency_s) || !is_time(level.uplink_latency_s))
+      return where + "a latency is not a time";
+    if (!is_time(level.bytes_per_s) || !is_time(level.oversubscription))
+      return where + "bytes_per_s or oversubscription is not a number from 0";
+    if (level.uplink_bytes_per_s && !is_rate(*level.uplink_bytes_per_s))
+      return where + "uplink_bytes_per_s is not a rate";
+    if (!(level.confidence >= 0 && level.confidence <= 1)) return where + "confidence is not within 0 and 1";
+  }
+  std::vector<int> parents(levels.size(), 0);
+  for (const Level& level : levels) {
+    for (const int child : level.children) ++parents[static_cast<std::size_t>(child)];
+  }
+  for (std::size_t l = 1; l < levels.size(); ++l) {
+    if (parents[l] != 1) return at("level", l) + " is not once among the children of its parent";
+  }
+  for (std::size_t host = 0; network.tree.is_known() && host < seen.size(); ++host) {
+    if (seen[host] != 1) return at("host", host) + " is on " + std::to_string(seen[host]) + " levels";
+  }
+  if (!is_time(network.tree.seconds)) return "the tree's seconds are not a time";
+  return std::nullopt;
+}
+
 int subnet_of(const Network& network, int host) {
   for (std::size_t s = 0; s < network.subnets.size(); ++s) {
     const std::vector<int>& hosts = network.subnets[s].hosts;
@@ -226,6 +268,7 @@ std::optional<std::string> contradiction(const Network& network) {
     if (reason) return at("rail", r + 1) + ": " + *reason;
   }
   if (auto reason = check_samples(network)) return reason;
+  if (auto reason = check_levels(network)) return reason;
   return check_plogp(network);
 }
 

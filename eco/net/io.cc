@@ -119,6 +119,60 @@ ClassPLogP read_plogp(const Fields& fields) {
   return measured;
 }
 
+json tree_to_json(const Tree& tree) {
+  json levels = json::array();
+  for (const Level& level : tree.levels) {
+    json object = {{"parent", level.parent},           {"hosts", level.hosts},
+                   {"kind", name(level.kind)},         {"latency_s", level.latency_s},
+                   {"bytes_per_s", level.bytes_per_s}, {"uplink_latency_s", level.uplink_latency_s},
+                   {"half_duplex", level.half_duplex}, {"oversubscription", level.oversubscription},
+                   {"confidence", level.confidence},   {"evidence", level.evidence}};
+    if (level.uplink_bytes_per_s) object["uplink_bytes_per_s"] = *level.uplink_bytes_per_s;
+    levels.push_back(std::move(object));
+  }
+  return {{"levels", std::move(levels)},
+          {"verdict", tree.verdict},
+          {"in_parallel", tree.in_parallel},
+          {"seconds", tree.seconds}};
+}
+
+SubnetKind read_kind(const Fields& fields) {
+  const auto word = fields.get<std::string>("kind");
+  const auto kind = subnet_kind(word);
+  if (!kind) fields.fail("kind '" + word + "' is none of lone, switched, bus, unknown");
+  return *kind;
+}
+
+Tree read_tree(const Fields& fields) {
+  Tree tree;
+  fields.each("levels", [&](const Fields& of_level) {
+    Level level;
+    level.parent = of_level.get<int>("parent");
+    const auto number = static_cast<int>(tree.levels.size());
+    if (level.parent < (number == 0 ? -1 : 0) || level.parent >= number) {
+      of_level.fail("its parent " + std::to_string(level.parent) + " is not before it");
+    }
+    level.hosts = of_level.get<std::vector<int>>("hosts");
+    level.kind = read_kind(of_level);
+    level.latency_s = of_level.get<double>("latency_s");
+    level.bytes_per_s = of_level.get<double>("bytes_per_s");
+    level.uplink_latency_s = of_level.get<double>("uplink_latency_s");
+    if (of_level.has("uplink_bytes_per_s")) {
+      level.uplink_bytes_per_s = of_level.get<double>("uplink_bytes_per_s");
+    }
+    level.half_duplex = of_level.get<bool>("half_duplex");
+    level.oversubscription = of_level.get<double>("oversubscription");
+    level.confidence = of_level.get<double>("confidence");
+    level.evidence = of_level.get<std::string>("evidence");
+    if (number > 0) tree.levels[static_cast<std::size_t>(level.parent)].children.push_back(number);
+    tree.levels.push_back(std::move(level));
+  });
+  tree.verdict = fields.get<std::string>("verdict");
+  tree.in_parallel = fields.get<bool>("in_parallel");
+  tree.seconds = fields.get<double>("seconds");
+  return tree;
+}
+
 // What describes one rail: the same fields of the document and of each object of its list of further rails.
 void add_structure(json& object, const std::vector<Subnet>& subnets, const std::vector<Between>& between,
                    const std::vector<Uplink>& uplinks) {
@@ -148,11 +202,8 @@ void add_structure(json& object, const std::vector<Subnet>& subnets, const std::
 void read_structure(const Fields& fields, std::vector<Subnet>& subnets, std::vector<Between>& between,
                     std::vector<Uplink>& uplinks) {
   fields.each("subnets", [&](const Fields& subnet) {
-    const auto word = subnet.get<std::string>("kind");
-    const auto kind = subnet_kind(word);
-    if (!kind) subnet.fail("kind '" + word + "' is none of lone, switched, bus, unknown");
-    subnets.push_back({subnet.get<std::vector<int>>("hosts"), *kind, subnet.get<double>("latency_s"),
-                       subnet.get<double>("bytes_per_s")});
+    subnets.push_back({subnet.get<std::vector<int>>("hosts"), read_kind(subnet),
+                       subnet.get<double>("latency_s"), subnet.get<double>("bytes_per_s")});
   });
   fields.each("between", [&](const Fields& pair) {
     between.push_back({pair.get<int>("from"), pair.get<int>("to"), pair.get<double>("latency_s"),
@@ -210,6 +261,7 @@ std::string to_json(const Network& network) {
     document["more_rails"].push_back(std::move(object));
   }
   if (!network.rails.empty()) document["rails"] = network.rails;
+  if (network.tree.is_known()) document["tree"] = tree_to_json(network.tree);
   if (!network.plogp.empty()) {
     document["plogp"] = json::array();
     for (const ClassPLogP& measured : network.plogp) document["plogp"].push_back(plogp_to_json(measured));
@@ -263,6 +315,11 @@ Network parse_network(std::string_view text, const std::string& where) {
                                   test.get<std::size_t>("bytes"), test.get<std::vector<double>>("alone_s"),
                                   test.get<std::vector<double>>("together_s")});
   });
+  // Only where it was looked for, and in no file before it was known.
+  if (fields.has("tree")) {
+    const json object = fields.get<json>("tree");
+    network.tree = read_tree(Fields(object, where + ": tree"));
+  }
   // Only where it was asked for, and in no file before it was known.
   if (fields.has("plogp")) {
     fields.each("plogp", [&](const Fields& measured) { network.plogp.push_back(read_plogp(measured)); });

@@ -177,6 +177,7 @@ Network Network::without_samples() const {
   Network slim = *this;
   slim.pairs.clear();
   slim.concurrent.clear();
+  slim.tree = {};
   for (ClassPLogP& measured : slim.plogp) measured.samples.clear();
   return slim;
 }

@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "eco/model/plogp.h"
+#include "eco/net/subnet_kind.h"
+#include "eco/net/tree.h"
 
 namespace eco::net {
 
@@ -28,15 +30,6 @@ struct HostId {
   std::string net_namespace;
   friend bool operator==(const HostId&, const HostId&) = default;
 };
-
-enum class SubnetKind : std::uint8_t {
-  lone,      // one host
-  switched,  // pairs do not disturb each other
-  bus,       // all pairs share one medium, in both directions
-  unknown,   // not enough hosts or evidence to tell; treated as switched
-};
-std::string_view name(SubnetKind kind);
-std::optional<SubnetKind> subnet_kind(std::string_view text);
 
 // Hosts whose mutual cost is near-uniform (ECO's word, not an IP subnet).
 struct Subnet {
@@ -166,6 +159,7 @@ struct Network {
   // no Rail.
   std::vector<std::string> rails;
   std::vector<ConcurrentTest> concurrent;
+  Tree tree;                      // behind the subnets; without levels where nobody looked for it
   std::vector<ClassPLogP> plogp;  // empty unless asked for; no two of one class and direction
   double send_overhead_s = 0;     // CPU time a rank spends per message sent, received
   double receive_overhead_s = 0;
@@ -195,7 +189,7 @@ struct Network {
   // where all that were measured do, or pLogP was not measured.
   std::size_t eager_bytes() const;
   // The same network, with the same fingerprint, without the evidence it was derived from (pairs, concurrent, samples of
-  // pLogP), which grows with the square of the hosts: what ranks need of it.
+  // pLogP) and without the tree, which grow with the hosts and their square: what ranks need of it.
   Network without_samples() const;
   // Local. Hosts and rail in range; from == to gives the memory of that host.
   Route route(int from, int to, int rail = 0) const;
@@ -215,7 +209,7 @@ struct Network {
   // the class was not measured.
   const ClassPLogP* plogp_between(int from, int to) const;
   // Short digest of the structure and of all rates and latencies, quantised to a quarter of an octave; a plan
-  // computed for one fingerprint is not used for another. pLogP is not in it: it explains these numbers.
+  // computed for one fingerprint is not used for another. pLogP and the tree are not in it: they explain these numbers.
   std::string fingerprint() const;
 
  private:

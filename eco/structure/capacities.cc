@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 namespace eco::structure {
 namespace {
 
+using net::Level;
 using net::SubnetKind;
+using net::Tree;
 
 // A flow that n flows on one medium slow n-fold is halfway there at (1 + n) / 2; below 1.3 nothing was shared.
 constexpr double kUndisturbed = 1.3;
@@ -18,7 +19,7 @@ constexpr double kBothWays = 1.4;
 
 std::vector<Pair> medium_flows(const std::vector<int>& h) {
   if (h.size() >= 4) return {{h[0], h[1]}, {h[2], h[3]}};
-  if (h.size() == 3) return {{h[0], h[1]}, {h[1], h[2]}, {h[2], h[0]}};
+  if (h.size() == 3) return {{h[0], h[1]}, {h[1], h[2]}};
   if (h.size() == 2) return {{h[0], h[1]}, {h[1], h[0]}};
   return {};
 }
@@ -28,58 +29,47 @@ SubnetKind kind_of(double slower, std::size_t n_flows) {
   return slower <= kUndisturbed ? SubnetKind::switched : SubnetKind::unknown;
 }
 
-// A level's own hosts and medium are no other's: all at once.
+// A level's own hosts and medium are no other's: all levels at once.
 void find_kinds(Tree& tree, Streams& streams) {
-  std::vector<std::vector<Pair>> flows;
+  std::vector<Streams::Group> flows;
   std::size_t most = 0;
   for (Level& level : tree.levels) {
     flows.push_back(medium_flows(level.hosts));
     most = std::max(most, flows.back().size());
     if (level.hosts.size() == 1) level.kind = SubnetKind::lone;
   }
-  std::vector<std::vector<double>> alone(flows.size());
+  if (most == 0) return;
+  std::vector<double> alone(flows.size(), 0);
   for (std::size_t i = 0; i < most; ++i) {
-    std::vector<Pair> now;
-    for (const auto& of_level : flows) {
-      if (i < of_level.size()) now.push_back(of_level[i]);
-    }
-    const std::vector<double> rates = streams.rates(now);
-    std::size_t next = 0;
+    std::vector<Streams::Group> now(flows.size());
     for (std::size_t l = 0; l < flows.size(); ++l) {
-      if (i < flows[l].size()) alone[l].push_back(rates[next++]);
+      if (i < flows[l].size()) now[l] = {flows[l][i]};
     }
+    const std::vector<double> rates = streams.totals_of_groups(now);
+    for (std::size_t l = 0; l < flows.size(); ++l) alone[l] += rates[l];
   }
-  std::vector<Pair> all;
-  for (const auto& of_level : flows) all.insert(all.end(), of_level.begin(), of_level.end());
-  if (all.empty()) return;
-  const std::vector<double> together = streams.rates(all);
-  std::size_t next = 0;
+  const std::vector<double> together = streams.totals_of_groups(flows);
   for (std::size_t l = 0; l < flows.size(); ++l) {
-    if (flows[l].empty()) continue;
-    double slower = 0;
-    for (const double rate : alone[l]) slower = std::max(slower, rate / together[next++]);
-    tree.levels[l].kind = kind_of(slower, flows[l].size());
+    if (!flows[l].empty()) tree.levels[l].kind = kind_of(alone[l] / together[l], flows[l].size());
   }
 }
 
-double total(const std::vector<double>& rates) { return std::accumulate(rates.begin(), rates.end(), 0.0); }
-
-// What each host's port carries: each sends to its neighbour in a ring, on all levels at once, and has what the faster of its
-// two flows says. A host without neighbours has its level's rate.
+// What each host's port carries: each sends to its neighbour in a ring, on all levels at once, and has what the fastest of all
+// its streams says. A host without neighbours has its level's rate.
 std::vector<double> find_ports(const Tree& tree, std::size_t n_hosts, Streams& streams) {
-  std::vector<Pair> flows;
+  std::vector<Streams::Group> rings;
   for (const Level& level : tree.levels) {
     const std::size_t n = level.hosts.size();
-    for (std::size_t i = 0; n > 1 && i < n; ++i) flows.push_back({level.hosts[i], level.hosts[(i + 1) % n]});
+    Streams::Group& ring = rings.emplace_back();
+    if (level.kind == SubnetKind::bus) continue;
+    for (std::size_t i = 0; n > 1 && i < n; ++i) ring.push_back({level.hosts[i], level.hosts[(i + 1) % n]});
   }
-  const std::vector<double> rates = flows.empty() ? std::vector<double>() : streams.rates(flows);
+  streams.rates_of_groups(rings);
   std::vector<double> ports(n_hosts, 0);
-  for (std::size_t f = 0; f < flows.size(); ++f) {
-    for (const int host : {flows[f].from, flows[f].to}) ports[host] = std::max(ports[host], rates[f]);
-  }
   for (const Level& level : tree.levels) {
     for (const int host : level.hosts) {
-      if (level.hosts.size() == 1 || level.kind == SubnetKind::bus) ports[host] = level.bytes_per_s;
+      const bool by_level = level.hosts.size() == 1 || level.kind == SubnetKind::bus;
+      ports[host] = by_level ? level.bytes_per_s : streams.fastest(host);
     }
   }
   return ports;
@@ -111,7 +101,7 @@ class Uplinks {
     for (int pass = 0; pass < kPasses; ++pass) {
       std::vector<double> found = carries_;
       for (int level = n_levels() - 1; level > 0; --level) {
-        sent[level] = send_out_of(level);
+        sent[level] = send_out_of(level, sent[level]);
         const bool is_held_up = sent[level].did < kLimits * sent[level].could;
         (pass == 0 ? found : carries_)[level] = is_held_up ? sent[level].did : kWide;
       }
@@ -185,7 +175,8 @@ class Uplinks {
     return chosen;
   }
 
-  Sent send_out_of(int level) {
+  // `before`: what was sent last. The same streams again would say the same.
+  Sent send_out_of(int level, const Sent& before) {
     std::vector<int> inside = tree_.hosts_below(level);
     std::vector<int> outside;
     for (int host = 0; host < static_cast<int>(level_of_.size()); ++host) {
@@ -219,7 +210,7 @@ class Uplinks {
       sent.flows.push_back({from, to});
       sent.could += rate;
     }
-    sent.did = total(streams_.rates(sent.flows));
+    sent.did = sent.flows == before.flows ? before.did : streams_.total(sent.flows);
     return sent;
   }
 
@@ -229,7 +220,7 @@ class Uplinks {
     level.oversubscription = supply(number) / carries_[number];
     std::vector<Pair> both = sent.flows;
     for (const Pair& flow : sent.flows) both.push_back({flow.to, flow.from});
-    level.half_duplex = total(streams_.rates(both)) < kBothWays * sent.did;
+    level.half_duplex = streams_.total(both) < kBothWays * sent.did;
   }
 
   // What all below could send.

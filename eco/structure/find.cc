@@ -17,6 +17,9 @@
 namespace eco::structure {
 namespace {
 
+using net::Level;
+using net::Tree;
+
 constexpr int kChecks = 6;
 // Of the resolution: what a check must see of a link to agree that it is there.
 constexpr double kAgrees = 0.6;
@@ -102,7 +105,9 @@ class Builder {
     int agree = 0;
     double share = 0;     // median of what the link is of the way across it and back
     double expected = 0;  // the same by the tree
-    bool is_denied() const { return n > 0 && 2 * agree <= n; }
+    bool is_noisy = false;
+    // Most deny it; or, where times scatter, some do.
+    bool is_denied() const { return n > 0 && (2 * agree <= n || (is_noisy && agree < net::kSure * n)); }
   };
 
   Checked check(int node) {
@@ -130,11 +135,12 @@ class Builder {
       const double other = sampler_.latency_s(x, l) + sampler_.latency_s(y, k);
       const double farthest = std::max({sampler_.latency_s(x, k), sampler_.latency_s(y, l), inside / 2});
       shares.push_back((std::min(one, other) - inside) / farthest);
+      const double resolution = kErrorsOfALink * sampler_.error_s(farthest) / farthest;
+      checked.is_noisy |= sampler_.is_noisy(farthest);
+      checked.agree += shares.back() >= kAgrees * resolution ? 1 : 0;
     }
     std::sort(shares.begin(), shares.end());
     checked.n = kChecks;
-    checked.agree = static_cast<int>(std::count_if(
-        shares.begin(), shares.end(), [](double share) { return share >= kAgrees * kResolution; }));
     checked.share = base::quantile(shares, 0.5);
     const double link_s = from_.nodes[node].arm_s;
     const auto way_s = [](const Branches& all, std::size_t i) { return all[i][0].way_s; };
@@ -208,10 +214,7 @@ void dissolve_idle_rate_levels(Tree& tree, std::size_t by_latency) {
   }
 }
 
-}  // namespace
-
-Found find_structure(Probe& probe, unsigned long seed) {
-  Sampler sampler(probe);
+Found levels_by_latency(Probe& probe, Sampler& sampler, unsigned long seed) {
   Found found;
   if (probe.n_hosts() < 2) {
     found.tree.levels.emplace_back();
@@ -219,14 +222,34 @@ Found find_structure(Probe& probe, unsigned long seed) {
     return found;
   }
   found.tree = Builder(place_hosts(sampler, probe.n_hosts(), seed), sampler).run();
+  return found;
+}
+
+void finish(Found& found, const Sampler& sampler) {
+  found.tree.put_parents_first();
+  found.pairs = sampler.n_pairs();
+  found.in_parallel = sampler.in_parallel();
+}
+
+}  // namespace
+
+Found find_latency_levels(Probe& probe, unsigned long seed) {
+  Sampler sampler(probe);
+  Found found = levels_by_latency(probe, sampler, seed);
+  finish(found, sampler);
+  return found;
+}
+
+Found find_structure(Probe& probe, unsigned long seed) {
+  Sampler sampler(probe);
+  Found found = levels_by_latency(probe, sampler, seed);
+  if (probe.n_hosts() < 2) return found;
   Streams streams(probe, sampler);
   const std::size_t by_latency = found.tree.levels.size();
   find_rate_levels(found.tree, streams);
   find_shared(found.tree, streams);
   dissolve_idle_rate_levels(found.tree, by_latency);
-  found.tree.put_parents_first();
-  found.pairs = sampler.n_pairs();
-  found.in_parallel = sampler.in_parallel();
+  finish(found, sampler);
   return found;
 }
 

@@ -8,18 +8,20 @@
 // the two that cross its link are longer than the two that do not.
 #pragma once
 
+#include "eco/net/tree.h"
 #include "eco/structure/probe.h"
-#include "eco/structure/tree.h"
 
 namespace eco::structure {
 
 struct Found {
-  Tree tree;
+  net::Tree tree;
   std::size_t pairs = 0;    // whose latency was measured
   bool in_parallel = true;  // pairs measured at the same time did not disturb each other
 };
 
 // Local to the probe. `seed` chooses the landmarks.
 Found find_structure(Probe& probe, unsigned long seed = 1);
+// The levels that latencies show, and nothing of what is shared: asks for no rates.
+Found find_latency_levels(Probe& probe, unsigned long seed = 1);
 
 }  // namespace eco::structure

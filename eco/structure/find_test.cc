@@ -11,7 +11,9 @@
 namespace eco::structure {
 namespace {
 
+using net::Level;
 using net::SubnetKind;
+using net::Tree;
 using testing::racks;
 
 const SimulatedOptions kNoisy = {.noise = 0.02, .spoilt = 0.05, .seed = 5};

@@ -7,11 +7,13 @@
 #include <map>
 #include <random>
 
-#include "eco/structure/tree.h"
+#include "eco/net/tree.h"
 #include "eco/structure/visible.h"
 
 namespace eco::structure {
 namespace {
+
+using net::without_first;
 
 constexpr double kMbit = 1e6 / 8;
 constexpr int kMostHosts = 1000;

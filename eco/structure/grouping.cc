@@ -22,7 +22,8 @@ double median(std::vector<double> values) {
 
 class Grouping {
  public:
-  Grouping(const std::vector<int>& hosts, const Latency& latency) : size_(2 * hosts.size() + 2) {
+  Grouping(const std::vector<int>& hosts, const Latency& latency, const Error& error)
+      : size_(2 * hosts.size() + 2), error_of_(error) {
     distance_.assign(size_ * size_, 0);
     across_.assign(size_ * size_, 0);
     for (const int host : hosts) {
@@ -81,7 +82,10 @@ class Grouping {
     across_[at(a, b)] = across_[at(b, a)] = across;
   }
   double d(int a, int b) const { return distance_[at(a, b)]; }
-  double error(int a, int b) const { return kError * across_[at(a, b)]; }
+  double error(int a, int b) const { return error_of_(across_[at(a, b)]); }
+  bool is_seen(double there_and_back_s, double across) const {
+    return there_and_back_s >= kErrorsOfALink * error_of_(across);
+  }
 
   // By how much the others contradict that x and y hang on one node; at most 0 if nobody does. One wrong latency to a far host
   // would hide every near neighbour, so of several far ones the most extreme on each side counts only if another is as extreme.
@@ -214,7 +218,7 @@ class Grouping {
   // The member's children hang on the hub themselves where nobody could tell its link.
   void hang_or_dissolve(int member, int hub, double arm_s, double across) {
     const std::vector<int> children = tree_.nodes[member].children;
-    if (children.empty() || 2 * arm_s >= kResolution * across) {
+    if (children.empty() || is_seen(2 * arm_s, across)) {
       hang(member, hub, arm_s);
       return;
     }
@@ -262,11 +266,12 @@ class Grouping {
     tree_.root = add({});
     const double across = across_[at(a, b)];
     // Half of the link on each side; the whole of it must be seen.
-    const bool is_seen = a_is_leaf || 2 * d(a, b) >= kResolution * across;
-    for (const int end : {a, b}) hang_or_dissolve(end, tree_.root, d(a, b) / 2, is_seen ? 0 : 1e300);
+    const bool is_link = a_is_leaf || is_seen(2 * d(a, b), across);
+    for (const int end : {a, b}) hang_or_dissolve(end, tree_.root, d(a, b) / 2, is_link ? 0 : 1e300);
   }
 
   std::size_t size_;
+  const Error& error_of_;
   LatencyTree tree_;
   std::vector<int> active_;
   std::vector<double> distance_;
@@ -313,8 +318,8 @@ void LatencyTree::dissolve(int node) {
   gone.children.clear();
 }
 
-LatencyTree group_hosts(const std::vector<int>& hosts, const Latency& latency) {
-  return Grouping(hosts, latency).run();
+LatencyTree group_hosts(const std::vector<int>& hosts, const Latency& latency, const Error& error) {
+  return Grouping(hosts, latency, error).run();
 }
 
 }  // namespace eco::structure

@@ -9,7 +9,8 @@
 // or uplinks: a slow host is far from all, and still on its switch.
 //
 // Errors grow with distances, so each distance has a tolerance of its own, and what differences of far pairs say of near
-// ones is nothing. A level is there if its link is at least kResolution of the shortest way across it and back.
+// ones is nothing. A level is there if its link, there and back, is at least kErrorsOfALink errors of the shortest way across:
+// kResolution of it where latencies are as good as they get.
 #pragma once
 
 #include <functional>
@@ -20,6 +21,7 @@ namespace eco::structure {
 inline constexpr double kResolution = 0.08;
 // By what share a latency may be wrong after its minimum was stable.
 inline constexpr double kError = 0.02;
+inline constexpr double kErrorsOfALink = kResolution / kError;
 
 struct TreeNode {
   int parent = -1;
@@ -39,8 +41,13 @@ struct LatencyTree {
 };
 
 using Latency = std::function<double(int a, int b)>;
+// By what a latency of so many seconds may be wrong.
+using Error = std::function<double(double latency_s)>;
+
+inline double least_error_s(double latency_s) { return kError * latency_s; }
 
 // Local, pure, deterministic. At least one host.
-LatencyTree group_hosts(const std::vector<int>& hosts, const Latency& latency);
+LatencyTree group_hosts(const std::vector<int>& hosts, const Latency& latency,
+                        const Error& error = least_error_s);
 
 }  // namespace eco::structure

@@ -11,12 +11,12 @@
 namespace eco::structure {
 namespace {
 
-// A latency that is off from the tree's by more than this is doubted.
-constexpr double kMisfit = 0.03;
+// A latency that is off from the tree's by more than so many errors is doubted.
+constexpr double kMisfit = 1.5;
 // Fewer hosts than this are measured with all their pairs.
 constexpr std::size_t kLandmarks = 32;
-// A way that two have in common must be this share of the way between them, there and back.
-constexpr double kShare = 0.07;
+// A way that two have in common must be so many errors of the way between them, there and back.
+constexpr double kErrorsInCommon = 3.5;
 // Branches that a host asks at least, if there are: what is common to all but one is the way to the node.
 constexpr std::size_t kBranches = 4;
 // Hosts on a node that ask all others there before it is believed that nobody there has neighbours of his own.
@@ -97,7 +97,9 @@ class Placing {
   }
 
   void group() {
-    tree_ = group_hosts(landmarks_, [this](int a, int b) { return sampler_.latency_s(a, b); });
+    tree_ = group_hosts(
+        landmarks_, [this](int a, int b) { return sampler_.latency_s(a, b); },
+        [this](double latency_s) { return sampler_.error_s(latency_s); });
     node_of_.assign(is_landmark_.size(), -1);
     for (std::size_t node = 0; node < tree_.nodes.size(); ++node) {
       if (tree_.nodes[node].host >= 0) node_of_[tree_.nodes[node].host] = static_cast<int>(node);
@@ -111,7 +113,7 @@ class Placing {
     for (const Pair& pair : pairs) {
       const double measured = sampler_.latency_s(pair.from, pair.to);
       const double by_tree = tree_.way_s(node_of_[pair.from], node_of_[pair.to]);
-      if (std::abs(by_tree - measured) > kMisfit * measured &&
+      if (std::abs(by_tree - measured) > kMisfit * sampler_.error_s(measured) &&
           doubted_.insert(pair_key(pair.from, pair.to)).second) {
         found.push_back(pair);
       }
@@ -186,7 +188,8 @@ class Placing {
       const Place place = way_to_node(x, asked, answer.host);
       const double common_s = (place.way_s - (distance - answer.beyond)) / 2;
       const double share = 2 * common_s / distance;
-      const double clear_s = std::max(kShare * distance, kError * distance + place.error_s);
+      const double error_s = sampler_.error_s(distance);
+      const double clear_s = std::max(kErrorsInCommon * error_s, error_s + place.error_s);
       if (2 * common_s >= clear_s && share > best.share)
         best = {answer.child, common_s, share, clear_s, place};
     }
@@ -235,8 +238,9 @@ class Placing {
 
   // Two on one node that have a way to it in common.
   bool are_near(int x, int y, double distance) const {
+    const double error_s = sampler_.error_s(distance);
     const double clear_s =
-        std::max(kShare * distance, kError * distance + places_[x].error_s + places_[y].error_s);
+        std::max(kErrorsInCommon * error_s, error_s + places_[x].error_s + places_[y].error_s);
     return way_of(x) + way_of(y) - distance >= clear_s;
   }
 

@@ -15,6 +15,7 @@ namespace eco::structure {
 struct Pair {
   int from = 0;
   int to = 0;
+  friend bool operator==(const Pair&, const Pair&) = default;
 };
 
 struct Cost {
@@ -30,7 +31,8 @@ class Probe {
   virtual ~Probe() = default;
 
   virtual int n_hosts() const = 0;
-  // So many one-way times of a small message for each pair, all pairs at the same time; no host is in two of them.
+  // So many one-way times of a small message for each pair, all pairs at the same time; no host is in two of them. Who only
+  // knows what was measured before has fewer in the end, and then none.
   virtual std::vector<std::vector<double>> latencies(const std::vector<Pair>& pairs, int samples) = 0;
   // Payload bytes a second of each stream; all flow at the same time, about this long. A host may send one and receive one.
   virtual std::vector<double> rates(const std::vector<Pair>& flows, double seconds) = 0;

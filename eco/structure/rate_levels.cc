@@ -8,9 +8,14 @@
 namespace eco::structure {
 namespace {
 
+using net::Level;
+using net::Tree;
+
 // Rates within this of each other are one rate; levels are faster inside than across by this much.
 constexpr double kSame = 0.8;
 constexpr double kFaster = 1.25;
+// Fewer have no two pairs to compare.
+constexpr std::size_t kCrowd = 4;
 
 // What hangs on a level: a host of its own, or a level below with a host that speaks for it.
 struct Entity {
@@ -192,22 +197,22 @@ std::vector<std::vector<double>> ask_crowds(Streams& streams,
                                             const std::vector<std::vector<Entity>>& of_level) {
   std::vector<std::vector<double>> crowds(of_level.size());
   for (const std::size_t step : {1U, 2U, 3U}) {
-    std::vector<Pair> flows;
-    std::vector<std::size_t> level_of_flow;
+    std::vector<Streams::Group> flows(of_level.size());
     for (std::size_t l = 0; l < of_level.size(); ++l) {
       const auto& entities = of_level[l];
+      if (entities.size() < kCrowd) continue;
       // Neighbours in order, those half the way round, first with last: of four hosts all pairs.
       const std::size_t n = entities.size() / 2;
       for (std::size_t i = 0; i < n; ++i) {
         const std::size_t from = step == 1 ? 2 * i : i;
         const std::size_t to = step == 1 ? 2 * i + 1 : step == 2 ? i + n : entities.size() - 1 - i;
-        flows.push_back({entities[from].host, entities[to].host});
-        level_of_flow.push_back(l);
+        flows[l].push_back({entities[from].host, entities[to].host});
       }
     }
-    if (flows.empty()) continue;
-    const std::vector<double> rates = streams.rates(flows);
-    for (std::size_t f = 0; f < flows.size(); ++f) crowds[level_of_flow[f]].push_back(rates[f]);
+    const std::vector<std::vector<double>> rates = streams.rates_of_groups(flows);
+    for (std::size_t l = 0; l < rates.size(); ++l) {
+      crowds[l].insert(crowds[l].end(), rates[l].begin(), rates[l].end());
+    }
   }
   return crowds;
 }
@@ -217,26 +222,26 @@ std::vector<std::vector<double>> ask_crowds(Streams& streams,
 void find_rate_levels(Tree& tree, Streams& streams) {
   for (const std::vector<int>& levels : by_depth(tree)) {
     std::vector<std::vector<Entity>> entities;
-    std::vector<Pair> first_pairs;
+    std::vector<Streams::Group> first_pairs(levels.size());
     std::vector<std::size_t> asked;
     for (std::size_t l = 0; l < levels.size(); ++l) {
       entities.push_back(entities_of(tree, levels[l]));
       if (entities[l].size() < 2) continue;
       asked.push_back(l);
-      first_pairs.push_back({entities[l][0].host, entities[l][1].host});
+      first_pairs[l] = {{entities[l][0].host, entities[l][1].host}};
     }
     if (asked.empty()) continue;
-    const std::vector<double> alone = streams.rates(first_pairs);
+    const std::vector<std::vector<double>> alone_of = streams.rates_of_groups(first_pairs);
     const std::vector<std::vector<double>> crowds = ask_crowds(streams, entities);
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-      const std::size_t l = asked[i];
+    for (const std::size_t l : asked) {
       const std::vector<double>& rates = crowds[l];
-      tree.levels[levels[l]].bytes_per_s = alone[i];
-      if (entities[l].size() < 4) continue;
+      const double alone = alone_of[l].front();
+      tree.levels[levels[l]].bytes_per_s = alone;
+      if (entities[l].size() < kCrowd) continue;
       const auto [slowest, fastest] = std::minmax_element(rates.begin(), rates.end());
       // All alike: of a switch as fast as alone, of a bus slower.
-      if (*slowest >= kSame * *fastest && *slowest >= kSame * alone[i]) continue;
-      const double shared = alone[i] / static_cast<double>(entities[l].size() / 2);
+      if (*slowest >= kSame * *fastest && *slowest >= kSame * alone) continue;
+      const double shared = alone / static_cast<double>(entities[l].size() / 2);
       if (*slowest >= kSame * *fastest && *fastest <= kFaster * shared) continue;
       Search search(streams, entities[l]);
       const std::vector<Group> groups = search.run();

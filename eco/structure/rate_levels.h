@@ -8,11 +8,11 @@
 // between them are levels; one fast group beside single slow hosts is not: slow hosts explain it.
 #pragma once
 
+#include "eco/net/tree.h"
 #include "eco/structure/streams.h"
-#include "eco/structure/tree.h"
 
 namespace eco::structure {
 
-void find_rate_levels(Tree& tree, Streams& streams);
+void find_rate_levels(net::Tree& tree, Streams& streams);
 
 }  // namespace eco::structure

@@ -1,9 +1,12 @@
 #include "eco/structure/sampler.h"
 
 #include <algorithm>
+#include <cmath>
+#include <unordered_set>
 
 #include "eco/base/assert.h"
 #include "eco/base/quantile.h"
+#include "eco/structure/grouping.h"
 
 namespace eco::structure {
 namespace {
@@ -18,9 +21,13 @@ constexpr int kFirstSamples = 6;
 constexpr int kMoreSamples = 4;
 constexpr std::size_t kMostSamples = 30;
 
-// Pairs of the first round that are measured alone too, and by how much they may be quicker then.
+// Pairs of the first round that are measured alone too, by how much they may be quicker then, and how many of them must not
+// be quicker by more: on a bus those that meet there disturb each other, and nobody else.
 constexpr std::size_t kCheckedAlone = 9;
 constexpr double kUndisturbed = 1.1;
+constexpr double kMostOfThem = 0.8;
+// The minimum of a few samples is off by so many times what the next lowest are above it.
+constexpr double kErrorsOfScatter = 2;
 
 // The first of ascending values that is confirmed; their number if none is.
 std::size_t first_confirmed(const std::vector<double>& sorted, double agreement, std::size_t confirmations) {
@@ -29,6 +36,8 @@ std::size_t first_confirmed(const std::vector<double>& sorted, double agreement,
   }
   return sorted.size();
 }
+
+int octave(double seconds) { return static_cast<int>(std::floor(std::log2(std::max(seconds, 1e-9)))); }
 
 }  // namespace
 
@@ -90,7 +99,9 @@ std::vector<double> Sampler::glance(const std::vector<Pair>& pairs) {
   in_rounds(pairs, [&](const std::vector<Pair>& now) {
     const auto seconds = probe_.latencies(now, kSamples);
     for (std::size_t i = 0; i < now.size(); ++i) {
-      seen[pair_key(now[i].from, now[i].to)] = *std::min_element(seconds[i].begin(), seconds[i].end());
+      const double lowest = seconds[i].empty() ? latency_s(now[i].from, now[i].to)
+                                               : *std::min_element(seconds[i].begin(), seconds[i].end());
+      seen[pair_key(now[i].from, now[i].to)] = lowest;
     }
   });
   std::vector<double> lowest;
@@ -100,27 +111,60 @@ std::vector<double> Sampler::glance(const std::vector<Pair>& pairs) {
 
 void Sampler::measure(const std::vector<Pair>& pairs) {
   std::vector<Pair> open = pairs;
+  std::unordered_set<std::uint64_t> spent;  // there are no more samples of these
   for (int samples = kFirstSamples; !open.empty(); samples = kMoreSamples) {
     in_rounds(open, [&](const std::vector<Pair>& now) {
       const auto seconds = probe_.latencies(now, samples);
       for (std::size_t i = 0; i < now.size(); ++i) {
         auto& all = samples_[pair_key(now[i].from, now[i].to)];
         all.insert(all.end(), seconds[i].begin(), seconds[i].end());
+        if (seconds[i].empty()) spent.insert(pair_key(now[i].from, now[i].to));
       }
     });
-    std::erase_if(open, [this](const Pair& pair) {
+    std::erase_if(open, [&](const Pair& pair) {
       const auto& samples_of_pair = samples_[pair_key(pair.from, pair.to)];
-      return samples_of_pair.size() >= kMostSamples || is_stable(samples_of_pair);
+      return spent.contains(pair_key(pair.from, pair.to)) || samples_of_pair.size() >= kMostSamples ||
+             is_stable(samples_of_pair);
     });
   }
   for (const Pair& pair : pairs) {
     const std::uint64_t of_pair = pair_key(pair.from, pair.to);
+    if (samples_[of_pair].empty()) continue;
     known_[of_pair] = confirmed_minimum(samples_[of_pair], kAgreement, kConfirmations);
+    note_scatter(samples_[of_pair], known_[of_pair]);
     samples_.erase(of_pair);
   }
 }
 
-void Sampler::measure_anew(const std::vector<Pair>& pairs) { measure(pairs); }
+// How far the minimum of some samples is from the true one shows in how far it is from the next lowest: a quarter of them.
+void Sampler::note_scatter(const std::vector<double>& samples, double latency_s) {
+  std::vector<double> sorted = samples;
+  std::sort(sorted.begin(), sorted.end());
+  const double next = 1 / std::max(1.0, static_cast<double>(sorted.size()) - 1);
+  const double quarter = base::quantile(sorted, std::max(0.25, next));
+  scatter_[octave(latency_s)].push_back(std::max(0.0, quarter - latency_s));
+}
+
+double Sampler::error_s(double latency_s) const {
+  const auto found = scatter_.find(octave(latency_s));
+  if (found == scatter_.end()) return kError * latency_s;
+  std::vector<double> scatter = found->second;
+  std::sort(scatter.begin(), scatter.end());
+  return std::max(kError * latency_s, kErrorsOfScatter * base::quantile(scatter, 0.5));
+}
+
+bool Sampler::is_noisy(double latency_s) const { return error_s(latency_s) > kError * latency_s; }
+
+void Sampler::measure_anew(const std::vector<Pair>& pairs) {
+  std::vector<double> before;
+  for (const Pair& pair : pairs) before.push_back(latency_s(pair.from, pair.to));
+  measure(pairs);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    double& now = known_[pair_key(pairs[i].from, pairs[i].to)];
+    // Where all times scatter, more samples make a minimum better, and only that.
+    if (is_noisy(now)) now = std::min(now, before[i]);
+  }
+}
 
 void Sampler::measure_again(Pair pair) {
   const double before = latency_s(pair.from, pair.to);
@@ -144,7 +188,7 @@ void Sampler::check_that_rounds_are_quiet(const std::vector<Pair>& pairs) {
     slower.push_back(beside_others[i] / latency_s(some[i].from, some[i].to));
   }
   std::sort(slower.begin(), slower.end());
-  in_parallel_ = base::quantile(slower, 0.5) <= kUndisturbed;
+  in_parallel_ = base::quantile(slower, kMostOfThem) <= kUndisturbed;
   if (!in_parallel_) measure(pairs);
 }
 

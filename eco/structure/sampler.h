@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -35,7 +36,11 @@ class Sampler {
   double latency_s(int a, int b) const;
   // The lower of two samples of each pair, for whoever asks the others only if it says something.
   std::vector<double> glance(const std::vector<Pair>& pairs);
-  // Forgets what is known of these.
+  // By what one of so many seconds may be wrong: kError of it, or what the samples of such pairs scatter.
+  double error_s(double latency_s) const;
+  // Whether they scatter more than the finder counts on.
+  bool is_noisy(double latency_s) const;
+  // Forgets what is known of these, where it is not lost in the scatter.
   void measure_anew(const std::vector<Pair>& pairs);
   // Measures a pair anew, where much rests on it alone: the larger of both times counts.
   void measure_again(Pair pair);
@@ -44,6 +49,7 @@ class Sampler {
   std::size_t n_pairs() const { return known_.size(); }
 
  private:
+  void note_scatter(const std::vector<double>& samples, double latency_s);
   static bool is_stable(const std::vector<double>& samples);
   void measure(const std::vector<Pair>& pairs);
   template <class Round>
@@ -53,6 +59,7 @@ class Sampler {
   Probe& probe_;
   std::unordered_map<std::uint64_t, std::vector<double>> samples_;
   std::unordered_map<std::uint64_t, double> known_;
+  std::map<int, std::vector<double>> scatter_;  // seconds, by the octave of the latency
   bool in_parallel_ = true;
   bool is_checked_ = false;
 };

@@ -1,6 +1,10 @@
 #include "eco/structure/streams.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "eco/base/quantile.h"
 
 namespace eco::structure {
 namespace {
@@ -16,9 +20,65 @@ constexpr double kLatencies = 4;
 // Flows whose latency is looked at for that.
 constexpr std::size_t kLookedAt = 8;
 
+// Groups of the first round that are asked alone too, and by how much they may be faster then.
+constexpr std::size_t kCheckedAlone = 3;
+constexpr double kUndisturbed = 1.15;
+// A rate this many times a flow's usual one, or as much less, is a wrong one and not an unfair share.
+constexpr double kWrong = 2.5;
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return base::quantile(values, 0.5);
+}
+
+std::vector<double> confirmed(const std::vector<std::vector<double>>& repetitions) {
+  std::vector<double> rates;
+  for (std::size_t f = 0; f < repetitions.front().size(); ++f) {
+    std::vector<double> seconds_per_byte;
+    for (const auto& of_all : repetitions) seconds_per_byte.push_back(1 / of_all[f]);
+    rates.push_back(1 / confirmed_minimum(seconds_per_byte, kAgreement, kConfirmations));
+  }
+  return rates;
+}
+
+double total_of(const std::vector<std::vector<double>>& repetitions) {
+  std::vector<double> totals(repetitions.size(), 0);
+  for (std::size_t f = 0; f < repetitions.front().size(); ++f) {
+    std::vector<double> of_flow;
+    for (const auto& of_all : repetitions) of_flow.push_back(of_all[f]);
+    const double usual = median(of_flow);
+    for (std::size_t r = 0; r < totals.size(); ++r) {
+      const bool is_wrong = of_flow[r] > kWrong * usual || of_flow[r] < usual / kWrong;
+      totals[r] += is_wrong ? usual : of_flow[r];
+    }
+  }
+  return median(std::move(totals));
+}
+
 }  // namespace
 
-std::vector<double> Streams::rates(const std::vector<Pair>& flows) {
+bool Streams::is_in_doubt(const Repetitions& repetitions, Wanted wanted) {
+  const auto is_sure = [](std::vector<double> seconds_per_byte) {
+    return is_confirmed(std::move(seconds_per_byte), kAgreement, kConfirmations);
+  };
+  if (wanted == Wanted::total) {
+    std::vector<double> of_all;
+    for (const auto& rates : repetitions)
+      of_all.push_back(1 / std::accumulate(rates.begin(), rates.end(), 0.0));
+    return !is_sure(std::move(of_all));
+  }
+  const std::size_t n = repetitions.front().size();
+  std::size_t in_doubt = 0;
+  for (std::size_t f = 0; f < n; ++f) {
+    std::vector<double> of_flow;
+    for (const auto& rates : repetitions) of_flow.push_back(1 / rates[f]);
+    in_doubt += is_sure(std::move(of_flow)) ? 0 : 1;
+  }
+  // Of many flows at once a few are always off; of few each counts.
+  return 20 * in_doubt > n;
+}
+
+Streams::Repetitions Streams::repeat(const std::vector<Pair>& flows, Wanted wanted) {
   std::vector<Pair> farthest(flows.begin(),
                              flows.begin() + static_cast<std::ptrdiff_t>(std::min(flows.size(), kLookedAt)));
   sampler_.want(farthest);
@@ -26,21 +86,86 @@ std::vector<double> Streams::rates(const std::vector<Pair>& flows) {
   for (const Pair& flow : farthest) {
     stream_s = std::max(stream_s, kLatencies * sampler_.latency_s(flow.from, flow.to));
   }
-  std::vector<std::vector<double>> seconds_per_byte(flows.size());
-  for (int repeat = 0; repeat < kMostRepeats; ++repeat) {
-    const std::vector<double> rates = probe_.rates(flows, stream_s);
-    for (std::size_t f = 0; f < flows.size(); ++f) seconds_per_byte[f].push_back(1 / rates[f]);
-    if (repeat + 1 < kRepeats) continue;
-    // Of many flows at once a few are always off; of few each counts.
-    const auto in_doubt =
-        std::count_if(seconds_per_byte.begin(), seconds_per_byte.end(),
-                      [](const auto& seconds) { return !is_confirmed(seconds, kAgreement, kConfirmations); });
-    if (20 * static_cast<std::size_t>(in_doubt) <= flows.size()) break;
+  Repetitions repetitions;
+  for (int i = 0; i < kMostRepeats; ++i) {
+    repetitions.push_back(probe_.rates(flows, stream_s));
+    if (i + 1 < kRepeats) continue;
+    if (!is_in_doubt(repetitions, wanted)) break;
   }
-  std::vector<double> confirmed;
-  for (const auto& seconds : seconds_per_byte)
-    confirmed.push_back(1 / confirmed_minimum(seconds, kAgreement, kConfirmations));
-  return confirmed;
+  const std::vector<double> rates = confirmed(repetitions);
+  for (std::size_t f = 0; f < flows.size(); ++f) {
+    for (const int host : {flows[f].from, flows[f].to}) fastest_[host] = std::max(fastest_[host], rates[f]);
+  }
+  return repetitions;
+}
+
+std::vector<Streams::Repetitions> Streams::all_at_once(const std::vector<Group>& groups, Wanted wanted) {
+  std::vector<Pair> flows;
+  for (const Group& group : groups) flows.insert(flows.end(), group.begin(), group.end());
+  std::vector<Repetitions> of_groups(groups.size());
+  if (flows.empty()) return of_groups;
+  for (const std::vector<double>& rates : repeat(flows, wanted)) {
+    auto next = rates.begin();
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      const auto end = next + static_cast<std::ptrdiff_t>(groups[g].size());
+      of_groups[g].emplace_back(next, end);
+      next = end;
+    }
+  }
+  return of_groups;
+}
+
+bool Streams::are_quiet(const std::vector<Group>& groups, const std::vector<Repetitions>& beside_others) {
+  std::vector<double> faster;
+  for (std::size_t g = 0; g < groups.size() && faster.size() < kCheckedAlone; ++g) {
+    if (!groups[g].empty()) faster.push_back(total(groups[g]) / total_of(beside_others[g]));
+  }
+  return median(std::move(faster)) <= kUndisturbed;
+}
+
+std::vector<Streams::Repetitions> Streams::repeat_groups(const std::vector<Group>& groups, Wanted wanted) {
+  const auto busy =
+      std::count_if(groups.begin(), groups.end(), [](const Group& group) { return !group.empty(); });
+  if (at_once_ || busy < 2) {
+    std::vector<Repetitions> repetitions = all_at_once(groups, wanted);
+    if (busy < 2) return repetitions;
+    if (!is_checked_) {
+      is_checked_ = true;
+      at_once_ = are_quiet(groups, repetitions);
+    }
+    if (at_once_) return repetitions;
+  }
+  std::vector<Repetitions> one_by_one;
+  for (const Group& group : groups)
+    one_by_one.push_back(group.empty() ? Repetitions() : repeat(group, wanted));
+  return one_by_one;
+}
+
+std::vector<double> Streams::rates(const std::vector<Pair>& flows) {
+  return confirmed(repeat(flows, Wanted::each));
+}
+
+double Streams::total(const std::vector<Pair>& flows) { return total_of(repeat(flows, Wanted::total)); }
+
+std::vector<std::vector<double>> Streams::rates_of_groups(const std::vector<Group>& groups) {
+  std::vector<std::vector<double>> rates;
+  for (const Repetitions& of_group : repeat_groups(groups, Wanted::each)) {
+    rates.push_back(of_group.empty() ? std::vector<double>() : confirmed(of_group));
+  }
+  return rates;
+}
+
+std::vector<double> Streams::totals_of_groups(const std::vector<Group>& groups) {
+  std::vector<double> totals;
+  for (const Repetitions& of_group : repeat_groups(groups, Wanted::total)) {
+    totals.push_back(of_group.empty() ? 0 : total_of(of_group));
+  }
+  return totals;
+}
+
+double Streams::fastest(int host) const {
+  const auto found = fastest_.find(host);
+  return found == fastest_.end() ? 0 : found->second;
 }
 
 }  // namespace eco::structure

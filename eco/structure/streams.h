@@ -2,8 +2,14 @@
 //
 //   Streams streams(probe, sampler);
 //   const std::vector<double> together = streams.rates({{0, 1}, {2, 3}});
+//   const double all = streams.total({{0, 1}, {0, 2}});
+//
+// Streams that share something need not share it fairly, now this one has more and now that one; so what several carry
+// together is taken from each repetition by itself. Groups of streams on levels that have nothing in common flow at the same
+// time, unless the first such round shows that they disturb each other: a few of its groups are asked alone too.
 #pragma once
 
+#include <unordered_map>
 #include <vector>
 
 #include "eco/structure/probe.h"
@@ -18,10 +24,31 @@ class Streams {
   // Of each flow, all at the same time.
   std::vector<double> rates(const std::vector<Pair>& flows);
   double alone(Pair flow) { return rates({flow}).front(); }
+  // Of all flows together.
+  double total(const std::vector<Pair>& flows);
+
+  using Group = std::vector<Pair>;
+  // Of each flow of each group, beside the others of its group.
+  std::vector<std::vector<double>> rates_of_groups(const std::vector<Group>& groups);
+  std::vector<double> totals_of_groups(const std::vector<Group>& groups);
+  // What the fastest stream of a host carried that was seen; 0 if none was.
+  double fastest(int host) const;
 
  private:
+  using Repetitions = std::vector<std::vector<double>>;  // rates, by repetition and flow
+  enum class Wanted { each, total };
+  Repetitions repeat(const std::vector<Pair>& flows, Wanted wanted);
+  static bool is_in_doubt(const Repetitions& repetitions, Wanted wanted);
+  // Repetitions of each group.
+  std::vector<Repetitions> repeat_groups(const std::vector<Group>& groups, Wanted wanted);
+  std::vector<Repetitions> all_at_once(const std::vector<Group>& groups, Wanted wanted);
+  bool are_quiet(const std::vector<Group>& groups, const std::vector<Repetitions>& beside_others);
+
   Probe& probe_;
   Sampler& sampler_;
+  std::unordered_map<int, double> fastest_;  // by host
+  bool at_once_ = true;
+  bool is_checked_ = false;
 };
 
 }  // namespace eco::structure

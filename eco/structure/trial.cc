@@ -13,6 +13,10 @@
 namespace eco::structure {
 namespace {
 
+using net::Level;
+using net::Tree;
+using net::without_first;
+
 constexpr double kWithin = 0.15;
 // An uplink that holds somebody up clearly, and one that clearly does not: what lies between depends on who sends to whom.
 constexpr double kHoldsUp = 0.75;

@@ -4,11 +4,13 @@
 #include <limits>
 #include <utility>
 
+#include "eco/net/tree.h"
 #include "eco/structure/grouping.h"
-#include "eco/structure/tree.h"
 
 namespace eco::structure {
 namespace {
+
+using net::without_first;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 

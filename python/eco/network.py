@@ -136,6 +136,40 @@ class PLogP:
 
 
 @dataclass(frozen=True)
+class Level:
+    """What joins the hosts and levels below it: a switch, a bus, a site's router."""
+
+    parent: int  # -1 of the root
+    hosts: tuple[int, ...]  # directly on it
+    kind: str
+    latency_s: float
+    bytes_per_s: float
+    uplink_latency_s: float
+    uplink_bytes_per_s: float | None  # None: holds nobody up
+    half_duplex: bool
+    oversubscription: float
+    confidence: float
+    evidence: str
+
+
+@dataclass(frozen=True)
+class LevelTree:
+    """The tree of levels behind the subnets, the root first."""
+
+    levels: tuple[Level, ...]
+    verdict: str  # what the subnets are taken from, and why
+    in_parallel: bool
+    seconds: float
+
+    def children(self, level: int) -> list[int]:
+        return [index for index, other in enumerate(self.levels) if other.parent == level]
+
+    def hosts_below(self, level: int) -> list[int]:
+        below = [host for child in self.children(level) for host in self.hosts_below(child)]
+        return sorted([*self.levels[level].hosts, *below])
+
+
+@dataclass(frozen=True)
 class Network:
     """The network between some hosts, over one transport."""
 
@@ -153,6 +187,8 @@ class Network:
     pairs: tuple[Pair, ...]
     concurrent: tuple[ConcurrentTest, ...]
     plogp: tuple[PLogP, ...]  # empty unless measured with --plogp
+    tree: LevelTree | None  # None where nobody looked for it
+    figure2: tuple[tuple[int, ...], ...]  # the subnets that Figure 2 makes of the pairs; none without pairs
     fingerprint: str
 
     def uplink_of(self, subnet: int) -> Uplink | None:
@@ -218,6 +254,16 @@ def _plogp(data: dict[str, Any]) -> PLogP:
     )
 
 
+def _tree(data: dict[str, Any] | None) -> LevelTree | None:
+    if data is None:
+        return None
+    levels = tuple(
+        Level(**{"uplink_bytes_per_s": None, **level, "hosts": tuple(level["hosts"])})
+        for level in data["levels"]
+    )
+    return LevelTree(levels, data["verdict"], data["in_parallel"], data["seconds"])
+
+
 def parse(text: str, where: str) -> Network:
     """Local. Throws CorruptFile, its message beginning with `where`."""
     checked = _core.check_network(text, where)
@@ -252,6 +298,8 @@ def parse(text: str, where: str) -> Network:
             for test in data["concurrent"]
         ),
         plogp=tuple(_plogp(measured) for measured in data.get("plogp", ())),
+        tree=_tree(data.get("tree")),
+        figure2=tuple(map(tuple, _core.network_figure2(checked))) if data["pairs"] else (),
         fingerprint=_core.network_fingerprint(checked),
     )
 

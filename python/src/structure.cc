@@ -1,8 +1,11 @@
-// Structure found again in simulated networks, for bench/structure.py.
+// Structure found again in simulated networks, for bench/structure.py; Figure 2 of a network's pairs.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <nlohmann/json.hpp>
 
+#include "eco/measure/derive.h"
+#include "eco/net/io.h"
 #include "eco/structure/generate.h"
 #include "eco/structure/trial.h"
 #include "python/src/bindings.h"
@@ -40,6 +43,11 @@ std::string structure_trial(unsigned long seed, int index, double noise, double 
   return result.dump();
 }
 
+net::Partition network_figure2(const std::string& text) {
+  const net::Network network = net::parse_network(text, "network");
+  return measure::find_subnets(network.n_hosts(), network.sizes, network.pairs);
+}
+
 }  // namespace
 
 void bind_structure(nb::module_& m) {
@@ -47,6 +55,8 @@ void bind_structure(nb::module_& m) {
       "structure_trial", &structure_trial, nb::arg("seed"), nb::arg("index"), nb::arg("noise"),
       nb::arg("spoilt"), nb::call_guard<nb::gil_scoped_release>(),
       "The structure of a generated network found by simulated probes, held against the truth: JSON. Local.");
+  m.def("network_figure2", &network_figure2, nb::arg("text"), nb::call_guard<nb::gil_scoped_release>(),
+        "The subnets that Figure 2 of the ECO paper makes of the pair times in a network file. Local.");
 }
 
 }  // namespace eco::python

@@ -154,3 +154,61 @@ def test_rails_are_shown_by_name() -> None:
     plain = networks.synthetic("hosts=4")
     assert (plain.rails, plain.more_rails) == ((), ())
     assert "rail" not in printed(plain)
+
+
+def with_tree() -> str:
+    """The description's network, its three subnets on a root."""
+    document = json.loads(text_of())
+    subnets = [{"hosts": [], "kind": "unknown"}, *document["subnets"]]
+    document["tree"] = {
+        "levels": [
+            {
+                "parent": min(number, 1) - 1,
+                "hosts": subnet["hosts"],
+                "kind": subnet["kind"],
+                "latency_s": 4e-5,
+                "bytes_per_s": 25e6,
+                "uplink_latency_s": 1e-5,
+                "half_duplex": False,
+                "oversubscription": 15.0,
+                "confidence": 1.0,
+                "evidence": "6 of 6 checks",
+                **({"uplink_bytes_per_s": 5e6} if number == 1 else {}),
+            }
+            for number, subnet in enumerate(subnets)
+        ],
+        "verdict": "because",
+        "in_parallel": True,
+        "seconds": 1.5,
+    }
+    return json.dumps(document)
+
+
+def test_the_tree_is_read_and_shown() -> None:
+    network = networks.parse(with_tree(), "x")
+    assert network.tree is not None
+    assert network.tree.children(0) == [1, 2, 3]
+    assert network.tree.hosts_below(0) == list(range(8))
+    text = printed(network)
+    assert "tree of 4 levels" in text
+    assert "because; pairs at once" in text
+    assert text.count("uplink holds nobody up") == 2
+    assert "100 % sure: 6 of 6 checks" in text
+    assert networks.parse(text_of(), "x").tree is None
+    assert "tree of" not in printed(networks.parse(text_of(), "x"))
+
+
+def test_figure2_of_the_same_pairs() -> None:
+    network = networks.parse(text_of(), "x")
+    assert network.figure2 == ((0, 1, 2), (3, 4, 5), (6, 7))
+    console = Console(width=160, record=True, file=io.StringIO())
+    console.print(network_view.figure2(network))
+    assert "Figure 2: 3 subnets  the subnets that are used" in console.export_text()
+
+
+def test_the_page_draws_the_tree(tmp_path: Path) -> None:
+    page = tmp_path / "network.html"
+    network_view.write_html(networks.parse(with_tree(), "x"), page)
+    text = page.read_text()
+    assert "Tree of levels" in text
+    assert text.count("</body>") == 1

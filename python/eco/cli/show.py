@@ -3,6 +3,7 @@
 eco show network.json
 eco show --remembered                       # what is remembered on this machine
 eco show network.json --html network.html   # the matrix at every size, in a browser
+eco show network.json --figure2             # what Figure 2 of the ECO paper says of the same pairs
 eco show network.json --plogp               # L, os(m), or(m), g(m) of every class of pairs
 eco show network.json --plogp --picture plogp.html    # the same as curves (or .svg)
 """
@@ -74,6 +75,10 @@ def show(
     plogp: Annotated[
         bool, typer.Option("--plogp", help="the pLogP curves of every class of pairs, of a network file")
     ] = False,
+    figure2: Annotated[
+        bool,
+        typer.Option("--figure2", help="the subnets that Figure 2 of the ECO paper makes of the same pairs"),
+    ] = False,
     picture: Annotated[Path | None, output_file("with --plogp: draw them, as .html or .svg")] = None,
 ) -> None:
     """Show a network: its subnets, what they share, and the time between every pair of hosts."""
@@ -85,6 +90,11 @@ def show(
         raise InvalidArgument("--plogp goes with a network file, and neither with --json nor with --html")
     # Wide enough for a matrix also where the output is a file.
     console = Console(width=None if Console().is_terminal else 140)
+    if figure2:
+        if file is None or as_json or html is not None or plogp:
+            raise InvalidArgument("--figure2 goes with a network file, and with no other option")
+        console.print(network_view.figure2(networks.load(file)))
+        return
     if file is not None and plogp:
         show_plogp(networks.load(file), picture, console)
         return

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
@@ -11,7 +13,8 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from eco.network import Between, Network, Subnet
+from eco.errors import InvalidArgument
+from eco.network import Between, Level, Network, Subnet
 from eco.report.records import seconds_text, size_text, write_text
 
 #: Beyond this many hosts a matrix on a terminal helps nobody; the page still shows it.
@@ -90,6 +93,56 @@ def tree(network: Network) -> Tree:
     return root
 
 
+def _level_words(level: Level) -> str:
+    what = level.kind if level.hosts else "joins levels"
+    if level.bytes_per_s > 0:
+        what += f", {rate_text(level.bytes_per_s)}, latency {seconds_text(level.latency_s)}"
+    if level.parent >= 0:
+        if level.uplink_bytes_per_s is None:
+            what += "\n[cyan]uplink holds nobody up[/]"
+        else:
+            duplex = ", half duplex" if level.half_duplex else ""
+            over = f", oversubscribed {level.oversubscription:.2g} times" if level.oversubscription else ""
+            what += f"\n[cyan]uplink {rate_text(level.uplink_bytes_per_s)}{duplex}{over}[/]"
+        if level.evidence:
+            what += f"\n[dim]{100 * level.confidence:.0f} % sure: {escape(level.evidence)}[/]"
+    return what
+
+
+def levels(network: Network) -> RenderableType:
+    """The tree of levels behind the subnets, as deep as it is."""
+    found = network.tree
+    if found is None:
+        return Text("tree of levels: not looked for", style="dim")
+
+    def add(branch: Tree, index: int) -> None:
+        level = found.levels[index]
+        if level.hosts:
+            branch.add(", ".join(f"{host} {escape(network.hosts[host].name)}" for host in level.hosts))
+        for child in found.children(index):
+            add(branch.add(f"[bold]level {child}[/]  {_level_words(found.levels[child])}"), child)
+
+    pace = "pairs at once" if found.in_parallel else "one pair at a time"
+    root = Tree(
+        f"[bold]tree of {len(found.levels)} level{'s' * (len(found.levels) > 1)}[/]  "
+        f"{_level_words(found.levels[0])}\n[dim]{escape(found.verdict)}; {pace}, {seconds_text(found.seconds)}[/]"
+    )
+    add(root, 0)
+    return root
+
+
+def figure2(network: Network) -> Tree:
+    """What Figure 2 of the ECO paper says of the same pairs: the baseline."""
+    if not network.figure2:
+        raise InvalidArgument("this network has no pair times, and Figure 2 is made of them")
+    used = {subnet.hosts for subnet in network.subnets}
+    same = "the subnets that are used" if used == set(network.figure2) else "not the subnets that are used"
+    root = Tree(f"[bold]Figure 2: {len(network.figure2)} subnets[/]  [dim]{same}[/]")
+    for hosts in network.figure2:
+        root.add(", ".join(f"{host} {escape(network.hosts[host].name)}" for host in hosts))
+    return root
+
+
 def matrix(network: Network, size: int) -> RenderableType:
     """One-way times of all pairs at one size, hosts subnet by subnet, coloured from cheap to dear."""
     if len(network.hosts) > MOST_HOSTS_IN_TABLE:
@@ -139,6 +192,8 @@ def evidence(network: Network) -> Table:
 def picture(network: Network) -> Group:
     """Everything `eco show` prints."""
     parts: list[RenderableType] = [tree(network)]
+    if network.tree is not None:
+        parts += [Text(), levels(network)]
     if network.pairs:
         for size in dict.fromkeys((network.sizes[0], network.sizes[-1])):
             parts += [Text(), matrix(network, size)]
@@ -184,4 +239,31 @@ def write_html(network: Network, path: Path) -> None:
         yaxis={"autorange": "reversed", "scaleanchor": "x"},
         updatemenus=[{"buttons": buttons, "active": len(buttons) - 1, "x": 1.0, "y": 1.15}],
     )
-    write_text(path, str(figure.to_html(include_plotlyjs=True)))
+    page = str(figure.to_html(include_plotlyjs=True))
+    if network.tree is not None:
+        drawn = _levels_figure(network).to_html(include_plotlyjs=False, full_html=False)
+        page = page.replace("</body>", f"{drawn}</body>")
+    write_text(path, page)
+
+
+def _levels_figure(network: Network) -> Any:
+    """The tree of levels, the root on the left; hosts are its leaves."""
+    import plotly.graph_objects as go
+
+    assert network.tree is not None
+    ids, labels, parents, hover = [], [], [], []
+    for index, level in enumerate(network.tree.levels):
+        ids.append(f"level {index}")
+        labels.append(f"level {index}<br>{level.kind if level.hosts else 'joins'}")
+        parents.append("" if level.parent < 0 else f"level {level.parent}")
+        hover.append(re.sub(r"\[[^]]*\]", "", _level_words(level)).replace("\n", "<br>"))
+        for host in level.hosts:
+            ids.append(f"host {host}")
+            labels.append(network.hosts[host].name)
+            parents.append(f"level {index}")
+            hover.append(network.hosts[host].address)
+    figure = go.Figure(
+        go.Icicle(ids=ids, labels=labels, parents=parents, hovertext=hover, hoverinfo="label+text")
+    )
+    figure.update_layout(title={"text": f"Tree of levels<br><sub>{network.tree.verdict}</sub>"})
+    return figure

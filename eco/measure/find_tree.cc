@@ -1,0 +1,128 @@
+#include "eco/measure/find_tree.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "eco/measure/sweeps.h"
+#include "eco/structure/find.h"
+#include "eco/structure/sampler.h"
+
+namespace eco::measure {
+namespace {
+
+std::string sizes_of(const net::Partition& parts) {
+  std::string text;
+  for (const auto& part : parts) text += (text.empty() ? "" : "+") + std::to_string(part.size());
+  return text;
+}
+
+// What was measured before, once.
+class Remembered final : public structure::Probe {
+ public:
+  Remembered(int n_hosts, ProbeSamples samples) : n_hosts_(n_hosts), samples_(std::move(samples)) {}
+  int n_hosts() const override { return n_hosts_; }
+  std::vector<std::vector<double>> latencies(const std::vector<structure::Pair>& pairs, int) override {
+    std::vector<std::vector<double>> seconds;
+    for (const structure::Pair& pair : pairs) {
+      seconds.push_back(std::exchange(samples_[structure::pair_key(pair.from, pair.to)], {}));
+    }
+    return seconds;
+  }
+  std::vector<double> rates(const std::vector<structure::Pair>&, double) override { return {}; }
+  structure::Cost cost() const override { return {}; }
+
+ private:
+  int n_hosts_;
+  ProbeSamples samples_;
+};
+
+void describe(net::Level& level, std::size_t s, const net::Network& network) {
+  level.kind = network.subnets[s].kind;
+  level.bytes_per_s = network.subnets[s].bytes_per_s;
+  for (const net::Uplink& uplink : network.uplinks) {
+    if (uplink.subnet != static_cast<int>(s) || !uplink.shared) continue;
+    level.uplink_bytes_per_s = uplink.bytes_per_s;
+    level.half_duplex = uplink.half_duplex;
+  }
+}
+
+}  // namespace
+
+net::Tree tree_of_samples(const net::Network& network) {
+  ProbeSamples samples = probe_samples(network);
+  const auto n = network.hosts.size();
+  if (samples.size() < n * (n - 1) / 2) return {};
+  Remembered probe(network.n_hosts(), std::move(samples));
+  structure::Found found = structure::find_latency_levels(probe);
+  found.tree.in_parallel = false;
+  for (net::Level& level : found.tree.levels) {
+    for (std::size_t s = 0; s < network.subnets.size(); ++s) {
+      if (network.subnets[s].hosts == level.hosts) describe(level, s, network);
+    }
+  }
+  return std::move(found.tree);
+}
+
+TreeFound find_tree(Conductor& conductor, const TreeSearch& search) {
+  LiveProbe probe(conductor, search.rank_of_host, search.clock, search.asked, search.known);
+  const double start_s = search.clock();
+  structure::Found found = structure::find_structure(probe);
+  found.tree.in_parallel = found.in_parallel && search.known.empty();
+  found.tree.seconds = search.clock() - start_s;
+  return {std::move(found.tree), probe.samples()};
+}
+
+ProbeSamples probe_samples(const net::Network& network) {
+  ProbeSamples samples;
+  const auto size = std::find(network.sizes.begin(), network.sizes.end(), kProbeBytes);
+  if (size == network.sizes.end()) return samples;
+  for (const net::PairTimes& pair : network.pairs) {
+    if (pair.samples.empty()) continue;
+    const std::vector<double>& of_pair = pair.samples[static_cast<std::size_t>(size - network.sizes.begin())];
+    if (!of_pair.empty()) samples[structure::pair_key(pair.a, pair.b)] = of_pair;
+  }
+  return samples;
+}
+
+bool says_the_same(const ProbeSamples& samples, int n_hosts, const net::Tree& tree) {
+  net::CostMatrix costs(n_hosts);
+  for (int a = 0; a < n_hosts; ++a) {
+    for (int b = a + 1; b < n_hosts; ++b) {
+      const auto found = samples.find(structure::pair_key(a, b));
+      if (found == samples.end()) return true;
+      costs.set(a, b, confirmed_minimum(found->second));
+    }
+  }
+  return net::partition_figure2(costs) == tree.subnets();
+}
+
+std::vector<net::Uplink> uplinks_of(const net::Tree& tree, const std::vector<net::Subnet>& subnets) {
+  const std::vector<int> level_of_host = tree.level_of_host();
+  std::vector<net::Uplink> uplinks;
+  for (std::size_t s = 0; s < subnets.size(); ++s) {
+    const int host = subnets[s].hosts.front();
+    auto level = static_cast<std::size_t>(level_of_host[static_cast<std::size_t>(host)]);
+    // The root may be any level. Where all others hang on one child, the child's uplink is the root's own.
+    if (level == 0 && tree.levels[0].children.size() == 1) {
+      level = static_cast<std::size_t>(tree.levels[0].children.front());
+    }
+    const net::Level& joined = tree.levels[level];
+    if (subnets[s].hosts.size() < 2 || !joined.uplink_bytes_per_s) continue;
+    uplinks.push_back({static_cast<int>(s), *joined.uplink_bytes_per_s, true, joined.half_duplex});
+  }
+  return uplinks;
+}
+
+std::string verdict(const net::Tree& tree, const net::Partition& by_figure2, bool tree_decides) {
+  const net::Partition by_tree = tree.subnets();
+  if (by_tree == by_figure2) return "the subnets are those of the tree, and Figure 2 says the same";
+  if (tree_decides) {
+    return "the subnets are those of the tree, whose levels were all confirmed; Figure 2 would say " +
+           sizes_of(by_figure2);
+  }
+  const std::string why = tree.is_sure() ? "which knows messages of more sizes"
+                                         : "as checks do not confirm every level of the tree";
+  return "the subnets are those of Figure 2, " + why + "; the tree says " + sizes_of(by_tree);
+}
+
+}  // namespace eco::measure

@@ -1,0 +1,153 @@
+#include "eco/measure/live_probe.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "eco/structure/sampler.h"
+
+namespace eco::measure {
+namespace {
+
+using structure::Pair;
+
+constexpr std::size_t kLongest = 16384;  // eager in every library that we know
+constexpr std::size_t kShortest = 2048;
+constexpr int kFewest = 12;
+constexpr int kMost = 64;
+// Shorter streams than this say more about who was told first.
+constexpr double kShortestStream_s = 0.03;
+// A stream that lasted less than this share of its time was expected to be slower than it is.
+constexpr double kTooShort = 0.5;
+constexpr int kTries = 3;
+// Of the time since a receiver was told, its messages must have taken so much to come: else it was asleep and found them all.
+constexpr double kAwake = 0.2;
+// All streams of a round must flow together for this share of the shortest, else each has its own time.
+constexpr double kTogether = 0.3;
+
+double at(const std::vector<double>& times, double moment) {
+  // Messages that had come, and the part of the next that had.
+  const auto next = std::upper_bound(times.begin(), times.end(), moment);
+  const auto n = static_cast<double>(next - times.begin());
+  if (next == times.begin() || next == times.end()) return n;
+  const double before = *(next - 1);
+  return n + (moment - before) / (*next - before);
+}
+
+}  // namespace
+
+double rate_within(const std::vector<double>& times, std::size_t bytes, double from_s, double to_s) {
+  if (times.empty() || !(to_s > from_s)) return 0;
+  return static_cast<double>(bytes) * (at(times, to_s) - at(times, from_s)) / (to_s - from_s);
+}
+
+LiveProbe::LiveProbe(Conductor& conductor, std::vector<int> rank_of_host, Clock clock,
+                     std::function<void()> asked, const ProbeSamples& known)
+    : conductor_(conductor),
+      rank_of_host_(std::move(rank_of_host)),
+      clock_(std::move(clock)),
+      asked_(std::move(asked)),
+      known_(known) {}
+
+Flow LiveProbe::ranks_of(const Pair& pair) const {
+  return {rank_of_host_[static_cast<std::size_t>(pair.from)],
+          rank_of_host_[static_cast<std::size_t>(pair.to)]};
+}
+
+std::uint64_t LiveProbe::way(const Pair& flow) const {
+  return static_cast<std::uint64_t>(flow.from) << 32U | static_cast<std::uint64_t>(flow.to);
+}
+
+std::vector<std::vector<double>> LiveProbe::latencies(const std::vector<Pair>& pairs, int samples) {
+  std::vector<std::vector<double>> seconds(pairs.size());
+  std::vector<std::size_t> open;
+  std::vector<Flow> flows;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    std::vector<double>& known = known_[structure::pair_key(pairs[i].from, pairs[i].to)];
+    const std::size_t n = std::min(known.size(), static_cast<std::size_t>(samples));
+    if (n > 0) {
+      seconds[i].assign(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(n));
+      known.erase(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(n));
+      continue;
+    }
+    open.push_back(i);
+    flows.push_back(ranks_of(pairs[i]));
+  }
+  if (open.empty()) return seconds;
+  asked_();
+  const double start = clock_();
+  const auto trips = conductor_.trips(flows, kProbeBytes, samples);
+  for (std::size_t k = 0; k < open.size(); ++k) {
+    const Pair& pair = pairs[open[k]];
+    std::vector<double>& all = samples_[structure::pair_key(pair.from, pair.to)];
+    for (const double trip : trips[k]) seconds[open[k]].push_back(trip / 2);
+    all.insert(all.end(), seconds[open[k]].begin(), seconds[open[k]].end());
+  }
+  cost_.network_s += clock_() - start;
+  cost_.messages += static_cast<long>(open.size()) * (2L * samples + 6);
+  return seconds;
+}
+
+LiveProbe::Shape LiveProbe::shape(const Pair& flow, double seconds) const {
+  const auto expected = expected_.find(way(flow));
+  if (expected == expected_.end()) return {kShortest, kFewest};
+  const double total = seconds * expected->second;
+  std::size_t bytes = kLongest;
+  while (bytes > kShortest && static_cast<double>(bytes) * kFewest > total) bytes /= 2;
+  const int count =
+      static_cast<int>(std::min(total / static_cast<double>(bytes), static_cast<double>(kMost)));
+  return {bytes, std::max(count, kFewest)};
+}
+
+std::vector<double> LiveProbe::stream(const std::vector<Pair>& flows, double seconds, double& lasted_s) {
+  std::vector<Stream> streams;
+  for (const Pair& flow : flows) {
+    const auto [bytes, count] = shape(flow, seconds);
+    streams.push_back({ranks_of(flow), bytes, count});
+    cost_.messages += count + 5;
+  }
+  const auto times = conductor_.arrivals(streams);
+  const auto is_awake = [](const std::vector<double>& of_flow) {
+    return of_flow.back() - of_flow.front() >= kAwake * of_flow.back();
+  };
+  double begun = 0;
+  double ended = 1e300;
+  double shortest = 1e300;
+  lasted_s = 0;
+  for (const std::vector<double>& of_flow : times) {
+    lasted_s = std::max(lasted_s, of_flow.back());
+    if (!is_awake(of_flow)) continue;
+    begun = std::max(begun, of_flow.front());
+    ended = std::min(ended, of_flow.back());
+    shortest = std::min(shortest, of_flow.back() - of_flow.front());
+  }
+  const bool is_together = ended - begun >= kTogether * shortest;
+  std::vector<double> rates;
+  for (std::size_t f = 0; f < flows.size(); ++f) {
+    const double own = rate_within(times[f], streams[f].bytes, times[f].front(), times[f].back());
+    const double beside = is_together ? rate_within(times[f], streams[f].bytes, begun, ended) : 0;
+    const double at_least =
+        static_cast<double>(streams[f].bytes) * streams[f].count / std::max(times[f].back(), 1e-6);
+    const double rate = !is_awake(times[f]) ? at_least : beside > 0 ? beside : own;
+    rates.push_back(rate);
+    expected_[way(flows[f])] = rate;
+  }
+  return rates;
+}
+
+std::vector<double> LiveProbe::rates(const std::vector<Pair>& flows, double seconds) {
+  asked_();
+  const double start = clock_();
+  const double wanted_s = std::max(seconds, kShortestStream_s);
+  std::vector<double> rates;
+  for (int i = 0; i < kTries; ++i) {
+    const bool all_expected = std::all_of(flows.begin(), flows.end(),
+                                          [this](const Pair& flow) { return expected_.contains(way(flow)); });
+    double lasted_s = 0;
+    rates = stream(flows, wanted_s, lasted_s);
+    if (all_expected && lasted_s >= kTooShort * wanted_s) break;
+  }
+  cost_.network_s += clock_() - start;
+  return rates;
+}
+
+}  // namespace eco::measure
