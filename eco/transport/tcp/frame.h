@@ -8,6 +8,11 @@
 //   opener     eager (body), or request ... data (body) once it is matched; bye
 //   other      matched: a receive for that eager message or request is there; credit; bye
 //
+// Where two ranks have several rails, also (docs/adr/0023):
+//
+//   opener     lost: a rail between the two is used no more, and what it left open follows again; probe: are you there?
+//   other      had: what that request asks for has come already, over another rail; echo, of a probe
+//
 // docs/adr/0018 says why.
 #pragma once
 
@@ -19,8 +24,8 @@
 
 namespace eco::transport::tcp {
 
-enum class FrameKind : std::uint8_t { eager, request, data, matched, credit, bye };
-inline constexpr std::size_t kFrameKinds = 6;
+enum class FrameKind : std::uint8_t { eager, request, data, matched, credit, bye, had, lost, probe, echo };
+inline constexpr std::size_t kFrameKinds = 10;
 
 inline constexpr std::uint32_t kMaxTag = 65535;
 // A length beyond is no message but a mistake.
@@ -30,9 +35,10 @@ struct Frame {
   FrameKind kind = FrameKind::eager;
   bool wants_match = false;    // eager: the sender waits for `matched`
   std::uint32_t tag = 0;       // of messages
-  std::uint32_t id = 0;        // of the send, as its sender numbers it; handed back by `matched`
-  std::uint64_t sequence = 0;  // of the message among those of its sender, receiver and tag
-  std::uint64_t bytes = 0;     // of the message; of credit, what has been taken up
+  std::uint32_t id = 0;  // of the send, as its sender numbers it; handed back by `matched` and `had`. Of lost: the rail
+  // Of the message among those of its sender, receiver and tag. Of credit: how many bodies this connection has brought.
+  std::uint64_t sequence = 0;
+  std::uint64_t bytes = 0;  // of the message; of credit, what has been taken up
   friend bool operator==(const Frame&, const Frame&) = default;
 };
 
