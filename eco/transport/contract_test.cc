@@ -13,8 +13,7 @@
 #include <vector>
 
 #include "eco/transport/loopback/loopback.h"
-#include "eco/transport/tcp/bootstrap.h"
-#include "eco/transport/tcp/testing.h"
+#include "eco/transport/tcp/hostile.h"
 
 namespace eco::transport {
 namespace {
@@ -38,6 +37,20 @@ std::function<void(int, const Body&)> loopback(LoopbackOptions options) {
 std::function<void(int, const Body&)> over_tcp(int n_rails, tcp::TcpOptions options = {}) {
   return [=](int n_ranks, const Body& body) {
     tcp::run_tcp_ranks(n_ranks, n_rails, options, [&](tcp::TcpTransport& transport) { body(transport); });
+  };
+}
+
+// Two of three rails end at random, at any byte.
+std::function<void(int, const Body&)> over_failing_rails(unsigned seed, tcp::TcpOptions options = {}) {
+  return [=](int n_ranks, const Body& body) {
+    std::minstd_rand random(seed);
+    const tcp::Fates fates = [&random](int, int) {
+      tcp::Fate fate{.resets = random() % 2 == 0};
+      fate.forth = random() % (1U << (random() % 20));
+      if (random() % 3 == 0) fate.back = random() % 1000;
+      return fate;
+    };
+    tcp::run_hostile_ranks(n_ranks, 3, options, fates, [&](tcp::TcpTransport& transport) { body(transport); });
   };
 }
 
@@ -268,7 +281,9 @@ INSTANTIATE_TEST_SUITE_P(Transports, Contract,
                                          Kind{"loopback_synchronous", loopback({.synchronous = true})},
                                          Kind{"loopback_nasty", loopback({.seed = 5})},
                                          Kind{"tcp", over_tcp(1)}, Kind{"tcp_two_rails", over_tcp(2)},
-                                         Kind{"tcp_tight", over_tcp(2, kTight)}),
+                                         Kind{"tcp_tight", over_tcp(2, kTight)},
+                                         Kind{"tcp_failing", over_failing_rails(1)},
+                                         Kind{"tcp_failing_tight", over_failing_rails(2, kTight)}),
                          [](const auto& kind) { return kind.param.name; });
 
 }  // namespace

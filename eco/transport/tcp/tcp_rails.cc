@@ -71,6 +71,7 @@ void TcpTransport::lose_rail(int peer, int rail, bool was_told) {
   }
   if (is_leaving_ || them.has_left) return;
   lost_rails_.push_back({.peer = peer, .rail = rail});
+  lost_at_ = Clock::now();
   for (const int to : them.to) {
     if (to < 0) continue;
     Connection& connection = *connections_[static_cast<std::size_t>(to)];

@@ -48,14 +48,23 @@ TcpTransport::~TcpTransport() {
 // waited for, and what comes is read.
 void TcpTransport::say_bye() {
   const auto deadline = Clock::now() + seconds_of(options_.farewell_s);
-  // A rail may still fail. After the bye it matters no more: all is there.
+  // A rail may still fail; after the bye it matters no more, all is there. One that has just failed may have taken along
+  // what told a peer of that: peers have the time in which they notice it to ask again.
   const auto is_waited_for = [](const std::unique_ptr<Connection>& connection) {
     if (!connection) return false;
     if (!connection->is_open()) return connection->has_frames();
     return connection->wants_to_write() || unacknowledged_bytes(connection->socket()) > 0;
   };
+  const auto is_asked = [this] {
+    const auto has_left = [this](const LostRail& each) {
+      return peers_[static_cast<std::size_t>(each.peer)].has_left;
+    };
+    return !std::all_of(lost_rails_.begin(), lost_rails_.end(), has_left) &&
+           Clock::now() < lost_at_ + seconds_of(options_.rail_lost_after_s);
+  };
   while (n_rails() > 1 && Clock::now() < deadline &&
-         (!to_move_.empty() || std::any_of(connections_.begin(), connections_.end(), is_waited_for))) {
+         (is_asked() || !to_move_.empty() ||
+          std::any_of(connections_.begin(), connections_.end(), is_waited_for))) {
     watch_rails();
     progress(1);
   }
@@ -99,10 +108,10 @@ void TcpTransport::set_rails(int first_tag, std::span<const std::uint8_t> rails)
 
 Status TcpTransport::wait_some(std::span<Ticket> done, std::size_t& n_done) {
   n_done = 0;
-  if (n_posted_ == 0) return Status::ok;
+  if (is_idle()) return Status::ok;
   progress(0);
   watch_rails();
-  while (finished_.empty() && !has_failed_ && !has_lost_peer()) {
+  while (n_posted_ > 0 && finished_.empty() && !has_failed_ && !has_lost_peer()) {
     const int silent_ms = watch_silent_peers();
     const int rails_ms = watch_rails();
     move_all();
@@ -115,7 +124,7 @@ Status TcpTransport::wait_some(std::span<Ticket> done, std::size_t& n_done) {
 
 Status TcpTransport::test_some(std::span<Ticket> done, std::size_t& n_done) {
   n_done = 0;
-  if (n_posted_ == 0) return Status::ok;
+  if (is_idle()) return Status::ok;
   progress(0);
   watch_rails();
   if (finished_.empty()) watch_silent_peers();

@@ -13,7 +13,8 @@
 // than its receive, ends it: Status::lost_peer, Status::failed.
 //
 // A rail that fails between two ranks, while another joins them, is given up: what it had not delivered and all that follows
-// takes the others, and lost_rails() says so.
+// takes the others, and lost_rails() says so. That too is progress: peers may need this rank to come by once more, be it with
+// nothing posted.
 //
 // Where what is, in this order:
 //
@@ -144,6 +145,8 @@ class TcpTransport final : public Transport, private Connection::Owner {
   static bool is_known(const Connection* connection) {
     return connection != nullptr && (connection->is_opener() || connection->is_open());
   }
+  // Nothing is posted, and peers need nothing of this rank: on several rails they may have to be told what came, or sent it again.
+  bool is_idle() const { return n_posted_ == 0 && (n_rails() == 1 || connections_.empty()); }
   std::size_t rail_of(std::size_t tag) const { return tag < rail_of_tag_.size() ? rail_of_tag_[tag] : 0; }
 
   // tcp_transport.cc. Does what can be done without waiting longer than so many ms; -1: until something happens.
@@ -245,6 +248,7 @@ class TcpTransport final : public Transport, private Connection::Owner {
   std::size_t kept_bytes_ = 0;
   std::size_t n_refused_ = 0;
   std::vector<LostRail> lost_rails_;
+  Clock::time_point lost_at_{};       // the last of them
   std::vector<int> to_move_;          // peers
   Clock::time_point next_look_{};     // at rails
   std::vector<std::byte> discarded_;  // where repeated messages go
