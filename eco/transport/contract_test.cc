@@ -42,6 +42,7 @@ std::function<void(int, const Body&)> over_tcp(int n_rails, tcp::TcpOptions opti
 
 // Two of three rails end at random, at any byte.
 std::function<void(int, const Body&)> over_failing_rails(unsigned seed, tcp::TcpOptions options = {}) {
+  options.rail_lost_after_s = 0.1;  // so long leavers stay
   return [=](int n_ranks, const Body& body) {
     std::minstd_rand random(seed);
     const tcp::Fates fates = [&random](int, int) {
