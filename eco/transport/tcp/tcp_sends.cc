@@ -34,6 +34,9 @@ void TcpTransport::issue(std::uint32_t number, Connection& connection) {
   send.was_requested =
       n_bytes > options_.eager_bytes || connection.outstanding_bytes + cost > options_.credit_bytes;
   send.owes_request = send.was_requested;
+  // What it owed on a rail that is gone it owes no more.
+  send.owes_writing = false;
+  send.owes_arrival = false;
   send.owes_match = !send.was_requested && send.mode == SendMode::synchronous && !send.is_handed_back;
   if (send.was_requested) {
     connection.put({.kind = FrameKind::request,
