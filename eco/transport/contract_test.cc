@@ -51,7 +51,8 @@ std::function<void(int, const Body&)> over_failing_rails(unsigned seed, tcp::Tcp
       if (random() % 3 == 0) fate.back = random() % 1000;
       return fate;
     };
-    tcp::run_hostile_ranks(n_ranks, 3, options, fates, [&](tcp::TcpTransport& transport) { body(transport); });
+    tcp::run_hostile_ranks(n_ranks, 3, options, fates,
+                           [&](tcp::TcpTransport& transport) { body(transport); });
   };
 }
 

@@ -247,7 +247,9 @@ def test_a_cut_nic_carries_nothing_and_others_do() -> None:
             assert echo.stdout.readline() == "on\n"
 
             def heard(rail: int) -> str:
-                asked = lab.run([sys.executable, "-c", ASK, ip["h4", rail]], capture=True, host="h1", timeout=30)
+                asked = lab.run(
+                    [sys.executable, "-c", ASK, ip["h4", rail]], capture=True, host="h1", timeout=30
+                )
                 return asked.stdout.strip()
 
             assert [heard(0), heard(1)] == ["word", "word"]

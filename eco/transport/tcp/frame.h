@@ -33,9 +33,10 @@ inline constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{1} << 40;
 
 struct Frame {
   FrameKind kind = FrameKind::eager;
-  bool wants_match = false;    // eager: the sender waits for `matched`
-  std::uint32_t tag = 0;       // of messages
-  std::uint32_t id = 0;  // of the send, as its sender numbers it; handed back by `matched` and `had`. Of lost: the rail
+  bool wants_match = false;  // eager: the sender waits for `matched`
+  std::uint32_t tag = 0;     // of messages
+  std::uint32_t id =
+      0;  // of the send, as its sender numbers it; handed back by `matched` and `had`. Of lost: the rail
   // Of the message among those of its sender, receiver and tag. Of credit: how many bodies this connection has brought.
   std::uint64_t sequence = 0;
   std::uint64_t bytes = 0;  // of the message; of credit, what has been taken up

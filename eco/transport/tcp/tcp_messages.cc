@@ -19,13 +19,12 @@ Status TcpTransport::post_send(int peer, int tag, std::span<const std::byte> byt
   const auto at = static_cast<std::size_t>(tag);
   Connection* const connection = way_to(peer, rail_of(at), at);
   if (connection == nullptr) return Status::lost_peer;
-  const std::uint32_t number =
-      add({.ticket = ticket,
-           .peer = peer,
-           .tag = static_cast<std::uint32_t>(tag),
-           .sequence = inbox_.stream(peer, static_cast<std::uint32_t>(tag)).sent++,
-           .mode = mode,
-           .bytes = bytes});
+  const std::uint32_t number = add({.ticket = ticket,
+                                    .peer = peer,
+                                    .tag = static_cast<std::uint32_t>(tag),
+                                    .sequence = inbox_.stream(peer, static_cast<std::uint32_t>(tag)).sent++,
+                                    .mode = mode,
+                                    .bytes = bytes});
   ++n_posted_;
   ++peers_[static_cast<std::size_t>(peer)].owed_sends;
   issue(number, *connection);
@@ -224,7 +223,8 @@ void TcpTransport::count_arrival(Connection& connection, const Frame& frame) {
   ++connection.n_arrived;
   connection.untold_bytes += frame.bytes + kFrameBytes;
   if (n_rails_to(connection.peer()) == 1) return;  // nobody waits to hear of it
-  if (frame.kind == FrameKind::data || connection.untold_bytes >= std::min(kTellBytes, options_.credit_bytes / 4))
+  if (frame.kind == FrameKind::data ||
+      connection.untold_bytes >= std::min(kTellBytes, options_.credit_bytes / 4))
     tell(connection);
 }
 
@@ -235,9 +235,8 @@ void TcpTransport::take_up(Connection& connection, std::size_t bytes) {
 }
 
 void TcpTransport::tell(Connection& connection) {
-  connection.put({.kind = FrameKind::credit,
-                  .sequence = connection.n_arrived,
-                  .bytes = connection.taken_up_bytes});
+  connection.put(
+      {.kind = FrameKind::credit, .sequence = connection.n_arrived, .bytes = connection.taken_up_bytes});
   connection.unreported_bytes -= connection.taken_up_bytes;
   connection.taken_up_bytes = 0;
   connection.untold_bytes = 0;

@@ -35,8 +35,7 @@ Connection* TcpTransport::open(int peer, int rail) {
   Peer& them = peers_[static_cast<std::size_t>(peer)];
   int& to = them.to[static_cast<std::size_t>(rail)];
   if (to >= 0) return connections_[static_cast<std::size_t>(to)].get();
-  const Endpoint& endpoint =
-      job_.endpoints[static_cast<std::size_t>(peer)][static_cast<std::size_t>(rail)];
+  const Endpoint& endpoint = job_.endpoints[static_cast<std::size_t>(peer)][static_cast<std::size_t>(rail)];
   Socket socket = connect_from(job_.addresses[static_cast<std::size_t>(rail)], endpoint);
   if (!socket) return nullptr;
   prepare(socket, options_.lost_after_s);
@@ -142,7 +141,8 @@ void TcpTransport::drop(std::uint32_t number, Connection::End end) {
   const int peer = connection.peer();
   const int rail = connection.rail();
   Peer& them = peers_[static_cast<std::size_t>(peer)];
-  if (end == Connection::End::refused && connection.is_open()) {
+  const bool is_liar = end == Connection::End::refused && connection.is_open();
+  if (is_liar) {
     // A rank of this job that says what no rank says: nothing that it sent is to be trusted.
     has_failed_ = true;
     them.is_broken = true;
@@ -150,8 +150,7 @@ void TcpTransport::drop(std::uint32_t number, Connection::End end) {
   them.has_left |= end == Connection::End::orderly;
   take_down(number);
   to_move_.push_back(peer);
-  if (end == Connection::End::broken || (end == Connection::End::refused && !has_failed_))
-    lose_rail(peer, rail, false);
+  if (end != Connection::End::orderly && !is_liar) lose_rail(peer, rail, false);
 }
 
 void TcpTransport::take_down(std::uint32_t number) {
