@@ -11,6 +11,8 @@ Parts:
   paper       rails-8 and rails-2x8: the multirail paper's ways of broadcasting, its formulas beside (rails_paper.py)
   predicted   the same for 32 nodes with the paper's rates, by ECO's predictor; starts nothing
   unequal     rails-unequal: the part `gain` where one NIC is slower
+  cut         rails-8 and rails-unequal: a long allreduce on one rail, on both, and on both with a host's second NIC cut
+              in the middle; results are compared whatever their size
 
 Needs ECO's build (`make build`), whose program of bench/rails it builds. A launch starts one rank on each host and
 executes all its cells in turn; times are medians over launches of the median call. Beside them stands a bound that no
@@ -26,6 +28,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -46,6 +49,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import rails_paper as paper
 from rails_cells import (
     OPERATIONS,
+    RECIPES,
     STOCK,
     Row,
     Setting,
@@ -53,6 +57,7 @@ from rails_cells import (
     is_on_all_rails,
     rates_mbit,
     rows_of,
+    shares_of,
     verdict,
 )
 
@@ -65,6 +70,7 @@ PARTS = {
     "paper": ("rails-8", "rails-2x8"),
     "predicted": (),
     "unequal": ("rails-unequal",),
+    "cut": ("rails-unequal", "rails-8"),
 }
 NETWORKS = tuple(dict.fromkeys(name for names in PARTS.values() for name in names))
 SIZES = {
@@ -72,7 +78,9 @@ SIZES = {
     "stock": "1MiB,4MiB,16MiB",
     "paper": "16KiB,64KiB,256KiB,1MiB,4MiB",
     "unequal": "4MiB",
+    "cut": "64MiB",
 }
+CUT_HOST, CUT_RAIL = 3, 1
 Keep = Callable[[dict[str, Any]], None]
 
 
@@ -85,9 +93,14 @@ def predictors_words(description: Description) -> str:
 
 
 def launch(
-    lab: Lab, program: Path, cells: Sequence[tuple[int, str]], options: argparse.Namespace, keep: Keep
+    lab: Lab,
+    program: Path,
+    cells: Sequence[tuple[int, str]],
+    options: argparse.Namespace,
+    keep: Keep,
+    cut_after_s: float | None = None,
 ) -> None:
-    """One launch over ECO's TCP transport. What is measured is kept, however it ends."""
+    """One launch over ECO's TCP transport, perhaps with a NIC cut. What is measured is kept, however it ends."""
     rails = range(lab.description.n_rails)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -103,13 +116,19 @@ def launch(
             ]  # fmt: skip
             ranks.append(lab.start([str(w) for w in words], host))
         codes: list[int | None] = []
+        host = lab.description.hosts[CUT_HOST]
         try:
+            if cut_after_s is not None:
+                time.sleep(cut_after_s)
+                lab.cut(host, CUT_RAIL)
             codes = [rank.wait(options.timeout) for rank in ranks]
         except subprocess.TimeoutExpired:
             codes = [rank.poll() for rank in ranks]
         finally:
             for rank in ranks:
                 rank.kill()
+            if cut_after_s is not None:
+                lab.cut(host, CUT_RAIL, is_cut=False)
             late = lateness_us(before, lab.stats())
             lines = found.read_text().splitlines() if found.exists() else []
             for (_, recipe), line in zip(cells, lines, strict=False):
@@ -132,6 +151,27 @@ def measure_recipes(lab: Lab, program: Path, options: argparse.Namespace, part: 
             keep({"way": record["recipe"], "operation": operation, "rails": rails, **record})
 
         launch(lab, program, cells, options, kept)
+
+
+def measure_cut(lab: Lab, program: Path, options: argparse.Namespace, keep: Keep) -> None:
+    """One rail, both, and both with one that fails halfway: a launch each, since a lost rail stays lost."""
+    one, *_ = RECIPES["allreduce"]
+    both = RECIPES["allreduce"][2].format(shares=shares_of(rates_mbit(lab.description)))
+    asked = argparse.Namespace(**{**vars(options), "repetitions": 1, "check_bytes": 1 << 40})
+    for size in sizes_of("cut", options):
+        taken: list[float] = []
+
+        def kept(record: dict[str, Any], way: str, rails: int, taken: list[float] = taken) -> None:
+            taken += record["seconds"]
+            keep({"way": way, "operation": "allreduce", "rails": rails, **record})
+
+        launch(lab, program, [(size, one)], asked, lambda r: kept(r, "one rail", 1))
+        launch(lab, program, [(size, both)], asked, lambda r: kept(r, "both rails", 2))
+        # Ranks have met, and warmed up, after about a second.
+        launch(
+            lab, program, [(size, both)], asked, lambda r: kept(r, "both, one NIC cut halfway", 2),
+            cut_after_s=1 + taken[-1] / 2,
+        )  # fmt: skip
 
 
 def measure_paper(lab: Lab, program: Path, options: argparse.Namespace, keep: Keep) -> None:
@@ -206,6 +246,8 @@ def measure(part: str, network: str, options: argparse.Namespace, keep: Keep, co
                         console.print(f"  {setting.way} left out: {error}", highlight=False)
             elif part == "paper":
                 measure_paper(lab, options.build / "bench-rails", options, kept)
+            elif part == "cut":
+                measure_cut(lab, options.build / "bench-rails", options, kept)
             else:
                 measure_recipes(lab, options.build / "bench-rails", options, part, kept)
 
@@ -283,7 +325,7 @@ def show(document: dict[str, Any], console: Console) -> dict[str, Any]:
     rows = rows_of(document["records"], {name: load(name) for name in NETWORKS})
     for network in NETWORKS:
         for operation in OPERATIONS:
-            for part, title in (("gain", "ECO"), ("stock", "stock")):
+            for part, title in (("gain", "ECO"), ("stock", "stock"), ("cut", "a NIC cut in the middle")):
                 mine = [r for r in rows if (r.part, r.network, r.operation) == (part, network, operation)]
                 if mine:
                     show_rows(mine, f"{network}, {operation}, {title}", console)

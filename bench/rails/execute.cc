@@ -165,13 +165,16 @@ int main(int argc, char** argv) {
     for (const Cell& cell : cells) {
       where = cell.recipe.text();
       const std::vector<double> seconds = run(cell, view, *transport, executor, limits);
+      // Of the rank that has lost the most: to so many peers it has one less.
+      const auto n_lost = agree(*transport, static_cast<std::int64_t>(transport->lost_rails().size()));
       if (rank != 0) continue;
       const double predicted_s =
           eco::sim::predict(view, eco::algo::build_all(cell.recipe, cell.problem, view)).seconds;
       const nlohmann::ordered_json record = {{"recipe", where},
                                              {"bytes", cell.problem.bytes},
                                              {"predicted_s", predicted_s},
-                                             {"seconds", seconds}};
+                                             {"seconds", seconds},
+                                             {"lost_rails", n_lost}};
       records << record.dump() << std::endl;
     }
   } catch (const std::exception& error) {

@@ -59,7 +59,8 @@ Stand stand_for(const algo::Recipe& recipe, const CommonProblem& problem) {
   const std::size_t block = problem.bytes / coll::n_blocks(problem);  // what segments cut
   if (segment == 0 || block <= segment) return {recipe, with_few_elements(problem)};
 
-  const std::size_t n_at_once = problem.neighbors ? problem.neighbors->largest_degree() : coll::n_blocks(problem);
+  const std::size_t n_at_once =
+      problem.neighbors ? problem.neighbors->largest_degree() : coll::n_blocks(problem);
   const std::size_t most = std::max<std::size_t>(kMostSegmentsProved / n_at_once, 2);
   const std::size_t n_whole = std::min(block / segment, most);
   const bool has_rest = block % segment != 0;

@@ -15,7 +15,7 @@
 
 #include "eco/transport/joined.h"
 #include "eco/transport/loopback/loopback.h"
-#include "eco/transport/tcp/bootstrap.h"
+#include "eco/transport/tcp/hostile.h"
 #include "eco/transport/tcp/testing.h"
 
 namespace eco::transport {
@@ -74,6 +74,22 @@ std::function<void(int, const Body&)> joined() {
       both.arrive_and_wait();
     });
     first.join();
+  };
+}
+
+// Two of three rails end at random, at any byte.
+std::function<void(int, const Body&)> over_failing_rails(unsigned seed, tcp::TcpOptions options = {}) {
+  options.rail_lost_after_s = 0.1;  // so long leavers stay
+  return [=](int n_ranks, const Body& body) {
+    std::minstd_rand random(seed);
+    const tcp::Fates fates = [&random](int, int) {
+      tcp::Fate fate{.resets = random() % 2 == 0};
+      fate.forth = random() % (1U << (random() % 20));
+      if (random() % 3 == 0) fate.back = random() % 1000;
+      return fate;
+    };
+    tcp::run_hostile_ranks(n_ranks, 3, options, fates,
+                           [&](tcp::TcpTransport& transport) { body(transport); });
   };
 }
 
@@ -305,6 +321,8 @@ INSTANTIATE_TEST_SUITE_P(Transports, Contract,
                                          Kind{"loopback_nasty", loopback({.seed = 5})},
                                          Kind{"tcp", over_tcp(1)}, Kind{"tcp_two_rails", over_tcp(2)},
                                          Kind{"tcp_tight", over_tcp(2, kTight)},
+                                         Kind{"tcp_failing", over_failing_rails(1)},
+                                         Kind{"tcp_failing_tight", over_failing_rails(2, kTight)},
                                          Kind{"tcp_share", over_a_share()}, Kind{"joined", joined()}),
                          [](const auto& kind) { return kind.param.name; });
 

@@ -56,6 +56,10 @@ class JobRails {
   // Local, the same on all ranks, until the end: were they opened?
   bool are_there() const { return shared_ != nullptr; }
   const std::vector<std::string>& names() const { return names_; }
+  // Local: those that failed between this rank and another.
+  std::vector<std::string> failed() const {
+    return shared_ ? shared_->failed_rails() : std::vector<std::string>{};
+  }
   // Why there are none, or what is none.
   const std::string& reason() const { return reason_; }
 

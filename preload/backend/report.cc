@@ -5,9 +5,11 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "eco/base/json_file.h"
 #include "eco/transport/mpi/mpi_native.h"
@@ -56,20 +58,41 @@ nlohmann::json to_json(const Tallies& tallies) {
   return json;
 }
 
+// Collective: by name, the rails that failed and on how many ranks; on rank 0.
+using FailedRails = std::map<std::string, int>;
+FailedRails sum_failed_rails(const JobRails& rails) {
+  const std::vector<std::string>& names = rails.names();
+  const std::vector<std::string> failed = rails.failed();
+  std::vector<int> mine(names.size());
+  std::vector<int> sums(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i)
+    mine[i] = std::find(failed.begin(), failed.end(), names[i]) == failed.end() ? 0 : 1;
+  if (names.empty()) return {};
+  PMPI_Reduce(mine.data(), sums.data(), static_cast<int>(mine.size()), MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  FailedRails found;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (sums[i] > 0) found[names[i]] = sums[i];
+  }
+  return found;
+}
+
 // What carried ECO's messages, and why no more of them.
-nlohmann::json transport_of(Session& session) {
+nlohmann::json transport_of(Session& session, const FailedRails& failed) {
   const bool over_tcp = session.options().carrier == runtime::Carrier::tcp;
   const bool has_rails = session.rails().are_there();
   return {{"carrier", !has_rails ? "mpi"
                       : over_tcp ? "tcp"
                                  : "mpi, tcp where rails are named"},
           {"rails", session.rails().names()},
+          {"failed_on_ranks", failed},
           {"reason", session.rails().reason()}};
 }
 
-std::string rails_text(Session& session) {
+std::string rails_text(Session& session, const FailedRails& failed) {
   std::string text;
   for (const std::string& name : session.rails().names()) text += (text.empty() ? "" : ", ") + name;
+  for (const auto& [name, n_ranks] : failed)
+    text += "; " + name + " FAILED on " + std::to_string(n_ranks) + " ranks, its traffic took the others";
   if (!text.empty()) return "; TCP over " + text;
   // Who named them wants to know.
   return session.options().rails.empty() ? "" : "; no rails: " + session.rails().reason();
@@ -93,7 +116,7 @@ std::string why_nothing(Session& session, const Session::Summary& summary, std::
 }
 
 void write_file(Session& session, const Session::Summary& summary, const World& world, const Tallies& mine,
-                const std::optional<Tallies>& sums) {
+                const std::optional<Tallies>& sums, const FailedRails& failed) {
   nlohmann::json json = {{"schema", "eco.report"},
                          {"version", 1},
                          {"eco_version", ECO_VERSION},
@@ -109,7 +132,7 @@ void write_file(Session& session, const Session::Summary& summary, const World& 
                          {"communicators_native", summary.communicators.native},
                          {"collectives", to_json(mine)}};
   const Counters::Topologies topologies = session.counters().topologies();
-  json["transport"] = transport_of(session);
+  json["transport"] = transport_of(session, failed);
   json["topologies"] = {{"reordered", topologies.reordered}, {"in_order", topologies.in_order}};
   // Over all ranks: an average rank's seconds are these divided by `ranks`.
   if (sums) json["totals"] = to_json(*sums);
@@ -118,7 +141,8 @@ void write_file(Session& session, const Session::Summary& summary, const World& 
   }
 }
 
-void print_line(Session& session, const Session::Summary& summary, const Tallies& mine) {
+void print_line(Session& session, const Session::Summary& summary, const Tallies& mine,
+                const FailedRails& failed) {
   std::uint64_t served = 0;
   std::uint64_t all = 0;
   std::string parts;
@@ -136,7 +160,7 @@ void print_line(Session& session, const Session::Summary& summary, const Tallies
   if (reordered > 0)
     end += "; " + std::to_string(reordered) + (reordered == 1 ? " topology" : " topologies") + " reordered";
   if (!summary.provenance.empty()) end += "; " + summary.provenance;
-  if (session.arms()) end += rails_text(session);
+  if (session.arms()) end += rails_text(session, failed);
   if (served == 0) end += "; " + why_nothing(session, summary, all);
   if (served > 0 || summary.arming_s > 0) {
     const double gain_s = net_gain_s(session, summary);
@@ -155,13 +179,17 @@ void report(Session& session, bool collective) {
   const World here = world();
   const Tallies mine = session.counters().tallies();
   std::optional<Tallies> sums;
-  if (collective) sums = sum_over_ranks(mine);
+  FailedRails failed;
+  if (collective) {
+    sums = sum_over_ranks(mine);
+    failed = sum_failed_rails(session.rails());
+  }
   if (here.rank != 0) return;
   // Called from MPI_Finalize: a program that came to its end is not ended by what ECO says of it.
   try {
     const Session::Summary summary = session.summary();
-    if (!session.options().report_file.empty()) write_file(session, summary, here, mine, sums);
-    if (!session.options().quiet) print_line(session, summary, mine);
+    if (!session.options().report_file.empty()) write_file(session, summary, here, mine, sums, failed);
+    if (!session.options().quiet) print_line(session, summary, mine, failed);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "eco: no report: %s\n", error.what());
   }

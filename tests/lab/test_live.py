@@ -224,6 +224,46 @@ rail = 1
         once_more(at_once)
 
 
+ECHO = """
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("0.0.0.0", 7777)); print("on", flush=True)
+while True:
+    word, who = s.recvfrom(99); s.sendto(word, who)
+"""
+ASK = """
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(0.5); s.sendto(b"word", (sys.argv[1], 7777))
+try: print(s.recv(99).decode())
+except TimeoutError: print("silence")
+"""
+
+
+def test_a_cut_nic_carries_nothing_and_others_do() -> None:
+    with Lab("rails-8") as lab:
+        ip = {(n.host, n.rail): n.ip for n in lab.fabric.nics}
+        echo = lab.start([sys.executable, "-c", ECHO], "h4", stdout=subprocess.PIPE, text=True)
+        try:
+            assert echo.stdout is not None
+            assert echo.stdout.readline() == "on\n"
+
+            def heard(rail: int) -> str:
+                asked = lab.run(
+                    [sys.executable, "-c", ASK, ip["h4", rail]], capture=True, host="h1", timeout=30
+                )
+                return asked.stdout.strip()
+
+            assert [heard(0), heard(1)] == ["word", "word"]
+            lab.cut("h4", 1)
+            assert [heard(0), heard(1)] == ["word", "silence"]
+            lab.cut("h4", 1, is_cut=False)
+            assert [heard(0), heard(1)] == ["word", "word"]
+            with pytest.raises(InvalidArgument, match="h4 has no NIC on rail 2"):
+                lab.cut("h4", 2)
+        finally:
+            echo.kill()
+            echo.wait()
+
+
 def test_background_traffic_takes_its_share() -> None:
     # A bus serves its stations in turn, so a station that asks for 4 of 10 Mbit/s gets them, and TCP the rest.
     busy = parse(

@@ -45,6 +45,11 @@ bool Connection::wants_to_write() const {
   return phase_ == Phase::connecting || !words_.empty() || (phase_ == Phase::open && !outgoing_.empty());
 }
 
+std::uint64_t Connection::carried_bytes() const {
+  const std::uint64_t held = unacknowledged_bytes(socket_);
+  return n_read_ + (n_written_ > held ? n_written_ - held : 0);
+}
+
 void Connection::say(std::span<const std::byte> words) {
   words_.insert(words_.end(), words.begin(), words.end());
 }
@@ -57,6 +62,7 @@ bool Connection::send_words(bool& blocked) {
       blocked = would_block();
       return blocked;
     }
+    n_written_ += static_cast<std::uint64_t>(n);
     words_.erase(words_.begin(), words_.begin() + n);
   }
   return true;
@@ -96,6 +102,7 @@ Connection::End Connection::flush(Owner& owner) {
       cannot_write_ = !blocked;
       break;
     }
+    n_written_ += static_cast<std::uint64_t>(n);
     for (auto left = static_cast<std::size_t>(n); !outgoing_.empty();) {
       Outgoing& item = outgoing_.front();
       const std::size_t taken = std::min(left, kFrameBytes + item.body.size() - item.sent);
@@ -131,6 +138,7 @@ Connection::End Connection::read(Owner& owner) {
     if (got <= 0) return has_said_bye_ ? End::orderly : End::broken;
     auto n = static_cast<std::size_t>(got);
     turn += n;
+    n_read_ += n;
     if (in_body_) {
       const std::size_t into_body = std::min(n, body_.size());
       body_ = body_.subspan(into_body);
@@ -218,15 +226,15 @@ bool Connection::greet(Owner& owner, std::span<const std::byte> words) {
       std::copy(words.begin(), words.end(), answer_.begin());
       if (!is_answer(key_, hello_bytes_, answer_)) return false;
       say(proof(key_, hello_bytes_, answer_));
+      if (!owner.on_welcome(*this)) return false;
       phase_ = Phase::open;
-      owner.on_welcome(*this);
       return true;
     }
     case Phase::wait_proof: {
       const ProofBytes right = proof(key_, hello_bytes_, answer_);
       if (!std::equal(words.begin(), words.end(), right.begin(), right.end())) return false;
+      if (!owner.on_welcome(*this)) return false;
       phase_ = Phase::open;
-      owner.on_welcome(*this);
       return true;
     }
     default:

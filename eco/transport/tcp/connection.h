@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -31,8 +32,8 @@ class Connection {
    public:
     // Somebody asks to be let in; on true he is asked for a proof.
     virtual bool on_hello(const Hello& hello) = 0;
-    // He has given it.
-    virtual void on_welcome(Connection& connection) = 0;
+    // He has given it. False: he comes too late, over a rail that is used no more.
+    virtual bool on_welcome(Connection& connection) = 0;
     // A frame has arrived: where its body goes, as long as the frame says (empty where it has none). Nothing: refused.
     virtual std::optional<std::span<std::byte>> on_frame(Connection& connection, const Frame& frame) = 0;
     // Its body is there.
@@ -68,14 +69,36 @@ class Connection {
   void put(const Frame& frame, std::span<const std::byte> body = {}, std::uint32_t send = kNoSend);
   // Whether something waits for the socket to take bytes.
   bool wants_to_write() const;
+  // Whether frames wait, be it for the greeting.
+  bool has_frames() const { return !outgoing_.empty(); }
+  // What the other side's kernel has acknowledged, and what has come from it: grows as long as the rail carries.
+  std::uint64_t carried_bytes() const;
   End flush(Owner& owner);
   End read(Owner& owner);
 
-  // What the owner keeps about it.
-  std::size_t outstanding_bytes = 0;  // opener: eager messages that the other side has not taken up yet
-  std::size_t taken_up_bytes = 0;     // other: taken up, and not reported yet
-  std::size_t unreported_bytes = 0;   // other: eager messages that have come, less what was reported
-  bool watches_output = false;        // the owner has asked to hear when the socket takes bytes
+  // What the owner keeps about it, as its opener:
+  std::size_t outstanding_bytes = 0;  // eager messages that the other side has not taken up yet
+  struct Awaited {
+    std::uint64_t place = 0;  // of its body among those of this connection, from 1
+    std::uint32_t send = kNoSend;
+  };
+  Queue<Awaited> awaited;      // sends whose arrival has to be heard of
+  std::uint64_t n_bodies = 0;  // that were put
+  // As the other side:
+  std::size_t taken_up_bytes = 0;    // taken up, and not reported yet
+  std::size_t unreported_bytes = 0;  // eager messages that have come, less what was reported
+  std::uint64_t n_arrived = 0;       // bodies
+  std::size_t untold_bytes = 0;      // of those that have come since the opener last heard of any
+  bool is_discarding = false;        // the body that is arriving came before
+  // As either:
+  bool watches_output = false;  // the owner has asked to hear when the socket takes bytes
+  using Time = std::chrono::steady_clock::time_point;
+  std::uint64_t carried_when_looked = 0;
+  Time quiet_since{};  // nothing was carried since, though something is under way
+  Time asked_at{};     // opener: the last probe
+  Time answer_to{};    // when the probe was sent that was answered last
+  Time answered_at{};
+  bool is_asked = false;  // that is not answered yet
 
  private:
   enum class Phase : std::uint8_t { connecting, wait_hello, wait_answer, wait_proof, open };
@@ -104,6 +127,8 @@ class Connection {
   Key key_;
   Phase phase_;
   bool is_opener_ = false;
+  std::uint64_t n_read_ = 0;  // bytes
+  std::uint64_t n_written_ = 0;
   bool has_said_bye_ = false;  // the other side
   bool cannot_write_ = false;
   Hello hello_{};

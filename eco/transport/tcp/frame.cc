@@ -37,10 +37,20 @@ std::optional<Frame> decode(std::span<const std::byte, kFrameBytes> head) {
   return frame;
 }
 
-bool is_of_opener(FrameKind kind) { return kind != FrameKind::matched && kind != FrameKind::credit; }
-
-bool is_of_other(FrameKind kind) {
-  return kind == FrameKind::matched || kind == FrameKind::credit || kind == FrameKind::bye;
+bool is_of_opener(FrameKind kind) {
+  switch (kind) {
+    case FrameKind::eager:
+    case FrameKind::request:
+    case FrameKind::data:
+    case FrameKind::lost:
+    case FrameKind::probe:
+    case FrameKind::bye:
+      return true;
+    default:
+      return false;
+  }
 }
+
+bool is_of_other(FrameKind kind) { return kind == FrameKind::bye || !is_of_opener(kind); }
 
 }  // namespace eco::transport::tcp

@@ -8,6 +8,11 @@
 //   opener     eager (body), or request ... data (body) once it is matched; bye
 //   other      matched: a receive for that eager message or request is there; credit; bye
 //
+// Where two ranks have several rails, also (docs/adr/0025):
+//
+//   opener     lost: a rail between the two is used no more, and what it left open follows again; probe: are you there?
+//   other      had: what that request asks for has come already, over another rail; echo, of a probe
+//
 // docs/adr/0018 says why.
 #pragma once
 
@@ -19,8 +24,8 @@
 
 namespace eco::transport::tcp {
 
-enum class FrameKind : std::uint8_t { eager, request, data, matched, credit, bye };
-inline constexpr std::size_t kFrameKinds = 6;
+enum class FrameKind : std::uint8_t { eager, request, data, matched, credit, bye, had, lost, probe, echo };
+inline constexpr std::size_t kFrameKinds = 10;
 
 // Enough for hundreds of groups with thousands of tags each (shared.h); a rail is kept for each tag that was used.
 inline constexpr std::uint32_t kMaxTag = (1U << 20) - 1;
@@ -29,11 +34,13 @@ inline constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{1} << 40;
 
 struct Frame {
   FrameKind kind = FrameKind::eager;
-  bool wants_match = false;    // eager: the sender waits for `matched`
-  std::uint32_t tag = 0;       // of messages
-  std::uint32_t id = 0;        // of the send, as its sender numbers it; handed back by `matched`
-  std::uint64_t sequence = 0;  // of the message among those of its sender, receiver and tag
-  std::uint64_t bytes = 0;     // of the message; of credit, what has been taken up
+  bool wants_match = false;  // eager: the sender waits for `matched`
+  std::uint32_t tag = 0;     // of messages
+  std::uint32_t id =
+      0;  // of the send, as its sender numbers it; handed back by `matched` and `had`. Of lost: the rail
+  // Of the message among those of its sender, receiver and tag. Of credit: how many bodies this connection has brought.
+  std::uint64_t sequence = 0;
+  std::uint64_t bytes = 0;  // of the message; of credit, what has been taken up
   friend bool operator==(const Frame&, const Frame&) = default;
 };
 

@@ -21,6 +21,9 @@
 
 namespace eco::transport::tcp {
 
+// The number of none.
+inline constexpr std::uint32_t kNoConnection = 0xffffffff;
+
 class Inbox {
  public:
   struct Posted {
@@ -28,14 +31,16 @@ class Inbox {
     std::span<std::byte> memory;
     Ticket ticket = 0;
     State state = State::waiting;
-    std::uint64_t granted_bytes = 0;  // filling, after a request: how long its data will be
+    std::uint32_t connection = kNoConnection;  // filling: that brings it
+    std::uint64_t granted_bytes = 0;           // filling, after a request: how long its data will be
     bool is_granted = false;
   };
 
   struct Arrived {
-    Frame frame;  // eager or request
-    std::uint32_t connection = 0;
+    Frame frame;                               // eager or request
+    std::uint32_t connection = kNoConnection;  // that wants to hear of it; none: what brought it is gone
     bool is_complete = false;
+    bool owes_credit = false;       // to that connection
     bool is_adopted = false;        // its receive was posted while it was arriving
     std::vector<std::byte> memory;  // of an eager one
   };
@@ -69,6 +74,28 @@ class Inbox {
     const auto [number, is_new] = numbers_.of((static_cast<std::uint64_t>(peer) << 32) | tag);
     if (is_new) streams_.emplace_back();
     return streams_[number];
+  }
+
+  // A connection is gone. What it brought whole stays, the rest is as if it had never begun: it may come again over
+  // another. The bytes of memory that this frees.
+  std::size_t forget(std::uint32_t connection) {
+    std::size_t freed = 0;
+    for (Stream& stream : streams_) {
+      for (std::size_t i = 0; i < stream.posted.size(); ++i) {
+        Posted& posted = stream.posted[i];
+        if (posted.state != Posted::State::filling || posted.connection != connection) continue;
+        posted.state = Posted::State::waiting;
+        posted.is_granted = false;
+      }
+      std::erase_if(stream.arrived, [&](Arrived& message) {
+        if (message.connection != connection) return false;
+        message.connection = kNoConnection;
+        message.owes_credit = false;
+        if (!message.is_complete) freed += message.memory.size();
+        return !message.is_complete;
+      });
+    }
+    return freed;
   }
 
   void clear() {

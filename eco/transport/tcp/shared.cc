@@ -32,17 +32,29 @@ SharedTcp::SharedTcp(std::unique_ptr<TcpTransport> transport, std::vector<std::s
 
 void SharedTcp::carry() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (lock && transport_ && transport_->has_unwritten()) transport_->look();
+  if (lock && transport_ && transport_->is_pending()) transport_->look();
 }
 
 bool SharedTcp::may_be_pending() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  return !lock || (transport_ && transport_->has_unwritten());
+  return !lock || (transport_ && transport_->is_pending());
 }
 
 void SharedTcp::close() {
   const std::lock_guard lock(mutex_);
   transport_.reset();
+}
+
+std::vector<std::string> SharedTcp::failed_rails() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> failed;
+  if (!transport_) return failed;
+  for (std::size_t rail = 0; rail < names_.size(); ++rail) {
+    const auto& lost = transport_->lost_rails();
+    const auto is_it = [rail](const auto& each) { return static_cast<std::size_t>(each.rail) == rail; };
+    if (std::any_of(lost.begin(), lost.end(), is_it)) failed.push_back(names_[rail]);
+  }
+  return failed;
 }
 
 bool SharedTcp::is_lost() {

@@ -38,6 +38,8 @@ class SharedTcp {
   void carry();
   // Local: not known for sure while another thread is at it.
   bool may_be_pending();
+  // Local: by name, those that were given up between this rank and another.
+  std::vector<std::string> failed_rails();
   // Local: says farewell; groups that still want something have lost it.
   void close();
   // Local, any thread: it has failed or was closed, on this rank.

@@ -5,53 +5,31 @@
 #include "eco/transport/tcp/tcp_transport.h"
 
 namespace eco::transport::tcp {
+namespace {
+
+// A sender that may have to send again keeps what it has not heard of: of this much it hears at the latest.
+constexpr std::size_t kTellBytes = 65536;
+
+}  // namespace
 
 Status TcpTransport::post_send(int peer, int tag, std::span<const std::byte> bytes, SendMode mode,
                                Ticket ticket) {
   if (is_abandoned_ || peer < 0 || peer >= n_ranks() || peer == rank() || tag < 0 || tag > max_tag())
     return Status::failed;
   const auto at = static_cast<std::size_t>(tag);
-  const int to = connection_to(peer, at < rail_of_tag_.size() ? rail_of_tag_[at] : 0);
-  if (to < 0) return Status::lost_peer;
-  Connection& connection = *connections_[static_cast<std::size_t>(to)];
-
-  std::uint32_t number = static_cast<std::uint32_t>(sends_.size());
-  if (free_sends_.empty()) {
-    sends_.emplace_back();
-  } else {
-    number = free_sends_.back();
-    free_sends_.pop_back();
-  }
-  Send& send = sends_[number];
-  send = {.ticket = ticket,
-          .tag = static_cast<std::uint32_t>(tag),
-          .sequence = inbox_.stream(peer, static_cast<std::uint32_t>(tag)).sent++,
-          .bytes = bytes,
-          .connection = connection.number(),
-          .is_used = true};
+  Connection* const connection = way_to(peer, rail_of(at), at);
+  if (connection == nullptr) return Status::lost_peer;
+  const std::uint32_t number = add({.ticket = ticket,
+                                    .peer = peer,
+                                    .tag = static_cast<std::uint32_t>(tag),
+                                    .sequence = inbox_.stream(peer, static_cast<std::uint32_t>(tag)).sent++,
+                                    .mode = mode,
+                                    .bytes = bytes});
   ++n_posted_;
   ++peers_[static_cast<std::size_t>(peer)].owed_sends;
-
-  Frame frame{.kind = FrameKind::eager,
-              .wants_match = mode == SendMode::synchronous,
-              .tag = send.tag,
-              .id = number,
-              .sequence = send.sequence,
-              .bytes = bytes.size()};
-  const std::size_t cost = bytes.size() + kFrameBytes;
-  if (bytes.size() <= options_.eager_bytes && connection.outstanding_bytes + cost <= options_.credit_bytes) {
-    connection.outstanding_bytes += cost;
-    send.owes_writing = true;
-    send.owes_match = frame.wants_match;
-    connection.put(frame, bytes, number);
-  } else {
-    frame.kind = FrameKind::request;
-    frame.wants_match = true;
-    send.owes_request = true;
-    connection.put(frame);
-  }
-  if (connection.is_open()) connection.flush(*this);
-  listen_for(connection);
+  issue(number, *connection);
+  if (connection->is_open()) connection->flush(*this);
+  listen_for(*connection);
   return Status::ok;
 }
 
@@ -71,27 +49,28 @@ Status TcpTransport::post_recv(int peer, int tag, std::span<std::byte> bytes, Ti
     return Status::ok;
   }
   Inbox::Posted& posted = *stream.find_posted(sequence);
-  Connection* const connection = connections_[message->connection].get();
-  const bool is_there = connection != nullptr && connection->is_open() && connection->peer() == peer;
-  // Of a peer that is gone whole messages can still be had.
-  if (!is_there && !message->is_complete) return Status::ok;
+  // Of a rail or a peer that is gone whole messages can still be had.
+  Connection* const connection =
+      message->connection == kNoConnection ? nullptr : connections_[message->connection].get();
   posted.state = Inbox::Posted::State::filling;
-  if (is_there && message->frame.wants_match) {
-    connection->put({.kind = FrameKind::matched,
+  posted.connection = message->connection;
+  const bool is_request = message->frame.kind == FrameKind::request;
+  if (connection != nullptr && message->frame.wants_match) {
+    connection->put({.kind = is_request && message->is_complete ? FrameKind::had : FrameKind::matched,
                      .tag = message->frame.tag,
                      .id = message->frame.id,
                      .sequence = sequence});
   }
-  if (message->frame.kind == FrameKind::request) {
+  if (message->is_complete) {
+    finish_waiting(stream, peer, *message, posted);
+  } else if (is_request) {
     posted.is_granted = true;
     posted.granted_bytes = message->frame.bytes;
     stream.forget(message);
-  } else if (!message->is_complete) {
-    message->is_adopted = true;
   } else {
-    finish_waiting(is_there ? connection : nullptr, peer, stream, *message, posted);
+    message->is_adopted = true;
   }
-  if (is_there) {
+  if (connection != nullptr) {
     connection->flush(*this);
     listen_for(*connection);
   }
@@ -109,10 +88,18 @@ std::optional<std::span<std::byte>> TcpTransport::on_frame(Connection& connectio
       return on_data(connection, frame);
     case FrameKind::matched:
       return on_matched(connection, frame) ? nothing : kRefused;
+    case FrameKind::had:
+      return on_had(connection, frame) ? nothing : kRefused;
     case FrameKind::credit:
-      if (frame.bytes > connection.outstanding_bytes) return kRefused;
-      connection.outstanding_bytes -= frame.bytes;
+      return on_credit(connection, frame) ? nothing : kRefused;
+    case FrameKind::lost:
+      return on_lost(connection, frame) ? nothing : kRefused;
+    case FrameKind::probe:
+      connection.put({.kind = FrameKind::echo});
+      to_flush_.push_back(connection.number());
       return nothing;
+    case FrameKind::echo:
+      return on_echo(connection) ? nothing : kRefused;
     case FrameKind::bye:
       break;
   }
@@ -129,12 +116,15 @@ std::optional<std::span<std::byte>> TcpTransport::on_message(Connection& connect
       return std::nullopt;
   }
   Inbox::Stream& stream = inbox_.stream(connection.peer(), frame.tag);
-  if (frame.sequence < stream.first || stream.find_arrived(frame.sequence) != nullptr) return std::nullopt;
+  Inbox::Arrived* const before = stream.find_arrived(frame.sequence);
   Inbox::Posted* const posted = stream.find_posted(frame.sequence);
+  const bool is_over = frame.sequence < stream.first || (posted != nullptr && posted->state == State::done);
+  if (is_over || before != nullptr) return on_repeated(connection, frame, before);
   if (posted == nullptr) {
     Inbox::Arrived& message = stream.arrived.emplace_back();
     message.frame = frame;
     message.connection = connection.number();
+    message.owes_credit = !is_request;
     if (is_request) return std::span<std::byte>();
     message.memory.resize(frame.bytes);
     waiting_bytes_ += frame.bytes;
@@ -146,6 +136,7 @@ std::optional<std::span<std::byte>> TcpTransport::on_message(Connection& connect
     return std::nullopt;
   }
   posted->state = State::filling;
+  posted->connection = connection.number();
   if (frame.wants_match) {
     connection.put(
         {.kind = FrameKind::matched, .tag = frame.tag, .id = frame.id, .sequence = frame.sequence});
@@ -157,39 +148,50 @@ std::optional<std::span<std::byte>> TcpTransport::on_message(Connection& connect
   return std::span<std::byte>();
 }
 
+std::optional<std::span<std::byte>> TcpTransport::on_repeated(Connection& connection, const Frame& frame,
+                                                              Inbox::Arrived* message) {
+  // Only what a lost rail brought may come again, and what has not come whole has been forgotten with its connection.
+  if (n_living_rails(connection.peer()) == n_rails_to(connection.peer())) return std::nullopt;
+  const bool is_waiting = message != nullptr;
+  if (is_waiting && (!message->is_complete || message->connection != kNoConnection ||
+                     message->memory.size() != frame.bytes)) {
+    return std::nullopt;
+  }
+  ++n_repeated_;
+  const bool is_request = frame.kind == FrameKind::request;
+  if (is_waiting) {  // its receive will answer
+    message->frame = frame;
+    message->connection = connection.number();
+  } else if (frame.wants_match) {
+    connection.put({.kind = is_request ? FrameKind::had : FrameKind::matched,
+                    .tag = frame.tag,
+                    .id = frame.id,
+                    .sequence = frame.sequence});
+    to_flush_.push_back(connection.number());
+  }
+  if (is_request) return std::span<std::byte>();
+  connection.is_discarding = true;
+  if (discarded_.size() < frame.bytes) discarded_.resize(options_.eager_bytes);
+  return std::span(discarded_).first(frame.bytes);
+}
+
 std::optional<std::span<std::byte>> TcpTransport::on_data(Connection& connection, const Frame& frame) {
   Inbox::Posted* const posted = inbox_.stream(connection.peer(), frame.tag).find_posted(frame.sequence);
-  if (posted == nullptr || !posted->is_granted || posted->granted_bytes != frame.bytes) return std::nullopt;
+  if (posted == nullptr || !posted->is_granted || posted->connection != connection.number() ||
+      posted->granted_bytes != frame.bytes) {
+    return std::nullopt;
+  }
   posted->is_granted = false;
   return posted->memory.first(frame.bytes);
 }
 
-bool TcpTransport::on_matched(Connection& connection, const Frame& frame) {
-  if (frame.id >= sends_.size()) return false;
-  Send& send = sends_[frame.id];
-  if (!send.is_used || send.connection != connection.number() || send.tag != frame.tag ||
-      send.sequence != frame.sequence) {
-    return false;
-  }
-  if (send.owes_request) {
-    send.owes_request = false;
-    send.owes_writing = true;
-    connection.put({.kind = FrameKind::data,
-                    .tag = send.tag,
-                    .id = frame.id,
-                    .sequence = send.sequence,
-                    .bytes = send.bytes.size()},
-                   send.bytes, frame.id);
-    to_flush_.push_back(connection.number());
+bool TcpTransport::on_body(Connection& connection, const Frame& frame) {
+  count_arrival(connection, frame);
+  if (connection.is_discarding) {
+    connection.is_discarding = false;
+    take_up(connection, frame.bytes);
     return true;
   }
-  if (!send.owes_match) return false;
-  send.owes_match = false;
-  if (!send.owes_writing) end_send(frame.id);
-  return true;
-}
-
-bool TcpTransport::on_body(Connection& connection, const Frame& frame) {
   Inbox::Stream& stream = inbox_.stream(connection.peer(), frame.tag);
   Inbox::Posted* const posted = stream.find_posted(frame.sequence);
   Inbox::Arrived* const message =
@@ -199,7 +201,7 @@ bool TcpTransport::on_body(Connection& connection, const Frame& frame) {
   } else if (posted == nullptr) {
     return false;
   } else if (message != nullptr) {
-    finish_waiting(&connection, connection.peer(), stream, *message, *posted);
+    finish_waiting(stream, connection.peer(), *message, *posted);
   } else {
     if (frame.kind == FrameKind::eager) take_up(connection, frame.bytes);
     end_receive(connection.peer(), stream, *posted);
@@ -207,37 +209,38 @@ bool TcpTransport::on_body(Connection& connection, const Frame& frame) {
   return true;
 }
 
-void TcpTransport::on_written(std::uint32_t send) {
-  sends_[send].owes_writing = false;
-  if (!sends_[send].owes_match) end_send(send);
-}
-
-void TcpTransport::finish_waiting(Connection* connection, int peer, Inbox::Stream& stream,
-                                  const Inbox::Arrived& message, Inbox::Posted& posted) {
+void TcpTransport::finish_waiting(Inbox::Stream& stream, int peer, const Inbox::Arrived& message,
+                                  Inbox::Posted& posted) {
   if (!message.memory.empty())
     std::memcpy(posted.memory.data(), message.memory.data(), message.memory.size());
   waiting_bytes_ -= message.memory.size();
-  if (connection != nullptr) take_up(*connection, message.memory.size());
+  if (message.owes_credit) take_up(*connections_[message.connection], message.memory.size());
   stream.forget(&message);
   end_receive(peer, stream, posted);
+}
+
+void TcpTransport::count_arrival(Connection& connection, const Frame& frame) {
+  ++connection.n_arrived;
+  connection.untold_bytes += frame.bytes + kFrameBytes;
+  if (n_rails_to(connection.peer()) == 1) return;  // nobody waits to hear of it
+  if (frame.kind == FrameKind::data ||
+      connection.untold_bytes >= std::min(kTellBytes, options_.credit_bytes / 4))
+    tell(connection);
 }
 
 void TcpTransport::take_up(Connection& connection, std::size_t bytes) {
   connection.taken_up_bytes += bytes + kFrameBytes;
   // Now and then, so that the sender never runs dry and hears of it seldom.
-  if (4 * connection.taken_up_bytes < options_.credit_bytes) return;
-  connection.put({.kind = FrameKind::credit, .bytes = connection.taken_up_bytes});
-  connection.unreported_bytes -= connection.taken_up_bytes;
-  connection.taken_up_bytes = 0;
-  to_flush_.push_back(connection.number());
+  if (4 * connection.taken_up_bytes >= options_.credit_bytes) tell(connection);
 }
 
-void TcpTransport::end_send(std::uint32_t number) {
-  Send& send = sends_[number];
-  finished_.push(send.ticket);
-  --peers_[static_cast<std::size_t>(connections_[send.connection]->peer())].owed_sends;
-  send = {};
-  free_sends_.push_back(number);
+void TcpTransport::tell(Connection& connection) {
+  connection.put(
+      {.kind = FrameKind::credit, .sequence = connection.n_arrived, .bytes = connection.taken_up_bytes});
+  connection.unreported_bytes -= connection.taken_up_bytes;
+  connection.taken_up_bytes = 0;
+  connection.untold_bytes = 0;
+  to_flush_.push_back(connection.number());
 }
 
 void TcpTransport::end_receive(int peer, Inbox::Stream& stream, Inbox::Posted& posted) {

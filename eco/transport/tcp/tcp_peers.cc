@@ -22,30 +22,38 @@ std::size_t TcpTransport::n_connections() const {
       [](const auto& each) { return each != nullptr && (each->is_opener() || each->is_open()); }));
 }
 
-int TcpTransport::connection_to(int peer, int rail) {
-  Peer& them = peers_[static_cast<std::size_t>(peer)];
-  const std::vector<Endpoint>& endpoints = job_.endpoints[static_cast<std::size_t>(peer)];
-  // A host with fewer rails gets what would go over those that it lacks on those that it has.
-  const std::size_t over = static_cast<std::size_t>(rail) % std::min(job_.addresses.size(), endpoints.size());
-  if (them.to[over] >= 0 || them.is_broken) return them.to[over];
-  Socket socket = connect_from(job_.addresses[over], endpoints[over]);
-  if (!socket) {
-    them.is_broken = true;
-    gone_.push_back(peer);
-    return -1;
+Connection* TcpTransport::way_to(int peer, std::size_t rail, std::size_t tag) {
+  while (true) {
+    const int over = rail_for(peer, rail, tag);
+    if (over < 0) return nullptr;
+    if (Connection* const connection = open(peer, over)) return connection;
+    lose_rail(peer, over, false);
   }
+}
+
+Connection* TcpTransport::open(int peer, int rail) {
+  Peer& them = peers_[static_cast<std::size_t>(peer)];
+  int& to = them.to[static_cast<std::size_t>(rail)];
+  if (to >= 0) return connections_[static_cast<std::size_t>(to)].get();
+  const Endpoint& endpoint = job_.endpoints[static_cast<std::size_t>(peer)][static_cast<std::size_t>(rail)];
+  Socket socket = connect_from(job_.addresses[static_cast<std::size_t>(rail)], endpoint);
+  if (!socket) return nullptr;
   prepare(socket, options_.lost_after_s);
   Hello hello{.from = static_cast<std::uint32_t>(job_.rank),
               .to = static_cast<std::uint32_t>(peer),
-              .rail = static_cast<std::uint32_t>(over),
+              .rail = static_cast<std::uint32_t>(rail),
               .n_ranks = static_cast<std::uint32_t>(n_ranks()),
               .nonce = {}};
   fill_randomly(hello.nonce);
   const std::uint32_t number = add(Connection::opened(std::move(socket), next_connection(), job_.key, hello));
-  them.to[over] = static_cast<int>(number);
+  to = static_cast<int>(number);
   them.was_met = true;
   ++them.n_open;
-  return them.to[over];
+  Connection& opened = *connections_[number];
+  for (std::uint32_t lost = 0; lost < them.is_lost.size(); ++lost) {
+    if (them.is_lost[lost]) opened.put({.kind = FrameKind::lost, .id = lost});
+  }
+  return &opened;
 }
 
 void TcpTransport::accept_from(std::size_t listener) {
@@ -77,12 +85,15 @@ bool TcpTransport::on_hello(const Hello& hello) {
          hello.from != hello.to && hello.rail < static_cast<std::uint32_t>(n_rails());
 }
 
-void TcpTransport::on_welcome(Connection& connection) {
-  if (connection.is_opener()) return;
-  std::erase(strangers_, connection.number());
+bool TcpTransport::on_welcome(Connection& connection) {
+  if (connection.is_opener()) return true;
   Peer& peer = peers_[static_cast<std::size_t>(connection.peer())];
+  // It knocked before its opener gave that rail up: what it brings comes again over another.
+  if (peer.is_lost[static_cast<std::size_t>(connection.rail())]) return false;
+  std::erase(strangers_, connection.number());
   ++peer.n_open;
   peer.was_met = true;
+  return true;
 }
 
 std::uint32_t TcpTransport::next_connection() const {
@@ -99,6 +110,7 @@ std::uint32_t TcpTransport::add(Connection connection) {
   }
   connections_[number] = std::make_unique<Connection>(std::move(connection));
   Connection& added = *connections_[number];
+  added.quiet_since = Clock::now();
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = number;
@@ -119,18 +131,36 @@ void TcpTransport::listen_for(Connection& connection) {
 
 void TcpTransport::drop(std::uint32_t number, Connection::End end) {
   const Connection& connection = *connections_[number];
-  const bool is_known = connection.is_opener() || connection.is_open();
-  if (end == Connection::End::refused || !is_known) ++n_refused_;
-  if (is_known) {
-    Peer& peer = peers_[static_cast<std::size_t>(connection.peer())];
-    --peer.n_open;
-    if (connection.is_opener()) peer.to[static_cast<std::size_t>(connection.rail())] = -1;
-    if (end != Connection::End::orderly) peer.is_broken = true;
-    // A rank of this job that says what no rank says: nothing that it sent is to be trusted.
-    if (end == Connection::End::refused && connection.is_open()) has_failed_ = true;
-    if (peer.is_broken || peer.n_open == 0) gone_.push_back(connection.peer());
-  } else {
+  if (end == Connection::End::refused || !is_known(&connection)) ++n_refused_;
+  if (!is_known(&connection)) {
     std::erase(strangers_, number);
+    connections_[number].reset();
+    dropped_.push_back(number);
+    return;
+  }
+  const int peer = connection.peer();
+  const int rail = connection.rail();
+  Peer& them = peers_[static_cast<std::size_t>(peer)];
+  const bool is_liar = end == Connection::End::refused && connection.is_open();
+  if (is_liar) {
+    // A rank of this job that says what no rank says: nothing that it sent is to be trusted.
+    has_failed_ = true;
+    them.is_broken = true;
+  }
+  them.has_left |= end == Connection::End::orderly;
+  take_down(number);
+  to_move_.push_back(peer);
+  if (end != Connection::End::orderly && !is_liar) lose_rail(peer, rail, false);
+}
+
+void TcpTransport::take_down(std::uint32_t number) {
+  const Connection& connection = *connections_[number];
+  Peer& peer = peers_[static_cast<std::size_t>(connection.peer())];
+  --peer.n_open;
+  if (connection.is_opener()) peer.to[static_cast<std::size_t>(connection.rail())] = -1;
+  waiting_bytes_ -= inbox_.forget(number);
+  for (Send& send : sends_) {
+    if (send.is_used && send.connection == number) send.connection = kNoConnection;
   }
   connections_[number].reset();
   dropped_.push_back(number);
@@ -144,7 +174,7 @@ int TcpTransport::watch_silent_peers() {
   if (left.count() > 0) return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count());
   for (int peer = 0; peer < n_ranks(); ++peer) {
     const Peer& them = peers_[static_cast<std::size_t>(peer)];
-    if (them.owed_receives > 0 && !them.was_met) connection_to(peer, 0);
+    if (them.owed_receives > 0 && !them.was_met) way_to(peer, 0, 0);
   }
   return -1;
 }

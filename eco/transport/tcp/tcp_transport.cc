@@ -30,7 +30,10 @@ TcpTransport::TcpTransport(Job job, std::vector<Socket> listening, TcpOptions op
       throw TransportError(std::string("tcp: cannot watch for connections: ") + std::strerror(errno));
   }
   peers_.resize(job_.endpoints.size());
-  for (Peer& peer : peers_) peer.to.assign(job_.addresses.size(), -1);
+  for (Peer& peer : peers_) {
+    peer.to.assign(job_.addresses.size(), -1);
+    peer.is_lost.assign(job_.addresses.size(), false);
+  }
 }
 
 TcpTransport::~TcpTransport() {
@@ -44,7 +47,28 @@ TcpTransport::~TcpTransport() {
 // The kernel forgets what it has not delivered when a socket is closed while more is coming in. So what was sent is
 // waited for, and what comes is read.
 void TcpTransport::say_bye() {
-  const auto deadline = Clock::now() + std::chrono::duration<double>(options_.farewell_s);
+  const auto deadline = Clock::now() + seconds_of(options_.farewell_s);
+  // A rail may still fail; after the bye it matters no more, all is there. One that has just failed may have taken along
+  // what told a peer of that: peers have the time in which they notice it to ask again.
+  const auto is_waited_for = [](const std::unique_ptr<Connection>& connection) {
+    if (!connection) return false;
+    if (!connection->is_open()) return connection->has_frames();
+    return connection->wants_to_write() || unacknowledged_bytes(connection->socket()) > 0;
+  };
+  const auto is_asked = [this] {
+    const auto has_left = [this](const LostRail& each) {
+      return peers_[static_cast<std::size_t>(each.peer)].has_left;
+    };
+    return !std::all_of(lost_rails_.begin(), lost_rails_.end(), has_left) &&
+           Clock::now() < lost_at_ + seconds_of(options_.rail_lost_after_s);
+  };
+  while (n_rails() > 1 && Clock::now() < deadline &&
+         (is_asked() || !to_move_.empty() ||
+          std::any_of(connections_.begin(), connections_.end(), is_waited_for))) {
+    watch_rails();
+    progress(1);
+  }
+  is_leaving_ = true;
   for (const auto& connection : connections_) {
     if (!connection || !connection->is_open()) continue;
     connection->put({.kind = FrameKind::bye});
@@ -69,8 +93,10 @@ void TcpTransport::abandon() {
   sends_.clear();
   free_sends_.clear();
   finished_.clear();
+  to_move_.clear();
   n_posted_ = 0;
   waiting_bytes_ = 0;
+  kept_bytes_ = 0;
   for (Peer& peer : peers_) peer = {};
 }
 
@@ -81,28 +107,41 @@ void TcpTransport::set_rails(int first_tag, std::span<const std::uint8_t> rails)
                  [](std::uint8_t rail) { return rail == kNoRail ? std::uint8_t{0} : rail; });
 }
 
-bool TcpTransport::has_unwritten() const {
-  return std::any_of(connections_.begin(), connections_.end(), [](const std::unique_ptr<Connection>& each) {
-    return each != nullptr && each->is_open() && each->wants_to_write();
-  });
+void TcpTransport::look() {
+  progress(0);
+  watch_rails();
+}
+
+bool TcpTransport::is_pending() const {
+  return sends_.size() > free_sends_.size() ||
+         std::any_of(connections_.begin(), connections_.end(), [](const std::unique_ptr<Connection>& each) {
+           return each != nullptr && each->is_open() && each->wants_to_write();
+         });
 }
 
 Status TcpTransport::wait_some(std::span<Ticket> done, std::size_t& n_done) {
   n_done = 0;
-  if (n_posted_ == 0) return Status::ok;
+  if (is_idle()) return Status::ok;
   progress(0);
-  while (finished_.empty() && !has_failed_ && !has_lost_peer()) {
-    const int timeout_ms = watch_silent_peers();
-    if (!has_lost_peer()) progress(timeout_ms);
+  watch_rails();
+  while (n_posted_ > 0 && finished_.empty() && !has_failed_ && !has_lost_peer()) {
+    const int silent_ms = watch_silent_peers();
+    const int rails_ms = watch_rails();
+    move_all();
+    flush_all();
+    if (has_lost_peer()) break;
+    progress(silent_ms < 0 || rails_ms < 0 ? std::max(silent_ms, rails_ms) : std::min(silent_ms, rails_ms));
   }
   return hand_out(done, n_done);
 }
 
 Status TcpTransport::test_some(std::span<Ticket> done, std::size_t& n_done) {
   n_done = 0;
-  if (n_posted_ == 0) return Status::ok;
+  if (is_idle()) return Status::ok;
   progress(0);
+  watch_rails();
   if (finished_.empty()) watch_silent_peers();
+  move_all();
   return hand_out(done, n_done);
 }
 
@@ -132,6 +171,13 @@ void TcpTransport::progress(int timeout_ms) {
       handle(number, event.events);
     }
   }
+  move_all();
+  flush_all();
+  free_connections_.insert(free_connections_.end(), dropped_.begin(), dropped_.end());
+  dropped_.clear();
+}
+
+void TcpTransport::flush_all() {
   for (std::size_t i = 0; i < to_flush_.size(); ++i) {
     Connection* const connection = connections_[to_flush_[i]].get();
     if (connection == nullptr) continue;
@@ -139,8 +185,6 @@ void TcpTransport::progress(int timeout_ms) {
     listen_for(*connection);
   }
   to_flush_.clear();
-  free_connections_.insert(free_connections_.end(), dropped_.begin(), dropped_.end());
-  dropped_.clear();
 }
 
 void TcpTransport::handle(std::uint32_t number, std::uint32_t events) {

@@ -12,11 +12,17 @@
 // for other things too can poll descriptor(). A peer that has gone while it owes something, or a message longer
 // than its receive, ends it: Status::lost_peer, Status::failed.
 //
+// A rail that fails between two ranks, while another joins them, is given up: what it had not delivered and all that follows
+// takes the others, and lost_rails() says so. That too is progress: peers may need this rank to come by once more, be it with
+// nothing posted.
+//
 // Where what is, in this order:
 //
 //   tcp_transport.cc   its life: made, waiting, saying bye, abandoned; one round of progress, which calls the other two
 //   tcp_peers.cc       who is connected: opening, accepting, strangers, peers that are lost
 //   tcp_messages.cc    what travels: posting, the frames that come of it, what waits for its receive
+//   tcp_sends.cc       how a send leaves, what it still waits for, and what of it has to be kept
+//   tcp_rails.cc       rails that fail: how that is noticed, and how sends move to others
 //   connection.h       one socket: its greeting, frames out, frames in
 //   inbox.h            which message goes into which receive
 #pragma once
@@ -44,6 +50,9 @@ struct TcpOptions {
   std::size_t credit_bytes = std::size_t{1} << 22;
   // Seconds of a silent network after which a peer is lost; 0: only its end is noticed.
   double lost_after_s = 0;
+  // Seconds after which a rail that carries nothing to a peer is given up, if the peer answers on another; 0: only
+  // when it closes.
+  double rail_lost_after_s = 3;
   // How long the destructor waits for others' kernels to have what was sent.
   double farewell_s = 5;
 };
@@ -80,9 +89,10 @@ class TcpTransport final : public Transport, private Connection::Owner {
   void abandon() override;
 
   // Does what can be done without waiting, also where nothing is posted: what others ask of this rank.
-  void look() { progress(0); }
-  // Whether something that this rank has said waits for the kernel to take it.
-  bool has_unwritten() const;
+  void look();
+  // Whether something that this rank has said waits for the kernel to take it or, where it may have to be sent again over
+  // another rail, for word that it came.
+  bool is_pending() const;
 
   // Readable when test_some would find something to do.
   int descriptor() const { return events_.get(); }
@@ -92,65 +102,136 @@ class TcpTransport final : public Transport, private Connection::Owner {
   std::size_t n_connections() const;
   // Of messages that wait in memory for their receives.
   std::size_t waiting_bytes() const { return waiting_bytes_; }
+  // Of sends that were handed back before they were known to have arrived: copies, where another rail could carry them. At most
+  // credit_bytes for each connection.
+  std::size_t kept_bytes() const { return kept_bytes_; }
+  // Rails between this rank and peers that live, which failed and are used no more.
+  struct LostRail {
+    int peer = 0;
+    int rail = 0;
+  };
+  const std::vector<LostRail>& lost_rails() const { return lost_rails_; }
+  // Messages that came again, since their sender could not know, and were discarded.
+  std::size_t n_repeated() const { return n_repeated_; }
 
  private:
   using Clock = std::chrono::steady_clock;
 
   struct Send {
     Ticket ticket = 0;
+    int peer = 0;
     std::uint32_t tag = 0;
     std::uint64_t sequence = 0;
-    std::span<const std::byte> bytes;
-    std::uint32_t connection = 0;
+    SendMode mode = SendMode::eager;
+    std::span<const std::byte> bytes;          // the caller's, or `kept`
+    std::uint32_t connection = kNoConnection;  // none: it has to be sent again
     bool is_used = false;
+    bool was_requested = false;
     bool owes_request = false;  // its request is out, its data is not
     bool owes_match = false;
     bool owes_writing = false;
+    bool owes_arrival = false;    // until the other side says that it has it, it may have to be sent again
+    bool is_handed_back = false;  // there for being sent again, if at all
+    std::unique_ptr<std::byte[]> kept = nullptr;
   };
   struct Peer {
-    std::vector<int> to;  // by rail: the connection that was opened to it, -1 if none is
-    int n_open = 0;       // connections, in either direction
+    std::vector<int> to;        // by rail: the connection that was opened to it, -1 if none is
+    std::vector<bool> is_lost;  // by rail
+    int n_open = 0;             // connections, in either direction
     bool was_met = false;
-    bool is_broken = false;
+    bool has_left = false;   // has said bye
+    bool is_broken = false;  // has no rail left, or said what no rank says
     std::size_t owed_receives = 0;
     std::size_t owed_sends = 0;
   };
 
+  static Clock::duration seconds_of(double seconds) {
+    return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  }
+  // Whether it is one with a rank, not with a stranger.
+  static bool is_known(const Connection* connection) {
+    return connection != nullptr && (connection->is_opener() || connection->is_open());
+  }
+  // Nothing is posted, and peers need nothing of this rank: on several rails they may have to be told what came, or sent it again.
+  bool is_idle() const { return n_posted_ == 0 && (n_rails() == 1 || connections_.empty()); }
+  std::size_t rail_of(std::size_t tag) const { return tag < rail_of_tag_.size() ? rail_of_tag_[tag] : 0; }
+
   // tcp_transport.cc. Does what can be done without waiting longer than so many ms; -1: until something happens.
   void progress(int timeout_ms);
   void handle(std::uint32_t number, std::uint32_t events);
+  void flush_all();
   Status hand_out(std::span<Ticket> done, std::size_t& n_done);
   void say_bye();
 
   // tcp_peers.cc
   bool on_hello(const Hello& hello) override;
-  void on_welcome(Connection& connection) override;
-  // -1 if none can be opened.
-  int connection_to(int peer, int rail);
+  bool on_welcome(Connection& connection) override;
+  // The connection for messages of that tag, which wants that rail; null if the peer is lost. Opens it if there is none.
+  Connection* way_to(int peer, std::size_t rail, std::size_t tag);
+  // Over that rail; null if that can't be.
+  Connection* open(int peer, int rail);
   void accept_from(std::size_t listener);
   std::uint32_t next_connection() const;
   std::uint32_t add(Connection connection);
   void listen_for(Connection& connection);
   void drop(std::uint32_t number, Connection::End end);
+  // Ends it, whoever is to blame; what it had not delivered is to be sent again.
+  void take_down(std::uint32_t number);
   // While nothing ends: so many ms until silent peers get connections, -1 once they have.
   int watch_silent_peers();
   bool has_lost_peer() const;
 
+  // tcp_rails.cc
+  // Those that both sides have.
+  int n_rails_to(int peer) const;
+  int n_living_rails(int peer) const;
+  // The rail that such a message takes; -1: none is left.
+  int rail_for(int peer, std::size_t rail, std::size_t tag) const;
+  // Told by the peer (who sends again what we have not read), or found here.
+  void lose_rail(int peer, int rail, bool was_told);
+  bool on_lost(Connection& connection, const Frame& frame);
+  bool on_echo(Connection& connection);
+  // Gives sends of lost rails to others, and peers that have none a connection, so that they hear of it.
+  void move_all();
+  void move(int peer);
+  // Looks for rails that carry nothing, now and then; so many ms until the next time, -1: there is nothing to look at.
+  int watch_rails();
+  bool is_rail_lost(Connection& connection, Clock::time_point now);
+
   // tcp_messages.cc
   std::optional<std::span<std::byte>> on_frame(Connection& connection, const Frame& frame) override;
   bool on_body(Connection& connection, const Frame& frame) override;
-  void on_written(std::uint32_t send) override;
 
   std::optional<std::span<std::byte>> on_message(Connection& connection, const Frame& frame);
   std::optional<std::span<std::byte>> on_data(Connection& connection, const Frame& frame);
-  bool on_matched(Connection& connection, const Frame& frame);
+  // It came before, over a rail that was lost meanwhile.
+  std::optional<std::span<std::byte>> on_repeated(Connection& connection, const Frame& frame,
+                                                  Inbox::Arrived* message);
 
-  void end_send(std::uint32_t number);
   void end_receive(int peer, Inbox::Stream& stream, Inbox::Posted& posted);
-  // A message that waited goes where its receive wants it. Null: the connection that it came over is gone.
-  void finish_waiting(Connection* connection, int peer, Inbox::Stream& stream, const Inbox::Arrived& message,
-                      Inbox::Posted& posted);
+  // A message that waited goes where its receive wants it.
+  void finish_waiting(Inbox::Stream& stream, int peer, const Inbox::Arrived& message, Inbox::Posted& posted);
   void take_up(Connection& connection, std::size_t bytes);
+  void count_arrival(Connection& connection, const Frame& frame);
+  // Tells a connection's opener what has arrived and what has been taken up.
+  void tell(Connection& connection);
+
+  // tcp_sends.cc
+  void on_written(std::uint32_t send) override;
+  // Takes a number for it; it waits for issue().
+  std::uint32_t add(Send send);
+  // On its way, as a message or as the request for it.
+  void issue(std::uint32_t number, Connection& connection);
+  void put_body(std::uint32_t number, Connection& connection, FrameKind kind, bool wants_match);
+  // Hands it back, and forgets it, once nothing is owed.
+  void settle(std::uint32_t number);
+  bool keep(Send& send);
+  void forget_send(std::uint32_t number);
+  bool on_matched(Connection& connection, const Frame& frame);
+  bool on_had(Connection& connection, const Frame& frame);
+  bool on_credit(Connection& connection, const Frame& frame);
+  // The send that a frame answers; null if the frame is no answer to what was sent.
+  Send* find_send(const Connection& connection, const Frame& frame);
 
   Job job_;
   TcpOptions options_;
@@ -171,8 +252,16 @@ class TcpTransport final : public Transport, private Connection::Owner {
   std::vector<int> gone_;                          // peers that have no connection left, or broke one
   std::size_t n_posted_ = 0;                       // not handed back yet
   std::size_t waiting_bytes_ = 0;
+  std::size_t kept_bytes_ = 0;
   std::size_t n_refused_ = 0;
+  std::vector<LostRail> lost_rails_;
+  Clock::time_point lost_at_{};       // the last of them
+  std::vector<int> to_move_;          // peers
+  Clock::time_point next_look_{};     // at rails
+  std::vector<std::byte> discarded_;  // where repeated messages go
+  std::size_t n_repeated_ = 0;
   bool has_failed_ = false;
+  bool is_leaving_ = false;
   bool is_abandoned_ = false;
 };
 

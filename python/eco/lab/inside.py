@@ -2,7 +2,7 @@
 
 Started by eco.lab.lab through `unshare` as process 1. Reads one JSON order a line from standard input and answers
 each with one line; when its input ends, it exits, and the kernel removes every process, interface and mount
-of the lab. Orders: up (the network as plain data), files, stats, sweep.
+of the lab. Orders: up (the network as plain data), files, stats, cut, sweep.
 """
 
 from __future__ import annotations
@@ -205,6 +205,15 @@ class Inside:
                 raise RuntimeError("the relay gave no statistics within 5 s")
             time.sleep(0.002)
         return {"stats": json.loads(self.stats_file.read_text())}
+
+    def cut(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Pull a host's cable, or plug it in again."""
+        from pyroute2 import IPRoute
+
+        with IPRoute() as root:
+            index = socket.if_nametoindex(order["interface"])
+            root.link("set", index=index, state="down" if order["is_cut"] else "up")
+        return {}
 
     def sweep(self, _order: dict[str, Any]) -> dict[str, Any]:
         """Kill everything that a run left behind."""

@@ -170,6 +170,13 @@ class Lab:
         """What the relay carried, dropped and delayed since the network came up."""
         return dict(self._ask({"do": "stats"})["stats"])
 
+    def cut(self, host: str, rail: int, is_cut: bool = True) -> None:
+        """Pull the cable of a host's NIC: nothing passes it and nobody is told. False plugs it in again."""
+        found = [nic.peer for nic in self.fabric.nics if (nic.host, nic.rail) == (host, rail)]
+        if not found:
+            raise InvalidArgument(f"lab {self.description.name}: {host} has no NIC on rail {rail}")
+        self._ask({"do": "cut", "interface": found[0], "is_cut": is_cut})
+
     def traffic(self, order: dict[str, Any]) -> list[float]:
         """Send traffic of our own through the network; eco.lab.traffic says what an order holds."""
         done = subprocess.run(
