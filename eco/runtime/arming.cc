@@ -2,20 +2,14 @@
 //
 //   check       same version and options everywhere
 //   identities  who sits on which host
-//   network     from a file, from the store, or measured now; rank 0 decides, all parse the same text. A remembered
-//               one is looked after first (measure/sentinels.h); of what is missing or has changed, only that is measured
-//   rails       where the transport has several, and they are not known: measured now (measure/rails.h)
+//   network     from a file, from the store, or measured now, and its rails (finding.h)
 //   plan        of the collectives asked for, from a file, from the store, or made now by trials (planning.h)
 //   reserve     memory and tags for everything the plan may run
 //
 // A collective that a program calls later for the first time is learned: plan and reserve again, for it alone.
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <cmath>
 #include <cstring>
-#include <ctime>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -24,14 +18,9 @@
 
 #include "eco/base/errors.h"
 #include "eco/base/json_file.h"
-#include "eco/measure/characterize.h"
-#include "eco/measure/rails.h"
-#include "eco/measure/sentinels.h"
-#include "eco/net/io.h"
-#include "eco/net/store.h"
 #include "eco/runtime/communicator.h"
+#include "eco/runtime/finding.h"
 #include "eco/runtime/planning.h"
-#include "eco/runtime/rails.h"
 #include "eco/runtime/steps.h"
 
 namespace eco::runtime {
@@ -39,11 +28,6 @@ namespace {
 
 using coll::Collective;
 
-// Of a job's budget: the network's part. Trials get what is left, and they are what decides.
-constexpr double kNetworkShare = 0.5;
-// The partition's large reference size. Below it shapers let a message pass on credit and a slow link looks like a fast
-// one: a network measured with less serves the job that had no time for more, and is not remembered for others.
-constexpr std::size_t kReliableBytes = 16384;
 // Of what is then left of a job's budget, the part of the collectives that are planned together: the one that a program
 // calls first need not be the one that it spends its time in.
 constexpr double kCollectivesShare = 0.5;
@@ -65,15 +49,6 @@ void put(std::array<char, kRoom>& room, const std::string& text) {
 template <std::size_t kRoom>
 std::string get(const std::array<char, kRoom>& room) {
   return {room.data(), ::strnlen(room.data(), kRoom)};
-}
-
-std::string now_iso8601() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
 }
 
 double most_s_of(const Options& options, double spent_s, bool all) {
@@ -113,23 +88,22 @@ class Arming {
         options_(options),
         identity_(identity),
         request_(request),
-        steps_(native, transport.rank(), transport.n_ranks()),
-        clock_(measure::monotonic_clock()),
-        store_(options.cache_dir, options.site_dir) {}
+        steps_(native, transport.rank(), transport.n_ranks()) {}
 
   ArmResult run() {
     ArmResult result;
     try {
       check();
       const std::vector<net::HostId> hosts = identities();
-      const net::GroupView view = result.view = find_view(hosts);
+      const FoundView found = find_view(steps_, transport_, native_, options_, hosts, request_, measuring_s_);
+      const net::GroupView view = result.view = found.view;
       if (request_.network_only) throw StaysNative{"only the network was asked for"};
       FoundPlan plan = find_plan_in(view);
       leave_out_disabled(plan.table, options_);
-      provenance_ = steps_.agreement().share(provenance_ + "; " + plan.source);
+      const std::string provenance = steps_.agreement().share(found.provenance + "; " + plan.source);
       if (plan.table.is_all_native()) result.reason = kAsGood;
       result.communicator = reserved(view, plan);
-      result.communicator->provenance_ = provenance_;
+      result.communicator->provenance_ = provenance;
     } catch (const StaysNative& native) {
       result.reason = native.reason;
       result.failed = native.failed;
@@ -175,192 +149,6 @@ class Arming {
     return hosts;
   }
 
-  net::GroupView find_view(const std::vector<net::HostId>& hosts) {
-    const std::string transport = transport_name(native_, transport_);
-    std::string source;
-    const auto [found, found_text] = steps_.look("", [&]() -> std::pair<Found, std::string> {
-      if (!options_.network_file.empty()) {
-        const net::Network network = net::load_network(options_.network_file);
-        hosts_of_ranks(network, hosts, true);
-        source = options_.network_file;
-        return {Found::by_hand, net::to_json(network.without_samples())};
-      }
-      const net::FoundNetwork remembered = store_.find_network(hosts, transport);
-      if (remembered.network) {
-        source = "remembered";
-        remembered_ = *remembered.network;
-        const bool looks = looks_after(hosts) && options_.measure == MeasurePolicy::automatic;
-        return {looks ? Found::doubtful : Found::text, net::to_json(remembered_.without_samples())};
-      }
-      if (options_.measure == MeasurePolicy::never) {
-        return {Found::nothing,
-                remembered.reason + ", and measuring is not allowed or its budget is used up"};
-      }
-      return {Found::measure, {}};
-    });
-    if (found == Found::nothing) throw StaysNative{found_text};
-    const std::vector<int> moved = found == Found::doubtful ? moved_hosts(hosts) : std::vector<int>();
-    net::Network network;
-    if (found == Found::measure || !moved.empty()) {
-      network = measured_network(hosts, moved, transport, source);
-    }
-    steps_.together("", [&] {
-      if (network.hosts.empty()) network = net::parse_network(found_text, "the network");
-    });
-    if (found != Found::by_hand) look_for_rails(network, hosts, source);
-    net::GroupView view;
-    steps_.together("", [&] {
-      source += fit_rails(network, transport_);
-      const std::vector<int> host_of_rank = hosts_of_ranks(network, hosts, found == Found::by_hand);
-      view = net::make_view(std::make_shared<const net::Network>(std::move(network)), host_of_rank);
-      provenance_ = "network of " + std::to_string(view.network->n_hosts()) + " hosts measured " +
-                    view.network->measured_at + ", " + source;
-    });
-    return view;
-  }
-
-  // Only where they are not known of these hosts' network. What is found is remembered with it.
-  void look_for_rails(net::Network& network, const std::vector<net::HostId>& hosts, std::string& source) {
-    if (knows_rails(network, transport_)) return;
-    if (options_.measure != MeasurePolicy::automatic) {
-      source += ", its rails not measured";
-      return;
-    }
-    const double start_s = clock_();
-    measure::MeasuredRails measured;
-    std::optional<std::string> reason;
-    try {
-      measured = measure::measure_rails(transport_, native_, network,
-                                        {.host_of_rank = hosts, .in_job = options_.budget_s > 0});
-    } catch (const Error& error) {  // on all ranks alike
-      reason = error.what();
-    }
-    const double took_s = clock_() - start_s;
-    measuring_s_ += took_s;
-    if (reason) {
-      transport_.choose_rails({});
-      source += ", without rails: " + *reason;
-      return;
-    }
-    steps_.together("measuring the rails: ", [&] {
-      measure::add_rails(network, transport_.rail_names(), measured);
-      source += ", its rails measured in this job in " + seconds_text(took_s);
-      if (steps_.rank() != 0 || remembered_.hosts != network.hosts) return;
-      remembered_.rails = network.rails;
-      remembered_.more_rails = network.more_rails;
-      remember(remembered_, false, source);
-    });
-  }
-
-  // Rank 0's business, as all that is remembered.
-  bool looks_after(const std::vector<net::HostId>& hosts) const {
-    return options_.sentinels && !(request_.job != nullptr && request_.job->has_looked_after(hosts));
-  }
-
-  // Local. Other communicators of these hosts, whichever rank is first in them, need not look again.
-  void have_looked_after(const std::vector<net::HostId>& hosts) const {
-    if (request_.job != nullptr) request_.job->looked_after(hosts);
-  }
-
-  // Hosts of the remembered network that are not where they were; every rank learns the same ones, or none.
-  std::vector<int> moved_hosts(const std::vector<net::HostId>& hosts) {
-    measure::SentinelOptions how;
-    steps_.together("", [&] {
-      if (steps_.rank() != 0 || !looks_after(hosts)) return;  // nobody is asked then
-      how.host_of_rank = hosts_of_ranks(remembered_, hosts, false);
-      how.seed = static_cast<unsigned>(std::chrono::steady_clock::now().time_since_epoch().count());
-    });
-    const double start_s = clock_();
-    std::vector<int> moved;
-    std::optional<std::string> reason;
-    try {
-      moved = measure::find_moved(transport_, native_, remembered_, how);  // throws on all ranks alike
-    } catch (const std::exception& error) {
-      reason = error.what();
-    }
-    measuring_s_ += clock_() - start_s;
-    steps_.together("looking after the remembered network: ", [&] {
-      if (reason) throw Error(*reason);
-      have_looked_after(hosts);
-    });
-    return moved;
-  }
-
-  // Rank 0: what needs no measuring, as far as it is remembered.
-  std::vector<net::KnownPair> known_pairs(const std::vector<net::HostId>& hosts,
-                                          const std::vector<int>& moved, const std::string& transport) const {
-    std::vector<net::KnownPair> known = store_.known_pairs(hosts, transport);
-    const auto has_moved = [&](const net::HostId& host) {
-      return std::any_of(moved.begin(), moved.end(),
-                         [&](int each) { return remembered_.hosts[static_cast<std::size_t>(each)] == host; });
-    };
-    std::erase_if(known, [&](const net::KnownPair& pair) { return has_moved(pair.a) || has_moved(pair.b); });
-    return known;
-  }
-
-  // Where hosts have moved, in place of what was remembered.
-  net::Network measured_network(const std::vector<net::HostId>& hosts, std::vector<int> moved,
-                                const std::string& transport, std::string& source) {
-    const double before_s = measuring_s_;
-    net::Network network = characterized(hosts, moved, transport);
-    if (moved.empty() && !network.note.empty()) {
-      // Put together from what other jobs measured: that is looked after like a network that is remembered as a whole.
-      steps_.together("", [&] {
-        if (steps_.rank() == 0) remembered_ = network;
-      });
-      moved = moved_hosts(hosts);
-      if (!moved.empty()) network = characterized(hosts, moved, transport);
-    }
-    source = "measured in this job in " + seconds_text(measuring_s_ - before_s);
-    if (!network.note.empty()) source += " (" + network.note + ")";
-    if (!moved.empty()) source += ", because " + std::to_string(moved.size()) + " hosts are elsewhere now";
-    steps_.together("", [&] {
-      if (steps_.rank() != 0) return;
-      remember(network, !moved.empty(), source);
-      remembered_ = network;
-    });
-    return network.without_samples();
-  }
-
-  // Rank 0.
-  void remember(const net::Network& network, bool instead, std::string& source) const {
-    if (network.n_hosts() > 1 && network.largest_size() < kReliableBytes) {
-      source += ", not remembered: the budget was enough for messages up to " +
-                std::to_string(network.largest_size()) + " bytes only; measure once with eco characterize";
-      return;
-    }
-    const net::Remembered kept = store_.remember_network(network, instead);
-    if (kept.failure) source += ", not remembered: " + *kept.failure;
-    if (kept.site_failure) source += ", not in the site directory: " + *kept.site_failure;
-  }
-
-  net::Network characterized(const std::vector<net::HostId>& hosts, const std::vector<int>& moved,
-                             const std::string& transport) {
-    measure::CharacterizeOptions how;
-    how.host_of_rank = hosts;
-    how.transport = transport;
-    how.measured_at = now_iso8601();
-    how.budget_s = kNetworkShare * options_.budget_s;
-    how.progress = request_.progress;
-    steps_.together("", [&] {
-      if (steps_.rank() == 0) how.known = known_pairs(hosts, moved, transport);
-    });
-    const double start_s = clock_();
-    net::Network network;
-    std::optional<std::string> reason;
-    try {
-      network = measure::characterize(transport_, native_, how);  // throws on all ranks alike
-    } catch (const std::exception& error) {
-      reason = error.what();
-    }
-    measuring_s_ += clock_() - start_s;
-    steps_.together("measuring the network: ", [&] {
-      if (reason) throw Error(*reason);
-      if (network.note.empty()) have_looked_after(hosts);  // else some pairs were only remembered
-    });
-    return network;
-  }
-
   FoundPlan find_plan_in(const net::GroupView& view) {
     const bool all = request_.collectives.empty();
     PlanRequest request{
@@ -394,10 +182,6 @@ class Arming {
   const Identity& identity_;
   const ArmRequest& request_;
   Steps steps_;
-  measure::Clock clock_;
-  net::Store store_;
-  net::Network remembered_;  // rank 0, with its samples
-  std::string provenance_;   // rank 0's, until the end
   double measuring_s_ = 0;
 };
 

@@ -1,0 +1,253 @@
+#include "eco/runtime/finding.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "eco/base/errors.h"
+#include "eco/measure/characterize.h"
+#include "eco/measure/rails.h"
+#include "eco/measure/sentinels.h"
+#include "eco/net/io.h"
+#include "eco/net/store.h"
+#include "eco/runtime/rails.h"
+
+namespace eco::runtime {
+namespace {
+
+// Of a job's budget: the network's part. Trials get what is left, and they are what decides.
+constexpr double kNetworkShare = 0.5;
+// The partition's large reference size. Below it shapers let a message pass on credit and a slow link looks like a fast
+// one: a network measured with less serves the job that had no time for more, and is not remembered for others.
+constexpr std::size_t kReliableBytes = 16384;
+std::string now_iso8601() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+class Finding {
+ public:
+  Finding(Steps& steps, transport::Transport& transport, transport::Native& native, const Options& options,
+          const std::vector<net::HostId>& hosts, const ArmRequest& request, double& measuring_s)
+      : steps_(steps),
+        transport_(transport),
+        native_(native),
+        options_(options),
+        hosts_(hosts),
+        request_(request),
+        clock_(measure::monotonic_clock()),
+        store_(options.cache_dir, options.site_dir),
+        measuring_s_(measuring_s) {}
+
+  FoundView find() {
+    const std::string transport = transport_name(native_, transport_);
+    std::string source;
+    const auto [found, found_text] = steps_.look("", [&]() -> std::pair<Found, std::string> {
+      if (!options_.network_file.empty()) {
+        const net::Network network = net::load_network(options_.network_file);
+        hosts_of_ranks(network, hosts_, true);
+        source = options_.network_file;
+        return {Found::by_hand, net::to_json(network.without_samples())};
+      }
+      const net::FoundNetwork remembered = store_.find_network(hosts_, transport);
+      if (remembered.network) {
+        source = "remembered";
+        remembered_ = *remembered.network;
+        const bool looks = looks_after() && options_.measure == MeasurePolicy::automatic;
+        return {looks ? Found::doubtful : Found::text, net::to_json(remembered_.without_samples())};
+      }
+      if (options_.measure == MeasurePolicy::never) {
+        return {Found::nothing,
+                remembered.reason + ", and measuring is not allowed or its budget is used up"};
+      }
+      return {Found::measure, {}};
+    });
+    if (found == Found::nothing) throw StaysNative{found_text};
+    const std::vector<int> moved = found == Found::doubtful ? moved_hosts() : std::vector<int>();
+    net::Network network;
+    if (found == Found::measure || !moved.empty()) {
+      network = measured_network(moved, transport, source);
+    }
+    steps_.together("", [&] {
+      if (network.hosts.empty()) network = net::parse_network(found_text, "the network");
+    });
+    if (found != Found::by_hand) look_for_rails(network, source);
+    FoundView result;
+    steps_.together("", [&] {
+      source += fit_rails(network, transport_);
+      const std::vector<int> host_of_rank = hosts_of_ranks(network, hosts_, found == Found::by_hand);
+      result.view = net::make_view(std::make_shared<const net::Network>(std::move(network)), host_of_rank);
+      result.provenance = "network of " + std::to_string(result.view.network->n_hosts()) +
+                          " hosts measured " + result.view.network->measured_at + ", " + source;
+    });
+    return result;
+  }
+
+ private:
+  // Only where they are not known of these hosts' network. What is found is remembered with it.
+  void look_for_rails(net::Network& network, std::string& source) {
+    if (knows_rails(network, transport_)) return;
+    if (options_.measure != MeasurePolicy::automatic) {
+      source += ", its rails not measured";
+      return;
+    }
+    const double start_s = clock_();
+    measure::MeasuredRails measured;
+    std::optional<std::string> reason;
+    try {
+      measured = measure::measure_rails(transport_, native_, network,
+                                        {.host_of_rank = hosts_, .in_job = options_.budget_s > 0});
+    } catch (const Error& error) {  // on all ranks alike
+      reason = error.what();
+    }
+    const double took_s = clock_() - start_s;
+    measuring_s_ += took_s;
+    if (reason) {
+      transport_.choose_rails({});
+      source += ", without rails: " + *reason;
+      return;
+    }
+    steps_.together("measuring the rails: ", [&] {
+      measure::add_rails(network, transport_.rail_names(), measured);
+      source += ", its rails measured in this job in " + seconds_text(took_s);
+      if (steps_.rank() != 0 || remembered_.hosts != network.hosts) return;
+      remembered_.rails = network.rails;
+      remembered_.more_rails = network.more_rails;
+      remember(remembered_, false, source);
+    });
+  }
+
+  // Rank 0's business, as all that is remembered.
+  bool looks_after() const {
+    return options_.sentinels && !(request_.job != nullptr && request_.job->has_looked_after(hosts_));
+  }
+
+  // Local. Other communicators of these hosts, whichever rank is first in them, need not look again.
+  void have_looked_after() const {
+    if (request_.job != nullptr) request_.job->looked_after(hosts_);
+  }
+
+  // Hosts of the remembered network that are not where they were; every rank learns the same ones, or none.
+  std::vector<int> moved_hosts() {
+    measure::SentinelOptions how;
+    steps_.together("", [&] {
+      if (steps_.rank() != 0 || !looks_after()) return;  // nobody is asked then
+      how.host_of_rank = hosts_of_ranks(remembered_, hosts_, false);
+      how.seed = static_cast<unsigned>(std::chrono::steady_clock::now().time_since_epoch().count());
+    });
+    const double start_s = clock_();
+    std::vector<int> moved;
+    std::optional<std::string> reason;
+    try {
+      moved = measure::find_moved(transport_, native_, remembered_, how);  // throws on all ranks alike
+    } catch (const std::exception& error) {
+      reason = error.what();
+    }
+    measuring_s_ += clock_() - start_s;
+    steps_.together("looking after the remembered network: ", [&] {
+      if (reason) throw Error(*reason);
+      have_looked_after();
+    });
+    return moved;
+  }
+
+  // Rank 0: what needs no measuring, as far as it is remembered.
+  std::vector<net::KnownPair> known_pairs(const std::vector<int>& moved, const std::string& transport) const {
+    std::vector<net::KnownPair> known = store_.known_pairs(hosts_, transport);
+    const auto has_moved = [&](const net::HostId& host) {
+      return std::any_of(moved.begin(), moved.end(),
+                         [&](int each) { return remembered_.hosts[static_cast<std::size_t>(each)] == host; });
+    };
+    std::erase_if(known, [&](const net::KnownPair& pair) { return has_moved(pair.a) || has_moved(pair.b); });
+    return known;
+  }
+
+  // Where hosts have moved, in place of what was remembered.
+  net::Network measured_network(std::vector<int> moved, const std::string& transport, std::string& source) {
+    const double before_s = measuring_s_;
+    net::Network network = characterized(moved, transport);
+    if (moved.empty() && !network.note.empty()) {
+      // Put together from what other jobs measured: that is looked after like a network that is remembered as a whole.
+      steps_.together("", [&] {
+        if (steps_.rank() == 0) remembered_ = network;
+      });
+      moved = moved_hosts();
+      if (!moved.empty()) network = characterized(moved, transport);
+    }
+    source = "measured in this job in " + seconds_text(measuring_s_ - before_s);
+    if (!network.note.empty()) source += " (" + network.note + ")";
+    if (!moved.empty()) source += ", because " + std::to_string(moved.size()) + " hosts are elsewhere now";
+    steps_.together("", [&] {
+      if (steps_.rank() != 0) return;
+      remember(network, !moved.empty(), source);
+      remembered_ = network;
+    });
+    return network.without_samples();
+  }
+
+  // Rank 0.
+  void remember(const net::Network& network, bool instead, std::string& source) const {
+    if (network.n_hosts() > 1 && network.largest_size() < kReliableBytes) {
+      source += ", not remembered: the budget was enough for messages up to " +
+                std::to_string(network.largest_size()) + " bytes only; measure once with eco characterize";
+      return;
+    }
+    const net::Remembered kept = store_.remember_network(network, instead);
+    if (kept.failure) source += ", not remembered: " + *kept.failure;
+    if (kept.site_failure) source += ", not in the site directory: " + *kept.site_failure;
+  }
+
+  net::Network characterized(const std::vector<int>& moved, const std::string& transport) {
+    measure::CharacterizeOptions how;
+    how.host_of_rank = hosts_;
+    how.transport = transport;
+    how.measured_at = now_iso8601();
+    how.budget_s = kNetworkShare * options_.budget_s;
+    how.progress = request_.progress;
+    steps_.together("", [&] {
+      if (steps_.rank() == 0) how.known = known_pairs(moved, transport);
+    });
+    const double start_s = clock_();
+    net::Network network;
+    std::optional<std::string> reason;
+    try {
+      network = measure::characterize(transport_, native_, how);  // throws on all ranks alike
+    } catch (const std::exception& error) {
+      reason = error.what();
+    }
+    measuring_s_ += clock_() - start_s;
+    steps_.together("measuring the network: ", [&] {
+      if (reason) throw Error(*reason);
+      if (network.note.empty()) have_looked_after();  // else some pairs were only remembered
+    });
+    return network;
+  }
+
+  Steps& steps_;
+  transport::Transport& transport_;
+  transport::Native& native_;
+  const Options& options_;
+  const std::vector<net::HostId>& hosts_;
+  const ArmRequest& request_;
+  measure::Clock clock_;
+  net::Store store_;
+  net::Network remembered_;  // rank 0, with its samples
+  double& measuring_s_;
+};
+
+}  // namespace
+
+FoundView find_view(Steps& steps, transport::Transport& transport, transport::Native& native,
+                    const Options& options, const std::vector<net::HostId>& hosts, const ArmRequest& request,
+                    double& measuring_s) {
+  return Finding(steps, transport, native, options, hosts, request, measuring_s).find();
+}
+
+}  // namespace eco::runtime
