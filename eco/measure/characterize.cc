@@ -13,6 +13,7 @@
 #include "eco/measure/plogp.h"
 #include "eco/measure/probe.h"
 #include "eco/measure/sharing.h"
+#include "eco/measure/subnet_rates.h"
 #include "eco/measure/sweeps.h"
 #include "eco/net/io.h"
 #include "eco/structure/sampler.h"
@@ -24,18 +25,9 @@ namespace {
 constexpr double kSweepShare = 0.65;
 constexpr double kStreamShare = 0.92;
 
-// Streams: eager messages, enough of them to last this long.
-constexpr std::size_t kStreamBytes = 16384;
-constexpr std::size_t kShortestStreamBytes = 2048;
-constexpr double kStreamOffline_s = 0.03;
-constexpr int kFewestMessages = 4;
-constexpr int kMostMessages = 64;
 constexpr int kRepeats = 3;
 // Of a small message's whole time, what sending, and what receiving, can at most be.
 constexpr double kMostOverhead = 0.3;
-// More classes of pairs than this get their rate from the pair times alone.
-constexpr std::size_t kMostClasses = 64;
-
 struct Placement {
   std::vector<net::HostId> hosts;  // in order of their first rank
   std::vector<int> rank_of_host;   // the one that measures
@@ -82,7 +74,8 @@ class Session {
     measure_local(network);
     const net::Partition by_figure2 = find_subnets(network.n_hosts(), network.sizes, network.pairs);
     derive_classes(network, by_tree ? network.tree.subnets() : by_figure2);
-    by_tree ? take_from_tree(network) : measure_subnets(network);
+    SubnetRates rates(conductor_, subnet_rates());
+    by_tree ? rates.take_from_tree(network) : rates.measure(network);
     network.frame_bytes = options_.frame_bytes;
     network.envelope_bytes = options_.envelope_bytes;
     network.reverse_share = reverse_share(network.concurrent);
@@ -132,43 +125,6 @@ class Session {
     }
   }
 
-  // Rates, kinds and uplinks, by tests with several pairs at once.
-  void measure_subnets(net::Network& network) {
-    measure_rates(network);
-    run_tests(network, tests_inside(partition_of(network)));
-    set_kinds(network);
-    const std::vector<SharingTest> across = tests_across(network.subnets, network.between);
-    run_tests(network, across);
-    derive_uplinks(network, across);
-  }
-
-  // The same from the tree; left to measure are rates between subnets, and what both directions cost each other.
-  void take_from_tree(net::Network& network) {
-    const std::vector<int> level_of_host = network.tree.level_of_host();
-    for (net::Subnet& subnet : network.subnets) {
-      const int host = subnet.hosts.front();
-      const auto level = static_cast<std::size_t>(level_of_host[static_cast<std::size_t>(host)]);
-      subnet.kind = network.tree.levels[level].kind;
-      if (subnet.hosts.size() > 1) subnet.bytes_per_s = network.tree.levels[level].bytes_per_s;
-    }
-    measure_rates_between(network);
-    std::vector<SharingTest> tests = tests_inside(partition_of(network));
-    std::erase_if(tests, [&](const SharingTest& test) {
-      const bool is_ring = test.flows.back().to == test.flows.front().from;
-      return !is_ring ||
-             network.subnets[static_cast<std::size_t>(test.subnet)].kind != net::SubnetKind::switched;
-    });
-    std::stable_sort(tests.begin(), tests.end(), [&](const SharingTest& x, const SharingTest& y) {
-      const auto rate = [&](const SharingTest& test) {
-        return network.subnets[static_cast<std::size_t>(test.subnet)].bytes_per_s;
-      };
-      return rate(x) > rate(y);
-    });
-    if (tests.size() > 1) tests.resize(1);  // the fastest
-    run_tests(network, tests);
-    network.uplinks = uplinks_of(network.tree, network.subnets);
-  }
-
   // Pair times take most of the time; what follows them shares the last fifth.
   void say(const std::string& what, double fraction) const {
     if (options_.progress) options_.progress(what, fraction * (options_.plogp ? kCharacterizeShare : 1));
@@ -187,10 +143,13 @@ class Session {
     network.plogp = measure_plogp(network, conductor_, how);
   }
 
-  static net::Partition partition_of(const net::Network& network) {
-    net::Partition partition;
-    for (const net::Subnet& subnet : network.subnets) partition.push_back(subnet.hosts);
-    return partition;
+  SubnetRatesOptions subnet_rates() const {
+    SubnetRatesOptions how;
+    how.rank_of_host = placement_.rank_of_host;
+    if (options_.budget_s > 0) how.stream_s = std::min(how.stream_s, 0.002 * options_.budget_s);
+    how.in_time = [this] { return in_time(); };
+    how.say = [this](const std::string& what, double fraction) { say(what, fraction); };
+    return how;
   }
 
   int rank_of(int host) const { return placement_.rank_of_host[static_cast<std::size_t>(host)]; }
@@ -296,114 +255,6 @@ class Session {
     if (large > small) network.memory_bytes_per_s = static_cast<double>(kLarge - 8) / (large - small);
   }
 
-  struct StreamShape {
-    std::size_t bytes;
-    int count;
-  };
-
-  // Long enough that what all streams share (orders that arrive one after the other, latency) matters little, on slow
-  // links of shorter messages.
-  StreamShape shape(double bytes_per_s) const {
-    double seconds = kStreamOffline_s;
-    if (options_.budget_s > 0) seconds = std::min(seconds, 0.002 * options_.budget_s);
-    const double total = seconds * bytes_per_s;
-    std::size_t bytes = kStreamBytes;
-    while (bytes > kShortestStreamBytes && static_cast<double>(bytes) * kFewestMessages > total) bytes /= 2;
-    const double messages = total / static_cast<double>(bytes);
-    return {bytes, static_cast<int>(std::clamp(messages, static_cast<double>(kFewestMessages),
-                                               static_cast<double>(kMostMessages)))};
-  }
-
-  // The rate of one pair by streams, or `otherwise` if there is no time left or the times make no sense.
-  double measured_rate(int a, int b, double otherwise) {
-    const Flow flow{rank_of(a), rank_of(b)};
-    const auto [bytes, count] = shape(otherwise);
-    double one = 1e300;
-    double all = 1e300;
-    for (int i = 0; i < kRepeats && in_time(); ++i) {
-      one = std::min(one, conductor_.streams({flow}, bytes, 1)[0].elapsed_s);
-      all = std::min(all, conductor_.streams({flow}, bytes, count)[0].elapsed_s);
-    }
-    const double rate = stream_rate(bytes, count, one, all);
-    return rate > 0 ? rate : otherwise;
-  }
-
-  void measure_rates(net::Network& network) {
-    for (std::size_t s = 0; s < std::min(network.subnets.size(), kMostClasses); ++s) {
-      net::Subnet& subnet = network.subnets[s];
-      if (subnet.hosts.size() == 1) continue;
-      say("rates inside subnets", 0.8);
-      subnet.bytes_per_s = measured_rate(subnet.hosts[0], subnet.hosts[1], subnet.bytes_per_s);
-    }
-    measure_rates_between(network);
-  }
-
-  void measure_rates_between(net::Network& network) {
-    std::vector<double> best_outside(network.subnets.size(), 0);
-    for (std::size_t i = 0; i < network.between.size(); ++i) {
-      net::Between& pair = network.between[i];
-      const auto from = static_cast<std::size_t>(pair.from);
-      const auto to = static_cast<std::size_t>(pair.to);
-      if (i < kMostClasses) {
-        say("rates between subnets", 0.85);
-        pair.bytes_per_s =
-            measured_rate(network.subnets[from].hosts[0], network.subnets[to].hosts[0], pair.bytes_per_s);
-      }
-      for (const std::size_t end : {from, to})
-        best_outside[end] = std::max(best_outside[end], pair.bytes_per_s);
-    }
-    for (std::size_t s = 0; s < network.subnets.size(); ++s) {
-      net::Subnet& subnet = network.subnets[s];
-      if (subnet.hosts.size() == 1) subnet.bytes_per_s = best_outside[s];
-    }
-  }
-
-  double rate_of(const net::Network& network, const HostFlow& flow) const {
-    for (std::size_t s = 0; s < network.subnets.size(); ++s) {
-      const auto& hosts = network.subnets[s].hosts;
-      const bool has_from = std::find(hosts.begin(), hosts.end(), flow.from) != hosts.end();
-      const bool has_to = std::find(hosts.begin(), hosts.end(), flow.to) != hosts.end();
-      if (has_from && has_to) return network.subnets[s].bytes_per_s;
-    }
-    double slowest = 1e300;
-    for (const net::Between& pair : network.between) slowest = std::min(slowest, pair.bytes_per_s);
-    return slowest;
-  }
-
-  // Each flow alone, all together, three times over; kept is the quietest of each. A test that the budget leaves no
-  // room for is not made: the network then says `unknown`.
-  void run_tests(net::Network& network, const std::vector<SharingTest>& tests) {
-    for (const SharingTest& asked : tests) {
-      if (!in_time()) return;
-      say("sharing: " + asked.what(), 0.9);
-      std::vector<Flow> flows;
-      net::ConcurrentTest test;
-      test.what = asked.what();
-      for (const HostFlow& flow : asked.flows) {
-        flows.push_back({rank_of(flow.from), rank_of(flow.to)});
-        test.pairs.push_back({flow.from, flow.to});
-      }
-      const auto [bytes, count] = shape(rate_of(network, asked.flows.front()));
-      test.bytes = bytes * static_cast<std::size_t>(count);
-      test.alone_s.assign(flows.size(), 1e300);
-      for (int i = 0; i < kRepeats; ++i) {
-        for (std::size_t f = 0; f < flows.size(); ++f) {
-          const double seconds = conductor_.streams({flows[f]}, bytes, count)[0].elapsed_s;
-          test.alone_s[f] = std::min(test.alone_s[f], seconds);
-        }
-        std::vector<double> together;
-        for (const Answer& answer : conductor_.streams(flows, bytes, count))
-          together.push_back(answer.elapsed_s);
-        const auto last = [](const std::vector<double>& seconds) {
-          return *std::max_element(seconds.begin(), seconds.end());
-        };
-        if (test.together_s.empty() || last(together) < last(test.together_s))
-          test.together_s = std::move(together);
-      }
-      network.concurrent.push_back(std::move(test));
-    }
-  }
-
   // All hosts, or as many of them, evenly chosen: what they have in common shows where many speak at once.
   void measure_common(net::Network& network) {
     constexpr std::size_t kMostHosts = 12;
@@ -433,16 +284,6 @@ class Session {
       all_s = std::min(all_s, conductor_.exchange(ranks, kExchangedBytes, kRounds));
     }
     if (all_s < 1e300) network.common_message_s = common_message(network, hosts, two_s, all_s);
-  }
-
-  static void set_kinds(net::Network& network) {
-    for (std::size_t s = 0; s < network.subnets.size(); ++s) {
-      const std::string what = SharingTest{Question::bus, static_cast<int>(s), {}}.what();
-      const auto found = std::find_if(network.concurrent.begin(), network.concurrent.end(),
-                                      [&](const net::ConcurrentTest& test) { return test.what == what; });
-      net::Subnet& subnet = network.subnets[s];
-      subnet.kind = kind_from(subnet.hosts.size(), found == network.concurrent.end() ? nullptr : &*found);
-    }
   }
 
   // Of the progress, where pLogP is measured too: that takes longer than everything before it.
