@@ -62,6 +62,7 @@ class Session {
       : conductor_(conductor),
         options_(options),
         placement_(place(options.host_of_rank)),
+        remembered_(known_times()),
         start_s_(options.clock()) {}
 
   net::Network measure() {
@@ -96,7 +97,7 @@ class Session {
   bool is_worth_a_tree(const net::Network& network) const {
     constexpr int kMostPairs = 66;  // of 12 hosts
     const int n = network.n_hosts();
-    return options_.budget_s <= 0 && options_.known.empty() && n * (n - 1) / 2 > kMostPairs;
+    return options_.budget_s <= 0 && remembered_.empty() && n * (n - 1) / 2 > kMostPairs;
   }
 
   void find_tree(net::Network& network, double progress, ProbeSamples known) {
@@ -115,10 +116,11 @@ class Session {
     return is_tree_used_;
   }
 
-  // Where all pairs were timed anyway. A job needs its time for trials of plans, and asks nothing more.
+  // Where all pairs were timed anyway. A job needs its time for trials of plans, and asks nothing more; nor is more asked
+  // where pairs are remembered.
   void find_tree_last(net::Network& network) {
     if (network.n_hosts() < 2) return;
-    if (options_.budget_s > 0) {
+    if (options_.budget_s > 0 || !remembered_.empty()) {
       network.tree = tree_of_samples(network);
     } else {
       find_tree(network, 0.97, probe_samples(network));
@@ -160,8 +162,7 @@ class Session {
     sweep.sweeps = options_.sweeps;
     sweep.clock = options_.clock;
     sweep.progress = [this](const std::string& what, double fraction) { say(what, 0.8 * fraction); };
-    sweep.known = network.tree.is_known() ? times_of_tree() : known_times();
-    const bool is_known = !options_.known.empty();
+    sweep.known = network.tree.is_known() ? times_of_tree() : remembered_;
     if (is_tree_used_) sweep.level_of_host = network.tree.level_of_host();
     const Ping ping = [this](int a, int b, std::size_t bytes, int trips) {
       return conductor_.ping(rank_of(a), rank_of(b), bytes, trips);
@@ -169,7 +170,7 @@ class Session {
     PairSamples samples = sweep_pairs(network.n_hosts(), ping, sweep);
     network.sizes = std::move(samples.sizes);
     network.pairs = std::move(samples.pairs);
-    if (is_known) {
+    if (!remembered_.empty()) {
       network.note = std::to_string(samples.measured) + " of " + std::to_string(network.pairs.size()) +
                      " pairs measured, the others known";
     }
@@ -293,6 +294,7 @@ class Session {
   Conductor& conductor_;
   const CharacterizeOptions& options_;
   Placement placement_;
+  std::vector<KnownTimes> remembered_;  // of these hosts
   double start_s_;
   ProbeSamples samples_;  // that finding the tree took
   bool is_tree_used_ = false;
