@@ -94,6 +94,11 @@ function(eco_add_preload)
   endif()
 endfunction()
 
+# What is compiled once more for every ABI is compiled several files at a time: most of the work is reading headers.
+function(eco_compile_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+endfunction()
+
 # One MPI ABI: libeco-<abi>.so, which the trampoline opens inside a program that has its MPI loaded already (so it
 # links to none, and PMPI_ stays undefined), and eco-rank-<abi>, which names the library by soname and nothing more.
 function(eco_add_backend abi)
@@ -131,6 +136,7 @@ function(eco_add_backend abi)
     add_library(eco-${abi} MODULE ${sources})
     target_link_libraries(eco-${abi} PRIVATE ${with_mpi} eco_self_contained)
     set_target_properties(eco-${abi} PROPERTIES PREFIX "lib")
+    eco_compile_together(eco-${abi})
     eco_install(eco-${abi})
   else()
     message(STATUS "ECO: libeco-${abi}.so left out: no sources in preload/backend, or a sanitizer build")
@@ -146,6 +152,7 @@ function(eco_add_backend abi)
     # libmpi's own dependencies lie in folders that only its run-time search knows.
     target_link_options(eco-${program}-${abi} PRIVATE -Wl,--allow-shlib-undefined)
     target_link_libraries(eco-${program}-${abi} PRIVATE ${with_mpi} eco_self_contained "${library}" ${CMAKE_DL_LIBS})
+    eco_compile_together(eco-${program}-${abi})
     eco_install(eco-${program}-${abi})
   endforeach()
   message(STATUS "ECO: backend ${abi} for ${prefix}")

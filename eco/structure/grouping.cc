@@ -26,6 +26,7 @@ class Grouping {
       : size_(2 * hosts.size() + 2), error_of_(error) {
     distance_.assign(size_ * size_, 0);
     across_.assign(size_ * size_, 0);
+    error_.assign(size_ * size_, 0);
     for (const int host : hosts) {
       TreeNode leaf;
       leaf.host = host;
@@ -33,11 +34,11 @@ class Grouping {
     }
     for (const int a : active_) {
       for (const int b : active_) {
-        if (a < b) set(a, b, latency(tree_.nodes[a].host, tree_.nodes[b].host), 0);
+        if (a >= b) continue;
+        const double latency_s = std::max(0.0, latency(tree_.nodes[a].host, tree_.nodes[b].host));
+        set(a, b, latency_s, latency_s);
       }
     }
-    for (double& value : distance_) value = std::max(value, 0.0);
-    across_ = distance_;
   }
 
   LatencyTree run() {
@@ -80,9 +81,10 @@ class Grouping {
   void set(int a, int b, double distance, double across) {
     distance_[at(a, b)] = distance_[at(b, a)] = distance;
     across_[at(a, b)] = across_[at(b, a)] = across;
+    error_[at(a, b)] = error_[at(b, a)] = error_of_(across);
   }
   double d(int a, int b) const { return distance_[at(a, b)]; }
-  double error(int a, int b) const { return error_of_(across_[at(a, b)]); }
+  double error(int a, int b) const { return error_[at(a, b)]; }
   bool is_seen(double there_and_back_s, double across) const {
     return there_and_back_s >= kErrorsOfALink * error_of_(across);
   }
@@ -276,6 +278,7 @@ class Grouping {
   std::vector<int> active_;
   std::vector<double> distance_;
   std::vector<double> across_;  // the shortest way between hosts of the two nodes
+  std::vector<double> error_;   // of that
 };
 
 }  // namespace

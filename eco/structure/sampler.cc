@@ -142,15 +142,15 @@ void Sampler::note_scatter(const std::vector<double>& samples, double latency_s)
   std::sort(sorted.begin(), sorted.end());
   const double next = 1 / std::max(1.0, static_cast<double>(sorted.size()) - 1);
   const double quarter = base::quantile(sorted, std::max(0.25, next));
-  scatter_[octave(latency_s)].push_back(std::max(0.0, quarter - latency_s));
+  std::vector<double>& scatter = scatter_[octave(latency_s)];
+  const double of_this = std::max(0.0, quarter - latency_s);
+  scatter.insert(std::upper_bound(scatter.begin(), scatter.end(), of_this), of_this);
 }
 
 double Sampler::error_s(double latency_s) const {
   const auto found = scatter_.find(octave(latency_s));
   if (found == scatter_.end()) return kError * latency_s;
-  std::vector<double> scatter = found->second;
-  std::sort(scatter.begin(), scatter.end());
-  return std::max(kError * latency_s, kErrorsOfScatter * base::quantile(scatter, 0.5));
+  return std::max(kError * latency_s, kErrorsOfScatter * base::quantile(found->second, 0.5));
 }
 
 bool Sampler::is_noisy(double latency_s) const { return error_s(latency_s) > kError * latency_s; }

@@ -59,7 +59,7 @@ class Sampler {
   Probe& probe_;
   std::unordered_map<std::uint64_t, std::vector<double>> samples_;
   std::unordered_map<std::uint64_t, double> known_;
-  std::map<int, std::vector<double>> scatter_;  // seconds, by the octave of the latency
+  std::map<int, std::vector<double>> scatter_;  // seconds, ascending, by the octave of the latency
   bool in_parallel_ = true;
   bool is_checked_ = false;
 };
