@@ -10,6 +10,8 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 CPP_FILES = git ls-files -co --exclude-standard '*.h' '*.cc' '*.c'
 QUICK := not lab and not mpi and not slow
+# Tests on emulated networks see times, so nothing runs beside those.
+TWO_AT_ONCE := pytest -n 2 --dist worksteal
 
 .PHONY: help setup more-mpi fortran aarch64 simgrid scotch programs build demo test fast test-cpp test-python mpi4py lint format tidy asan tsan clean distclean
 
@@ -48,13 +50,13 @@ test: lint test-cpp test-python  ## everything that CI runs
 fast: build  ## the tier for between two edits: no network is brought up, no MPI started
 	@ruff check --quiet
 	@ctest --test-dir build/python --output-on-failure --no-tests=error -j2 --quiet
-	@pytest -q -m '$(QUICK)'
+	@$(TWO_AT_ONCE) -q -m '$(QUICK)'
 
 test-cpp: build  ## the C++ tests
 	@ctest --test-dir build/python --output-on-failure --no-tests=error -j2 --progress
 
 test-python: build  ## the Python tests, with emulated networks and both MPI libraries
-	@pytest
+	@status=0; $(TWO_AT_ONCE) -m 'not lab' || status=$$?; pytest -m lab || status=$$?; exit $$status
 
 mpi4py: build  ## mpi4py's own tests, stock and with ECO serving: an hour, not part of CI
 	@tools/mpi4py-suite

@@ -94,7 +94,7 @@ function(eco_add_preload)
   endif()
 endfunction()
 
-# What is compiled once more for every ABI is compiled several files at a time: most of the work is reading headers.
+# Tests and what is compiled once more for every ABI are compiled several files at a time: most of the work is reading headers.
 function(eco_compile_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
 endfunction()
@@ -229,5 +229,6 @@ function(eco_add_tests)
   # Half of all compiling is theirs, and what takes time in them is the core. (g++ 12 sees memory overlap in
   # "text" + std::string: its bug 105651.)
   target_compile_options(eco_tests PRIVATE -O1 $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+  eco_compile_together(eco_tests)
   gtest_discover_tests(eco_tests PROPERTIES TIMEOUT 300 DISCOVERY_TIMEOUT 60)
 endfunction()

@@ -73,7 +73,7 @@ std::vector<Schedule> schedules_of(const Programs& programs) {
   return schedules;
 }
 
-struct Place {
+struct Spot {
   Programs& programs;
   std::size_t rank;
   std::size_t at;
@@ -98,7 +98,7 @@ struct Place {
 // One way to break an operation. False where it does not apply.
 struct Mutation {
   const char* name;
-  std::function<bool(const Place&)> apply;
+  std::function<bool(const Spot&)> apply;
 };
 
 template <class T>
@@ -116,11 +116,11 @@ bool shift(Region& region, std::size_t element, bool up) {
 const std::vector<Mutation>& mutations() {
   static const std::vector<Mutation> all = {
       {"operation lost",
-       [](const Place& p) {
+       [](const Spot& p) {
          return p.ops().erase(p.ops().begin() + static_cast<std::ptrdiff_t>(p.at)), true;
        }},
       {"message lost on both sides",
-       [](const Place& p) {
+       [](const Spot& p) {
          if (p.op().kind != OpKind::send) return false;
          std::size_t number = 0;  // in its channel
          for (std::size_t i = 0; i < p.at; ++i) {
@@ -142,21 +142,21 @@ const std::vector<Mutation>& mutations() {
          return false;
        }},
       {"done twice",
-       [](const Place& p) {
+       [](const Spot& p) {
          const Op op = p.op();
          return p.ops().insert(p.ops().begin() + static_cast<std::ptrdiff_t>(p.at), op), true;
        }},
       {"swapped with the next",
-       [](const Place& p) { return p.at + 1 < p.ops().size() && exchange(p.op(), p.ops()[p.at + 1]); }},
+       [](const Spot& p) { return p.at + 1 < p.ops().size() && exchange(p.op(), p.ops()[p.at + 1]); }},
       {"moved to the end",
-       [](const Place& p) {
+       [](const Spot& p) {
          if (p.at + 2 >= p.ops().size()) return false;
          std::rotate(p.ops().begin() + static_cast<std::ptrdiff_t>(p.at),
                      p.ops().begin() + static_cast<std::ptrdiff_t>(p.at) + 1, p.ops().end());
          return true;
        }},
       {"to another rank",
-       [](const Place& p) {
+       [](const Spot& p) {
          if (!p.is_message()) return false;
          const int before = p.op().peer;
          const std::size_t n_ranks = p.programs.size();
@@ -165,70 +165,70 @@ const std::vector<Mutation>& mutations() {
          return p.op().peer != before;
        }},
       {"another region read",
-       [](const Place& p) {
+       [](const Spot& p) {
          return p.op().kind != OpKind::recv && shift(p.op().source, p.element, p.random() % 2 == 0);
        }},
       {"another region written",
-       [](const Place& p) {
+       [](const Spot& p) {
          return p.op().kind != OpKind::send && shift(p.op().target, p.element, p.random() % 2 == 0);
        }},
       {"a region too short",
-       [](const Place& p) {
+       [](const Spot& p) {
          if (p.region().bytes < p.element || !p.is_message()) return false;
          p.region().bytes -= p.element;
          return true;
        }},
       {"another buffer read",
-       [](const Place& p) {
+       [](const Spot& p) {
          if (p.op().kind == OpKind::recv) return false;
          const Buffer before = p.op().source.buffer;
          p.op().source.buffer = std::array{Buffer::input, Buffer::output, Buffer::scratch}[p.random() % 3];
          return p.op().source.buffer != before;
        }},
       {"another buffer written",
-       [](const Place& p) {
+       [](const Spot& p) {
          if (p.op().kind == OpKind::send) return false;
          const Buffer before = p.op().target.buffer;
          p.op().target.buffer = before == Buffer::output ? Buffer::scratch : Buffer::output;
          return true;
        }},
       {"operands swapped",
-       [](const Place& p) {
+       [](const Spot& p) {
          return p.op().kind == OpKind::reduce && exchange(p.op().source, p.op().target);
        }},
       {"copied, not combined",
-       [](const Place& p) {
+       [](const Spot& p) {
          if (p.op().kind != OpKind::reduce) return false;
          p.op().kind = OpKind::copy;
          return true;
        }},
       {"combined, not copied",
-       [](const Place& p) {
+       [](const Spot& p) {
          if (p.op().kind != OpKind::copy) return false;
          p.op().kind = OpKind::reduce;
          return true;
        }},
       {"messages of a channel exchanged",
-       [](const Place& p) {
+       [](const Spot& p) {
          if (!p.is_message()) return false;
          Op* other = p.next(p.op().kind, p.op().peer, true);
          return other != nullptr && exchange(*other, p.op());
        }},
       {"channels exchanged",
-       [](const Place& p) {
+       [](const Spot& p) {
          if (!p.is_message()) return false;
          Op* other = p.next(p.op().kind, p.op().peer, false);
          return other != nullptr && exchange(other->channel, p.op().channel);
        }},
       {"another root",
-       [](const Place& p) {
+       [](const Spot& p) {
          if (p.op().kind != OpKind::group || !coll::is_rooted(p.op().collective)) return false;
          const auto& group = p.programs[p.rank].groups[static_cast<std::size_t>(p.op().channel)].ranks;
          p.op().peer = (p.op().peer + 1) % static_cast<int>(group.size());
          return true;
        }},
       {"on another channel",
-       [](const Place& p) {
+       [](const Spot& p) {
          if (!p.is_message() || p.programs[p.rank].n_channels < 2) return false;
          p.op().channel = (p.op().channel + 1) % p.programs[p.rank].n_channels;
          return true;

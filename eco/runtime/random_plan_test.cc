@@ -17,13 +17,13 @@ namespace {
 using coll::Collective;
 using coll::CommonProblem;
 
-constexpr std::size_t kSizes[] = {8, 2000, 40000};
+constexpr std::size_t kUpTo[] = {8, 2000, 40000};
 
 // Costs by dice: which candidates win is chance. Sees many recipes in few tables since every cell is thrown anew.
 plan::PlanTable table_by_dice(const net::GroupView& view, std::mt19937_64& dice,
                               std::set<std::string>& recipes) {
   plan::PlannerOptions options;
-  options.sizes.assign(std::begin(kSizes), std::end(kSizes));
+  options.sizes.assign(std::begin(kUpTo), std::end(kUpTo));
   options.shortlist = 1000;  // everything within the predictor's reach
   const plan::Measure measure = [&](const CommonProblem&, const std::vector<const algo::Recipe*>& candidates,
                                     double) {
@@ -50,7 +50,7 @@ void check_everything(Communicator& communicator, int rank) {
     for (const std::size_t bytes : {1u, 8u, 777u, 2000u, 20001u, 40000u}) {
       for (int root = 0; root < n_roots; ++root) {
         const CommonProblem problem = testing::problem_of(collective, bytes, root, n_ranks);
-        if (problem.bytes > kSizes[2]) continue;
+        if (problem.bytes > kUpTo[2]) continue;
         testing::expect_served(communicator, rank, problem);
         if (collective == Collective::allreduce) testing::expect_served(communicator, rank, problem, true);
       }

@@ -18,7 +18,7 @@ using testing::in;
 using testing::out;
 using testing::scratch;
 
-const CommonProblem kBroadcast{.collective = Collective::broadcast, .n_ranks = 3, .bytes = 16};
+const CommonProblem kOfThree{.collective = Collective::broadcast, .n_ranks = 3, .bytes = 16};
 const CommonProblem kReduce{.collective = Collective::reduce, .n_ranks = 3, .bytes = 16, .element_bytes = 8};
 
 std::vector<Schedule> ranks(const std::vector<Body>& bodies, const std::vector<coll::RankGroup>& groups) {
@@ -44,7 +44,7 @@ Body halves(bool is_root, std::vector<std::size_t> offsets = {0, 8}, int root = 
 const std::vector<coll::RankGroup> kAll = {{0, 1, 2}};
 
 TEST(Group, BroadcastsAndReduces) {
-  expect_right(kBroadcast, ranks({halves(true), halves(false), halves(false)}, kAll));
+  expect_right(kOfThree, ranks({halves(true), halves(false), halves(false)}, kAll));
   const auto contribute = [](std::size_t, Emitter& e) { e.group(0, Collective::reduce, 0, in(0, 16), {}); };
   const auto collect = [](std::size_t, Emitter& e) {
     e.group(0, Collective::reduce, 0, in(0, 16), out(0, 16));
@@ -76,7 +76,7 @@ TEST(Group, GroupsMayOverlap) {
 
 TEST(Group, CatchesAnotherOrder) {
   // Sizes and roots are equal: only the result tells.
-  expect_fault(kBroadcast, ranks({halves(true), halves(false), halves(false, {8, 0})}, kAll),
+  expect_fault(kOfThree, ranks({halves(true), halves(false), halves(false, {8, 0})}, kAll),
                "holds another element");
   // Members that do different things first.
   const auto two = [](bool broadcast_first) {
@@ -102,17 +102,17 @@ TEST(Group, CatchesAnotherOrder) {
     schedules[rank] = fresh;
   }
   schedules[0].once([](std::size_t, Emitter& e) { e.send(1, out(0, 8)), e.send(2, out(0, 8)); });
-  expect_fault(kBroadcast, schedules, "where another member means");
+  expect_fault(kOfThree, schedules, "where another member means");
 }
 
 TEST(Group, CatchesAnotherRoot) {
-  expect_fault(kBroadcast, ranks({halves(true), halves(false), halves(false, {0, 8}, 1)}, kAll),
+  expect_fault(kOfThree, ranks({halves(true), halves(false), halves(false, {0, 8}, 1)}, kAll),
                "where another member means a broadcast of 8 bytes, root 0");
-  expect_fault(kBroadcast, ranks({halves(true, {0, 8}, 3), halves(false), halves(false)}, kAll), "no member");
+  expect_fault(kOfThree, ranks({halves(true, {0, 8}, 3), halves(false), halves(false)}, kAll), "no member");
 }
 
 TEST(Group, CatchesAnotherSize) {
-  expect_fault(kBroadcast, ranks({halves(true), halves(false), halves(false, {0}, 0, 16)}, kAll),
+  expect_fault(kOfThree, ranks({halves(true), halves(false), halves(false, {0}, 0, 16)}, kAll),
                "means a broadcast of 16 bytes");
   const auto scattered = [](std::size_t, Emitter& e) { e.group(0, Collective::scatter, 0, {}, out(0, 8)); };
   const CommonProblem scatter{.collective = Collective::scatter, .n_ranks = 3, .bytes = 24};
@@ -125,20 +125,20 @@ TEST(Group, CatchesAnotherSize) {
 }
 
 TEST(Group, CatchesAMissingMember) {
-  expect_fault(kBroadcast, ranks({halves(true), halves(false), halves(false, {0})}, kAll),
+  expect_fault(kOfThree, ranks({halves(true), halves(false), halves(false, {0})}, kAll),
                "operation 1 of group 0 awaits rank 2");
-  expect_fault(kBroadcast, ranks({halves(true), halves(false), halves(false)}, {{0, 1}}),
+  expect_fault(kOfThree, ranks({halves(true), halves(false), halves(false)}, {{0, 1}}),
                "is no member of that group");
 }
 
 TEST(Group, CatchesListsThatAreNoGroups) {
   std::vector<Schedule> schedules = ranks({halves(true), halves(false), halves(false)}, kAll);
   schedules[2].groups = {{0, 2, 1}};
-  expect_fault(kBroadcast, schedules, "lists other groups");
+  expect_fault(kOfThree, schedules, "lists other groups");
   for (const std::vector<int>& group : {std::vector{0, 1, 1}, {0, 1, 3}, {-1, 0}, {0}, {}})
-    expect_fault(kBroadcast, ranks({halves(true), halves(false), halves(false)}, {group}),
+    expect_fault(kOfThree, ranks({halves(true), halves(false), halves(false)}, {group}),
                  "two or more different");
-  expect_fault(kBroadcast, ranks({halves(true), halves(false), halves(false)}, {{0, 1, 2}, {0, 1, 2}}),
+  expect_fault(kOfThree, ranks({halves(true), halves(false), halves(false)}, {{0, 1, 2}, {0, 1, 2}}),
                "listed twice");
 }
 
@@ -243,7 +243,7 @@ TEST(Group, IsDrawnAndWritten) {
                                            [](std::size_t, Emitter& e) { e.recv(1, out(0, 16)); }},
                                           {{0, 1}});
   schedules[1].once([](std::size_t, Emitter& e) { e.send(2, out(0, 16)); });
-  expect_right(kBroadcast, schedules);
+  expect_right(kOfThree, schedules);
   EXPECT_EQ(
       to_text(schedules[0]),
       "rank 0 of 3, scratch 64, channels 1\n  group 0: 0 1\n  group  0 broadcast root 0 output[0+16]\n");

@@ -4,12 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "eco/base/errors.h"
+#include "eco/sched/testing.h"
 
 namespace eco::sched {
 namespace {
 
-Region out(std::size_t offset, std::size_t bytes) { return {Buffer::output, offset, bytes}; }
-Region scratch(std::size_t offset, std::size_t bytes) { return {Buffer::scratch, offset, bytes}; }
+using testing::out;
+using testing::scratch;
 
 std::vector<Schedule> ranks(const std::vector<Body>& bodies) {
   std::vector<Schedule> schedules;

@@ -2,13 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "eco/sched/testing.h"
 #include "eco/sched/text.h"
 
 namespace eco::sched {
 namespace {
 
-Region out(std::size_t offset, std::size_t bytes) { return {Buffer::output, offset, bytes}; }
-Region scratch(std::size_t offset, std::size_t bytes) { return {Buffer::scratch, offset, bytes}; }
+using testing::out;
+using testing::scratch;
 
 TEST(Window, ASendWaitsForTheReceiveItForwards) {
   Schedule s(1, 3);

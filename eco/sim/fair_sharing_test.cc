@@ -11,7 +11,7 @@ namespace eco::sim {
 namespace {
 
 constexpr double kNever_s = 1e18;
-constexpr double kLatency = 1e-3;
+constexpr double kHop = 1e-3;
 
 std::vector<net::Resource> resources_of(const std::vector<double>& rates) {
   std::vector<net::Resource> resources;
@@ -49,7 +49,7 @@ std::map<std::uint32_t, double> ends_of(const std::vector<double>& rates, const 
 
 TEST(FairSharing, MessagesOfOneRouteShareIt) {
   FairSharing flows(resources_of({100}), 0);
-  const net::Route route{{0}, kLatency};
+  const net::Route route{{0}, kHop};
   flows.add(0, route, 1, 100, 0);
   flows.add(0, route, 2, 300, 0);
   EXPECT_FALSE(flows.ends_by(1.9));
@@ -60,20 +60,20 @@ TEST(FairSharing, MessagesOfOneRouteShareIt) {
 
 TEST(FairSharing, WhatOneCannotUseIsForTheOthers) {
   // Routes 0 and 1 leave by the same port of 100; route 0 comes in by one of 20.
-  const auto ends = ends_of({100, 20}, {{{{0, 1}, kLatency}, 20}, {{{0}, kLatency}, 80}});
+  const auto ends = ends_of({100, 20}, {{{{0, 1}, kHop}, 20}, {{{0}, kHop}, 80}});
   EXPECT_NEAR(ends.at(0), 1, 1e-9);
   EXPECT_NEAR(ends.at(1), 1, 1e-9);
 }
 
 TEST(FairSharing, SharesAreInInverseProportionToTheLatency) {
-  const auto ends = ends_of({100}, {{{{0}, kLatency}, 80}, {{{0}, 4 * kLatency}, 80}});
+  const auto ends = ends_of({100}, {{{{0}, kHop}, 80}, {{{0}, 4 * kHop}, 80}});
   EXPECT_NEAR(ends.at(0), 1, 1e-9);    // 80 bytes/s
   EXPECT_NEAR(ends.at(1), 1.6, 1e-9);  // 20 in the first second, then 100 a second
 }
 
 TEST(FairSharing, WhatComesLaterSlowsDownWhatIsThere) {
   FairSharing flows(resources_of({100}), 0);
-  const net::Route route{{0}, kLatency};
+  const net::Route route{{0}, kHop};
   flows.add(0, route, 0, 100, 0);
   ASSERT_FALSE(flows.ends_by(0.5));
   flows.add(0, route, 1, 25, 0.5);
@@ -83,14 +83,14 @@ TEST(FairSharing, WhatComesLaterSlowsDownWhatIsThere) {
 }
 
 TEST(FairSharing, RoutesThatMeetNowhereDoNotDisturbEachOther) {
-  const auto ends = ends_of({100, 10}, {{{{0}, kLatency}, 100}, {{{1}, kLatency}, 100}});
+  const auto ends = ends_of({100, 10}, {{{{0}, kHop}, 100}, {{{1}, kHop}, 100}});
   EXPECT_NEAR(ends.at(0), 1, 1e-9);
   EXPECT_NEAR(ends.at(1), 10, 1e-9);
 }
 
 TEST(FairSharing, WhatIsNearlyThroughEndsWithTheFirst) {
   FairSharing flows(resources_of({100}), 0.01);
-  const net::Route route{{0}, kLatency};
+  const net::Route route{{0}, kHop};
   flows.add(0, route, 0, 1000, 0);
   flows.add(0, route, 1, 1009, 0);
   flows.add(0, route, 2, 1011, 0);

@@ -56,7 +56,7 @@ def test_the_verdict(compared: Comparison, said: str) -> None:
 PROGRAM = """#!{python}
 import json, os, time
 stock = os.environ.get("ECO") == "observe"
-time.sleep(0.3 if stock else 0.1)
+time.sleep(1.5 if stock else 0.1)
 tally = {{"seconds": 1.6 if stock else 0.4}}
 json.dump({{"schema": "eco.report", "version": 1, "mode": "x", "ranks": 8, "wall_s": 1, "arming_s": 0,
            "estimated_gain_s": 0, "collectives": {{"broadcast": tally}}, "totals": {{"broadcast": tally}}}},
@@ -73,7 +73,7 @@ def test_the_whole_command(fakes: Any, eco: Any) -> None:
     assert [one["mode"] for one in document["launches"]] == ["stock", "eco", "eco", "stock"]
     assert document["collective"]["stock_median_s"] == pytest.approx(0.2)
     assert document["collective"]["ratio"]["ratio"] == pytest.approx(4.0)
-    assert document["wall"]["ratio"]["ratio"] > 1.2
+    assert document["wall"]["ratio"]["ratio"] > 1.0
     assert "times as fast with ECO" in ended.stdout
 
 

@@ -49,8 +49,8 @@ int PMPI_Reduce_local(const void* in, void* inout, int count, MPI_Datatype type,
 
 
 def test_a_difference_is_found_made_small_and_stored(library: Library, tmp_path: Path) -> None:
-    if library.name not in FUZZED:
-        pytest.skip("eco fuzz starts the libraries that ECO installs")
+    if library.name != "mpich":
+        pytest.skip("what looks for the fault and shrinks it is the same for every library")
     source, shim = tmp_path / "wrong.c", tmp_path / "libwrong.so"
     source.write_text(WRONG_SUMS)
     subprocess.run([*library.compiler, "-shared", "-fPIC", source, "-o", shim, "-ldl"], check=True,
