@@ -299,7 +299,6 @@ void Group::stay_native(std::string why) {
 bool Group::run(const coll::CommonProblem& problem, const algo::Recipe& recipe,
                 const exec::Buffers& buffers) {
   if (runtime_->run(problem, recipe, buffers) != transport::Status::ok) poisoned_ = true;
-  if (rails_ && session_.rails().may_be_pending()) session_.background().carry_beside();
   return !poisoned_;
 }
 

@@ -101,6 +101,12 @@ def test_late_ranks_are_waited_for(library: Library, tmp_path: Path) -> None:
     assert "has waited for" in ended.stderr
 
 
+def test_one_rank_has_no_use_for_rails(library: Library, tmp_path: Path) -> None:
+    ended = run(library, tmp_path, 1, [library.compile("reductions")])
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert transport_of(ended)["reason"] == "one rank has nobody to talk to"
+
+
 def test_without_the_rails_that_are_named_the_job_is_native(library: Library, tmp_path: Path) -> None:
     ended = run(library, tmp_path, 2, [library.compile("reductions")], ECO_RAILS="nothing0")
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
