@@ -21,6 +21,10 @@ bool knows_rails(const net::Network& network, const transport::Transport& transp
 // names by number), and the transport is told which these are. What there is to say of it; empty: nothing.
 std::string fit_rails(net::Network& network, transport::Transport& transport);
 
+// Local, the same on all ranks: the transport is told which of its rails these of the network are; false where it lacks
+// one, and then nothing that was planned for this network fits it.
+bool choose_rails(const net::Network& network, transport::Transport& transport);
+
 // Local: what to look for, as the options have it and `host` is this one.
 transport::tcp::WantedRails wanted_rails(const Options& options, const net::HostId& host);
 

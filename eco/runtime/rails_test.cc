@@ -74,6 +74,20 @@ TEST(NetworkRails, AreThoseThatTheTransportHas) {
   EXPECT_EQ(fit(with_rails({"a", "b"}), {}).n_rails, 1) << "the job has no rails";
 }
 
+TEST(NetworkRails, OfAKnownNetworkAreTheSameForEveryGroup) {
+  transport::Hub hub(1);
+  transport::run_ranks(hub, [&](transport::LoopbackTransport& loopback, transport::LoopbackNative&) {
+    RailedTransport all(loopback, {"a", "b", "c"});
+    EXPECT_TRUE(choose_rails(with_rails({"a", "c"}), all));
+    EXPECT_EQ(all.chosen, (std::vector<std::uint8_t>{0, 2})) << "b may share a link with a";
+    RailedTransport fewer(loopback, {"a", "b"});
+    EXPECT_FALSE(choose_rails(with_rails({"a", "c"}), fewer));
+    EXPECT_TRUE(fewer.chosen.empty());
+    EXPECT_FALSE(choose_rails(with_rails({"a", "c"}), loopback)) << "its rails are lost";
+    EXPECT_TRUE(choose_rails(net::synthetic_network("hosts=4"), loopback));
+  });
+}
+
 TEST(NetworkRails, OfAFileWithoutNamesGoByNumber) {
   EXPECT_EQ(fit(net::synthetic_network("hosts=4 rail_mbit=400"), {"x", "y", "z"}).n_rails, 2);
   EXPECT_EQ(fit(net::synthetic_network("hosts=4 rail_mbit=400+400"), {"x", "y"}).n_rails, 2);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "eco/base/errors.h"
+#include "eco/runtime/rails.h"
 #include "preload/backend/library_agreement.h"
 #include "preload/backend/session.h"
 
@@ -138,6 +139,8 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
     make_transports(world_ranks);
   });
   if (reason) return stay_native(*reason);
+  // What is known may be planned for rails that were lost meanwhile, or that have no more tags.
+  if (known != nullptr && !runtime::choose_rails(*known->view.network, transport())) known = nullptr;
   runtime::ArmResult result;
   if (known != nullptr) {
     result = runtime::Communicator::arm_known(transport(), agreement.native, *known);
@@ -299,7 +302,6 @@ void Group::stay_native(std::string why) {
 bool Group::run(const coll::CommonProblem& problem, const algo::Recipe& recipe,
                 const exec::Buffers& buffers) {
   if (runtime_->run(problem, recipe, buffers) != transport::Status::ok) poisoned_ = true;
-  if (rails_ && session_.rails().may_be_pending()) session_.background().carry_beside();
   return !poisoned_;
 }
 

@@ -13,7 +13,7 @@ namespace eco::preload {
 namespace tcp = transport::tcp;
 
 void JobRails::open(const runtime::Options& options, const net::HostId& host, MPI_Comm world,
-                    MPI_Comm progress) {
+                    MPI_Comm progress, std::function<void()> leave) {
   using runtime::Carrier;
   if (options.carrier == Carrier::mpi) return;
   if (progress == MPI_COMM_NULL) {
@@ -24,15 +24,19 @@ void JobRails::open(const runtime::Options& options, const net::HostId& host, MP
   int n_ranks = 0;
   PMPI_Comm_rank(world, &rank);
   PMPI_Comm_size(world, &n_ranks);
-  if (n_ranks < 2) return;
+  if (n_ranks < 2) {
+    reason_ = "one rank has nobody to talk to";
+    return;
+  }
   transport::mpi::MpiNative native(world);
   try {
     tcp::MetOnRails met = tcp::meet_on_rails(native, rank, n_ranks, runtime::wanted_rails(options, host));
     reason_ = std::move(met.reason);
     if (!met.transport) return;
     names_ = std::move(met.names);
-    shared_ = std::make_shared<tcp::SharedTcp>(std::move(met.transport), names_,
-                                               [progress] { transport::mpi::make_progress(progress); });
+    shared_ = std::make_shared<tcp::SharedTcp>(
+        std::move(met.transport), names_, [progress] { transport::mpi::make_progress(progress); },
+        std::move(leave));
     ranges_.open(static_cast<int>(tcp::kMaxTag), n_ranks, rank);
   } catch (const std::exception& error) {
     reason_ = error.what();

@@ -1,7 +1,7 @@
 // The job's TCP transport beside MPI, and which part of it a communicator has: for recipes over several rails, and for
 // everything under ECO_TRANSPORT=tcp. eco/transport/tcp/rails.h says which NICs are rails.
 //
-//   rails.open(options, host, world, hook);                         // in MPI_Init, collective
+//   rails.open(options, host, world, hook, leave);                         // in MPI_Init, collective
 //   std::unique_ptr<RailPart> part = rails.join(comm, ...);         // arming a communicator, collective over it
 //   JoinedTransport joined(mpi_transport, part->share());
 //
@@ -12,6 +12,7 @@
 
 #include <mpi.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,8 +49,10 @@ class RailPart {
 class JobRails {
  public:
   // Collective over `world`, a copy of MPI_COMM_WORLD whose errors return. `progress` is a communicator of this process
-  // alone; MPI_COMM_NULL where the library's progress can't be joined, on all ranks alike.
-  void open(const runtime::Options& options, const net::HostId& host, MPI_Comm world, MPI_Comm progress);
+  // alone; MPI_COMM_NULL where the library's progress can't be joined, on all ranks alike. `leave` lets that progress call
+  // carry(), until nothing is pending.
+  void open(const runtime::Options& options, const net::HostId& host, MPI_Comm world, MPI_Comm progress,
+            std::function<void()> leave);
   // Local.
   void close();
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from eco import jobs, paths
+from eco import jobs, paths, plans
 from eco import network as networks
 from eco.characterize import characterize_place
 from eco.lab import Lab, load
@@ -107,3 +109,80 @@ def test_a_program_uses_both_rails(library: str, other: str) -> None:
         assert bool(ON_RAILS & set(names)) == (other == "tcp"), names
         assert transport["carrier"] == other
         assert other == "tcp" or transport["rails"] == []
+
+
+#: Waits in MPI and in collectives over both rails, until a file says that it is over.
+THROUGH_A_CUT = """
+import pathlib
+import numpy
+from mpi4py import MPI
+
+world = MPI.COMM_WORLD
+n, me = world.size, world.rank
+base = numpy.arange(1 << 15, dtype=float)
+n_calls, is_over = 0, numpy.zeros(1, dtype=int)
+while not is_over[0]:
+    total = numpy.zeros_like(base)
+    world.Allreduce(base * (me + n_calls), total)
+    assert (total == base * (n * n_calls + n * (n - 1) // 2)).all()
+    root = n_calls % n
+    data = base + n_calls if me == root else numpy.zeros_like(base)
+    request = world.Isend(base[:1], root, n_calls) if me != root else None
+    world.Bcast(data, root)
+    assert (data == base + n_calls).all()
+    if me == root:
+        for i in range(n - 1):
+            world.Recv(numpy.zeros(1), MPI.ANY_SOURCE, n_calls)
+    else:
+        request.Wait()
+    n_calls += 1
+    pathlib.Path("calls").write_text(str(n_calls)) if me == 0 else None
+    is_over[0] = pathlib.Path("over").exists()
+    MPI.COMM_WORLD.Bcast(is_over, 0)
+if me == 0:
+    print("right", flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_program_goes_on_when_a_nic_is_cut() -> None:
+    """MPI's own messages live on the other one."""
+    library = "openmpi"
+    Path("program.py").write_text(THROUGH_A_CUT)
+    rows: plans.Rows = {
+        name: [(1024, None), (1 << 24, f"{name}/striped shares=1,1 parts={name}/{part} segment=8192")]
+        for name, part in (("broadcast", "chain"), ("allreduce", "ring"))
+    }
+    Path("plan.json").write_text(plans.by_hand(8, rows))
+    python = str(paths.library_dir(library) / "bin" / "python")
+    calls = Path("calls")
+
+    def wait_for_calls(n: int) -> None:
+        until = time.monotonic() + LIMIT_S / 4
+        while (int(calls.read_text() or 0) if calls.exists() else 0) < n and time.monotonic() < until:
+            time.sleep(0.1)
+
+    with Lab(load("rails-8"), library=library) as lab:
+
+        def cut() -> None:
+            wait_for_calls(3)
+            lab.cut(lab.hosts_of_ranks[3], 1)
+            wait_for_calls((int(calls.read_text()) if calls.exists() else 0) + 3)
+            Path("over").touch()
+
+        cutting = threading.Thread(target=cut)
+        cutting.start()
+        settings = {"ECO_PLAN": "plan.json", "OMPI_MCA_btl_tcp_if_include": "eth0"}
+        eco = [sys.executable, "-m", "eco.cli.main", "run", "--report", "report.json", "--"]
+        try:
+            ended = lab.run(
+                [*eco, "mpirun", "-n", "8", python, "program.py"], timeout=LIMIT_S, env=settings, capture=True
+            )
+        finally:
+            Path("over").touch()
+            cutting.join()
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    report = json.loads(Path("report.json").read_text())
+    assert report["collectives"]["allreduce"]["calls_served"] >= 5, ended.stderr
+    transport = report["transport"]
+    assert list(transport["failed_on_ranks"]) == [transport["rails"][1]], transport

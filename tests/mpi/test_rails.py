@@ -101,6 +101,48 @@ def test_late_ranks_are_waited_for(library: Library, tmp_path: Path) -> None:
     assert "has waited for" in ended.stderr
 
 
+USED = """
+import pathlib, numpy
+from mpi4py import MPI
+
+def connected(address):
+    lines = pathlib.Path("/proc/self/net/tcp").read_text().splitlines()[1:]
+    wanted = "".join(f"{int(part):02X}" for part in reversed(address.split(".")))
+    return sum(line.split()[1].startswith(wanted) and line.split()[3] == "01" for line in lines)
+
+data = numpy.zeros(1 << 17)
+before = connected("127.0.9.2"), connected("127.0.9.3")
+for comm in (MPI.COMM_WORLD, MPI.COMM_WORLD.Dup(), MPI.COMM_WORLD.Dup()):
+    for root in range(comm.size):
+        comm.Bcast(data, root=root)
+MPI.COMM_WORLD.Barrier()
+if MPI.COMM_WORLD.rank == 0:
+    print(connected("127.0.9.2") - before[0], connected("127.0.9.3") - before[1] > 0, flush=True)
+"""
+
+
+def test_all_communicators_use_the_rails_of_the_network(library: Library, tmp_path: Path) -> None:
+    """Also those that arm with what another knows: of three rails the network has the first and the third."""
+    rails = ["127.0.9.1", "127.0.9.2", "127.0.9.3"]
+    file = tmp_path / "two-of-three.json"
+    network = json.loads(Path(with_rails(library, tmp_path)).read_text())
+    network["rails"] = rails
+    network["more_rails"][0]["name"] = rails[2]
+    file.write_text(json.dumps(network))
+    script = tmp_path / "used.py"
+    script.write_text(USED)
+    settings = {"ECO_RAILS": ",".join(rails), "ECO_NETWORK": str(file)}
+    ended = run(library, tmp_path, 2, [library.python, str(script)], **settings)
+    assert (ended.returncode, ended.stdout) == (0, "0 True\n"), ended.stderr
+    assert ended.served()[0] >= 5, ended.stderr
+
+
+def test_one_rank_has_no_use_for_rails(library: Library, tmp_path: Path) -> None:
+    ended = run(library, tmp_path, 1, [library.compile("reductions")])
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert transport_of(ended)["reason"] == "one rank has nobody to talk to"
+
+
 def test_without_the_rails_that_are_named_the_job_is_native(library: Library, tmp_path: Path) -> None:
     ended = run(library, tmp_path, 2, [library.compile("reductions")], ECO_RAILS="nothing0")
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr

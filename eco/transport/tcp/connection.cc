@@ -50,6 +50,11 @@ std::uint64_t Connection::carried_bytes() const {
   return n_read_ + (n_written_ > held ? n_written_ - held : 0);
 }
 
+bool Connection::is_acknowledged() {
+  if (n_acknowledged_ < n_written_ && unacknowledged_bytes(socket_) == 0) n_acknowledged_ = n_written_;
+  return n_acknowledged_ == n_written_;
+}
+
 void Connection::say(std::span<const std::byte> words) {
   words_.insert(words_.end(), words.begin(), words.end());
 }

@@ -73,6 +73,8 @@ class Connection {
   bool has_frames() const { return !outgoing_.empty(); }
   // What the other side's kernel has acknowledged, and what has come from it: grows as long as the rail carries.
   std::uint64_t carried_bytes() const;
+  // Whether it has acknowledged all that was written.
+  bool is_acknowledged();
   End flush(Owner& owner);
   End read(Owner& owner);
 
@@ -129,7 +131,8 @@ class Connection {
   bool is_opener_ = false;
   std::uint64_t n_read_ = 0;  // bytes
   std::uint64_t n_written_ = 0;
-  bool has_said_bye_ = false;  // the other side
+  std::uint64_t n_acknowledged_ = 0;  // at least
+  bool has_said_bye_ = false;         // the other side
   bool cannot_write_ = false;
   Hello hello_{};
   HelloBytes hello_bytes_{};

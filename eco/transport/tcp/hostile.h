@@ -3,6 +3,7 @@
 //
 //   run_hostile_ranks(2, 2, {}, [](int rank, int rail) { return Fate{.forth = 100}; }, [](TcpTransport& transport) { ... });
 //   deafen(0);                         // from now on no packet comes through rail 0: neither side hears of it
+//   deafen(0, Ears::openers);          // what openers say over their connections still comes through, no answer does
 //
 // All rails but the last lead through a proxy, which asks what becomes of each connection to that rank over that rail.
 #pragma once
@@ -12,6 +13,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -20,6 +22,7 @@
 #include <limits>
 #include <list>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -199,22 +202,37 @@ inline std::size_t run_hostile_ranks(int n_ranks, int n_rails, const TcpOptions&
   return proxy.n_cut();
 }
 
-// Every TCP socket of this process on that rail loses all that comes to it, listening ones too. How many.
-inline int deafen(int rail) {
+enum class Ears { all, openers };
+
+// Every TCP socket of this process on that rail loses all that comes to it, listening ones too, or those alone that
+// opened their connection. How many.
+inline int deafen(int rail, Ears ears = Ears::all) {
   in_addr address{};
   ::inet_pton(AF_INET, loopback_addresses(rail + 1).back().c_str(), &address);
-  sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
-  const sock_fprog program{1, &nothing};
-  int n = 0;
+  struct Found {
+    int descriptor;
+    in_port_t port;
+  };
+  std::vector<Found> found;
+  std::set<in_port_t> listening;  // and so of what was accepted there
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     const int descriptor = std::stoi(entry.path().filename().string());
     sockaddr_in here{};
     socklen_t length = sizeof here;
     if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&here), &length) != 0) continue;
     if (here.sin_family != AF_INET || here.sin_addr.s_addr != address.s_addr) continue;
-    if (::setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0) ++n;
+    found.push_back({descriptor, here.sin_port});
+    int listens = 0;
+    length = sizeof listens;
+    if (::getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens != 0)
+      listening.insert(here.sin_port);
   }
-  return n;
+  sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
+  const sock_fprog program{1, &nothing};
+  return static_cast<int>(std::count_if(found.begin(), found.end(), [&](const Found& each) {
+    if (ears == Ears::openers && listening.contains(each.port)) return false;
+    return ::setsockopt(each.descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
+  }));
 }
 
 }  // namespace eco::transport::tcp

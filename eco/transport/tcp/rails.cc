@@ -5,12 +5,14 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -58,6 +60,20 @@ Said read(const std::string& line) {
 
 void add(std::string& reasons, const std::string& reason) {
   reasons += (reasons.empty() ? "" : "; ") + reason;
+}
+
+// Of one rank, with what the program and its library need: a connection that can't be opened ends the job later, when
+// nothing else can be used any more.
+std::int64_t descriptors_needed(int n_ranks, std::size_t n_rails) {
+  constexpr std::int64_t kOthers = 64;
+  return kOthers + static_cast<std::int64_t>(n_rails) * (2 * (n_ranks - 1) + 1);
+}
+
+std::int64_t descriptors_allowed() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(
+      std::min<rlim_t>(limit.rlim_cur, std::numeric_limits<std::int64_t>::max()));
 }
 
 // Whether this rank comes through to an endpoint on each rail.
@@ -227,6 +243,15 @@ MetOnRails meet_on_rails(Native& native, int rank, int n_ranks, const WantedRail
   if (!rails.empty()) leave_out_unreachable(native, rank, said, rails, met.reason);
   if (static_cast<int>(rails.size()) < wanted.fewest) {
     say_few(rails.size());
+    return met;
+  }
+  std::array<std::int64_t, 1> allowed{descriptors_allowed()};
+  native.allreduce_min(allowed);
+  const std::int64_t needed = descriptors_needed(n_ranks, rails.size());
+  if (needed > allowed[0]) {
+    add(met.reason, "they take up to " + std::to_string(needed) +
+                        " descriptors of each rank, and one may have " + std::to_string(allowed[0]) +
+                        " (ulimit -n)");
     return met;
   }
   std::vector<std::string> addresses;

@@ -1,6 +1,7 @@
 #include "eco/transport/tcp/rails.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <mutex>
 #include <string>
@@ -79,6 +80,24 @@ TEST(Rails, OneRankThatLacksWhatIsNamedLeavesAllWithout) {
     EXPECT_FALSE(met.transport);
     EXPECT_NE(met.reason.find("nothing0"), std::string::npos) << met.reason;
   }
+}
+
+TEST(Rails, WhereOneRankMayNotHaveTheirDescriptorsThereAreNone) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{100, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const auto meet_alike = [](int n_ranks) {
+    return meet_as(n_ranks, [](int) { return WantedRails{.host = "one", .wanted = {"lo"}, .fewest = 1}; });
+  };
+  const auto many = meet_alike(20);
+  const auto three = meet_alike(3);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  for (const MetOnRails& met : many) {
+    EXPECT_FALSE(met.transport);
+    EXPECT_NE(met.reason.find("descriptors"), std::string::npos) << met.reason;
+  }
+  for (const MetOnRails& met : three) EXPECT_TRUE(met.transport) << met.reason;
 }
 
 TEST(Rails, RanksOfOneHostHaveNoUseForSeveral) {

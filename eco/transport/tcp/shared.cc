@@ -27,8 +27,11 @@ void sleep_until_readable(int descriptor, long ns) {
 }  // namespace
 
 SharedTcp::SharedTcp(std::unique_ptr<TcpTransport> transport, std::vector<std::string> names,
-                     std::function<void()> meanwhile)
-    : transport_(std::move(transport)), names_(std::move(names)), meanwhile_(std::move(meanwhile)) {}
+                     std::function<void()> meanwhile, std::function<void()> leave)
+    : transport_(std::move(transport)),
+      names_(std::move(names)),
+      meanwhile_(std::move(meanwhile)),
+      leave_(std::move(leave)) {}
 
 void SharedTcp::carry() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
@@ -138,7 +141,25 @@ Status TcpShare::post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket
 }
 
 Status TcpShare::test_some(std::span<Ticket> done, std::size_t& n_done) {
-  const std::lock_guard lock(shared_->mutex_);
+  Status status = Status::ok;
+  bool leaves_something = false;
+  {
+    const std::lock_guard lock(shared_->mutex_);
+    status = take_finished(done, n_done);
+    const bool leaves = n_done > 0 && n_posted_ == 0;
+    leaves_something = leaves && shared_->transport_ && shared_->transport_->is_pending();
+  }
+  if (leaves_something) shared_->leave_();
+  return status;
+}
+
+Status TcpShare::poll_some(std::span<Ticket> done, std::size_t& n_done) {
+  const Status status = test_some(done, n_done);
+  if (status == Status::ok && n_done == 0) shared_->meanwhile_();
+  return status;
+}
+
+Status TcpShare::take_finished(std::span<Ticket> done, std::size_t& n_done) {
   n_done = 0;
   if (n_posted_ == 0) return Status::ok;
   const Status status = finished_.empty() ? shared_->collect() : Status::ok;

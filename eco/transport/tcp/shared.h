@@ -28,9 +28,11 @@ class TcpShare;
 
 class SharedTcp {
  public:
-  // `names` are the rails', the same on all ranks. `meanwhile` must not wait.
-  SharedTcp(std::unique_ptr<TcpTransport> transport, std::vector<std::string> names,
-            std::function<void()> meanwhile);
+  // `names` are the rails', the same on all ranks. `meanwhile` must not wait. `leave` is called where a group has all that
+  // it waited for and may_be_pending(): somebody is to call carry() from then on.
+  SharedTcp(
+      std::unique_ptr<TcpTransport> transport, std::vector<std::string> names,
+      std::function<void()> meanwhile, std::function<void()> leave = [] {});
 
   const std::vector<std::string>& rail_names() const { return names_; }
   // Local, any thread, also from inside a library's progress: brings on its way what this rank has said and the kernel had
@@ -64,6 +66,7 @@ class SharedTcp {
   std::vector<Ticket> free_;
   const std::vector<std::string> names_;
   const std::function<void()> meanwhile_;
+  const std::function<void()> leave_;
 };
 
 // The part of one group.
@@ -92,6 +95,7 @@ class TcpShare final : public Transport {
   [[nodiscard]] Status post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) override;
   [[nodiscard]] Status wait_some(std::span<Ticket> done, std::size_t& n_done) override;
   [[nodiscard]] Status test_some(std::span<Ticket> done, std::size_t& n_done) override;
+  [[nodiscard]] Status poll_some(std::span<Ticket> done, std::size_t& n_done) override;
   int n_rails() const override { return static_cast<int>(chosen_.size()); }
   std::vector<std::string> rail_names() const override { return shared_->rail_names(); }
   void choose_rails(std::vector<std::uint8_t> rails) override;
@@ -100,6 +104,8 @@ class TcpShare final : public Transport {
 
  private:
   friend class SharedTcp;
+  // With the lock held.
+  Status take_finished(std::span<Ticket> done, std::size_t& n_done);
   bool is_mine(int peer, int tag) const {
     return peer >= 0 && peer < n_ranks() && tag >= 0 && tag < part_.n_tags;
   }

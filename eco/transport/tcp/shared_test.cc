@@ -45,6 +45,44 @@ TEST(SharedTcp, WhoWaitsLetsTheOtherLibraryGoOn) {
       [&] { ++looks; });
 }
 
+TEST(SharedTcp, WhoLooksAndDoesNothingElseLetsTheOtherLibraryGoOnToo) {
+  std::atomic<int> looks{0};
+  run_tcp_shares(
+      2, 1,
+      [&](TcpShare& share) {
+        Word word{};
+        if (share.rank() == 0) {
+          while (looks < 20) std::this_thread::yield();
+          ASSERT_EQ(share.post_send(1, 0, word, SendMode::eager, 0), Status::ok);
+          EXPECT_EQ(wait_for_one(share), Status::ok);
+          return;
+        }
+        ASSERT_EQ(share.post_recv(0, 0, word, 0), Status::ok);
+        std::array<Ticket, 4> room{};
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+        for (std::size_t n = 0; n == 0 && std::chrono::steady_clock::now() < until;)
+          ASSERT_EQ(share.poll_some(room, n), Status::ok);
+        EXPECT_GE(looks.exchange(20), 20);
+      },
+      [&] { ++looks; });
+}
+
+TEST(SharedTcp, WhatAGroupLeavesUnsaidIsCarriedFromThenOn) {
+  // Over two rails a send is handed back before its arrival is known.
+  std::atomic<int> n_left{0};
+  run_tcp_shares(
+      2, 2,
+      [&](TcpShare& share) {
+        Word word{};
+        const Status posted = share.rank() == 0 ? share.post_send(1, 0, word, SendMode::eager, 0)
+                                                : share.post_recv(0, 0, word, 0);
+        ASSERT_EQ(posted, Status::ok);
+        EXPECT_EQ(wait_for_one(share), Status::ok);
+        EXPECT_TRUE(share.rank() != 0 || n_left > 0);
+      },
+      [] {}, [&] { ++n_left; });
+}
+
 TEST(SharedTcp, GroupsOnSeveralThreadsHaveTagsAndRanksOfTheirOwn) {
   // Two groups of the same two ranks, the second the other way round; each rank runs both at once.
   constexpr int kMessages = 200;

@@ -35,6 +35,12 @@ int TcpTransport::n_living_rails(int peer) const {
   return n_rails_to(peer) - static_cast<int>(std::count(is_lost.begin(), is_lost.end(), true));
 }
 
+bool TcpTransport::has_peers_with_lost_rails() const {
+  return std::any_of(lost_rails_.begin(), lost_rails_.end(), [this](const LostRail& each) {
+    return !peers_[static_cast<std::size_t>(each.peer)].has_left;
+  });
+}
+
 int TcpTransport::rail_for(int peer, std::size_t rail, std::size_t tag) const {
   const Peer& them = peers_[static_cast<std::size_t>(peer)];
   const int n_living = n_living_rails(peer);

@@ -218,6 +218,43 @@ TEST(TcpRails, ARailThatIsSilentFromTheStartIsGivenUp) {
   });
 }
 
+// A rank that has all it waited for sits in another library from then on, whose progress carries what is pending here: its
+// peer may wait for a word of it that the rail has lost.
+TEST(TcpRails, AWordThatARailLosesComesFromARankThatIsElsewhere) {
+  const TcpOptions options{.rail_lost_after_s = 0.3};
+  const Bytes message = pattern(500, 3);
+  Meeting all(2);
+  std::atomic<bool> is_over = false;
+  run_tcp_ranks(2, 2, options, [&](TcpTransport& transport) {
+    transport.set_rails(0, kFirstRail);
+    Bytes got(message.size());
+    const auto pass_on = [&] {
+      const Status posted = transport.rank() == 0
+                                ? transport.post_send(1, 0, message, SendMode::synchronous, 0)
+                                : transport.post_recv(0, 0, got, 0);
+      ASSERT_EQ(posted, Status::ok);
+      ASSERT_EQ(wait(transport), Status::ok);
+    };
+    pass_on();
+    all.hold(transport);
+    if (transport.rank() == 0) {
+      EXPECT_GT(deafen(0, Ears::openers), 0);  // the message gets there, and what is said of it goes nowhere
+      pass_on();
+      EXPECT_EQ(transport.lost_rails().size(), 1u) << "or this proves little";
+      is_over = true;
+      return;
+    }
+    pass_on();
+    EXPECT_EQ(got, message);
+    const auto until = steady_clock::now() + milliseconds(5000);
+    while (!is_over && steady_clock::now() < until) {
+      if (transport.is_pending()) transport.look();
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    EXPECT_TRUE(is_over) << "its peer still waits";
+  });
+}
+
 TEST(TcpRails, APeerThatIsLateHasLostNoRail) {
   const TcpOptions options{.rail_lost_after_s = 0.2};
   constexpr std::size_t kMessages = 40;

@@ -56,11 +56,7 @@ void TcpTransport::say_bye() {
     return connection->wants_to_write() || unacknowledged_bytes(connection->socket()) > 0;
   };
   const auto is_asked = [this] {
-    const auto has_left = [this](const LostRail& each) {
-      return peers_[static_cast<std::size_t>(each.peer)].has_left;
-    };
-    return !std::all_of(lost_rails_.begin(), lost_rails_.end(), has_left) &&
-           Clock::now() < lost_at_ + seconds_of(options_.rail_lost_after_s);
+    return has_peers_with_lost_rails() && Clock::now() < lost_at_ + seconds_of(options_.rail_lost_after_s);
   };
   while (n_rails() > 1 && Clock::now() < deadline &&
          (is_asked() || !to_move_.empty() ||
@@ -112,11 +108,14 @@ void TcpTransport::look() {
   watch_rails();
 }
 
-bool TcpTransport::is_pending() const {
-  return sends_.size() > free_sends_.size() ||
-         std::any_of(connections_.begin(), connections_.end(), [](const std::unique_ptr<Connection>& each) {
-           return each != nullptr && each->is_open() && each->wants_to_write();
-         });
+bool TcpTransport::is_pending() {
+  if (sends_.size() > free_sends_.size()) return true;
+  if (has_peers_with_lost_rails()) return true;
+  // A word that goes down with its rail is said again; where there is but one, it is the kernel's to bring.
+  return std::any_of(connections_.begin(), connections_.end(), [this](const auto& each) {
+    if (each == nullptr || !each->is_open()) return false;
+    return each->wants_to_write() || (n_rails_to(each->peer()) > 1 && !each->is_acknowledged());
+  });
 }
 
 Status TcpTransport::wait_some(std::span<Ticket> done, std::size_t& n_done) {

@@ -90,9 +90,9 @@ class TcpTransport final : public Transport, private Connection::Owner {
 
   // Does what can be done without waiting, also where nothing is posted: what others ask of this rank.
   void look();
-  // Whether something that this rank has said waits for the kernel to take it or, where it may have to be sent again over
-  // another rail, for word that it came.
-  bool is_pending() const;
+  // Whether something that this rank has said waits for the kernel to take it or, where it may have to be said again over
+  // another rail, for word that it came; or a peer with which it has lost a rail may ask again.
+  bool is_pending();
 
   // Readable when test_some would find something to do.
   int descriptor() const { return events_.get(); }
@@ -185,6 +185,8 @@ class TcpTransport final : public Transport, private Connection::Owner {
   // Those that both sides have.
   int n_rails_to(int peer) const;
   int n_living_rails(int peer) const;
+  // Who may ask, over the others, for what they did not hear.
+  bool has_peers_with_lost_rails() const;
   // The rail that such a message takes; -1: none is left.
   int rail_for(int peer, std::size_t rail, std::size_t tag) const;
   // Told by the peer (who sends again what we have not read), or found here.

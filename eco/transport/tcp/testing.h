@@ -58,7 +58,7 @@ inline void run_tcp_ranks(int n_ranks, int n_rails, const TcpOptions& options,
 // The same for groups on one transport: the body's ranks are every second one of a job, the last first.
 inline void run_tcp_shares(
     int n_ranks, int n_rails, const std::function<void(TcpShare&)>& body,
-    const std::function<void()>& meanwhile = [] {}) {
+    const std::function<void()>& meanwhile = [] {}, const std::function<void()>& leave = [] {}) {
   constexpr int kTags = 1024;
   MemoryStore store;
   const int n_job = 2 * n_ranks;
@@ -71,7 +71,7 @@ inline void run_tcp_shares(
   for (int rank = 0; rank < n_job; ++rank) {
     threads.emplace_back([&, rank] {
       jobs[static_cast<std::size_t>(rank)] =
-          std::make_shared<SharedTcp>(meet(store, rank, n_job, addresses, {}), addresses, meanwhile);
+          std::make_shared<SharedTcp>(meet(store, rank, n_job, addresses, {}), addresses, meanwhile, leave);
     });
   }
   for (std::thread& thread : threads) thread.join();
