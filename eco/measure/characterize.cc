@@ -162,7 +162,8 @@ class Session {
     sweep.sweeps = options_.sweeps;
     sweep.clock = options_.clock;
     sweep.progress = [this](const std::string& what, double fraction) { say(what, 0.8 * fraction); };
-    sweep.known = network.tree.is_known() ? times_of_tree() : remembered_;
+    // Where the tree is not believed, neither are the times that it was made of.
+    sweep.known = is_tree_used_ ? times_of_tree() : remembered_;
     if (is_tree_used_) sweep.level_of_host = network.tree.level_of_host();
     const Ping ping = [this](int a, int b, std::size_t bytes, int trips) {
       return conductor_.ping(rank_of(a), rank_of(b), bytes, trips);
