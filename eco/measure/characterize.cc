@@ -7,11 +7,11 @@
 #include <thread>
 
 #include "eco/base/errors.h"
+#include "eco/measure/conductor.h"
 #include "eco/measure/derive.h"
 #include "eco/measure/find_tree.h"
 #include "eco/measure/local_rates.h"
 #include "eco/measure/plogp.h"
-#include "eco/measure/probe.h"
 #include "eco/measure/sharing.h"
 #include "eco/measure/subnet_rates.h"
 #include "eco/measure/sweeps.h"

@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "eco/measure/probe.h"
+#include "eco/measure/conductor.h"
 
 namespace eco::measure {
 namespace {
@@ -35,7 +35,7 @@ constexpr std::size_t kFewestToCompare = 4;  // pairs, for the others to say how
 constexpr std::size_t kMostPairs = 24;       // of each stage
 constexpr double kFirstRound_s = 0.2;        // for the first pings of a stage,
 constexpr double kMost_s = 0.5;              // for all of it,
-constexpr double kMostOpen_s = 1;            // and for pairs that are slow and were not asked often enough to say so
+constexpr double kMostOpen_s = 1;  // and for pairs that are slow and were not asked often enough to say so
 
 struct Probe {
   int a = 0;  // hosts

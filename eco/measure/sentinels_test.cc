@@ -312,7 +312,8 @@ TEST(Sentinels, AHostThatMovedIsNoticedWhereFirstPingsAreSlow) {
     }
     for (unsigned seed = 1; seed <= 6; ++seed) {
       EXPECT_EQ(World(after, all(8), options).moved(before, seed), Hosts{2}) << slow_pings << ", " << seed;
-      EXPECT_EQ(World(kThreeSubnets, all(8), options).moved(before, seed), Hosts{}) << slow_pings << ", " << seed;
+      EXPECT_EQ(World(kThreeSubnets, all(8), options).moved(before, seed), Hosts{})
+          << slow_pings << ", " << seed;
     }
   }
 }

@@ -243,7 +243,7 @@ class Finding {
   const ArmRequest& request_;
   measure::Clock clock_;
   net::Store store_;
-  net::Network remembered_;          // rank 0, with its samples
+  net::Network remembered_;         // rank 0, with its samples
   std::vector<net::HostId> moved_;  // rank 0
   double& measuring_s_;
 };
