@@ -7,11 +7,11 @@
 #include <thread>
 
 #include "eco/base/errors.h"
+#include "eco/measure/conductor.h"
 #include "eco/measure/derive.h"
 #include "eco/measure/find_tree.h"
 #include "eco/measure/local_rates.h"
 #include "eco/measure/plogp.h"
-#include "eco/measure/probe.h"
 #include "eco/measure/sharing.h"
 #include "eco/measure/subnet_rates.h"
 #include "eco/measure/sweeps.h"
@@ -162,7 +162,8 @@ class Session {
     sweep.sweeps = options_.sweeps;
     sweep.clock = options_.clock;
     sweep.progress = [this](const std::string& what, double fraction) { say(what, 0.8 * fraction); };
-    sweep.known = network.tree.is_known() ? times_of_tree() : remembered_;
+    // Where the tree is not believed, neither are the times that it was made of.
+    sweep.known = is_tree_used_ ? times_of_tree() : remembered_;
     if (is_tree_used_) sweep.level_of_host = network.tree.level_of_host();
     const Ping ping = [this](int a, int b, std::size_t bytes, int trips) {
       return conductor_.ping(rank_of(a), rank_of(b), bytes, trips);

@@ -9,7 +9,7 @@
 // One rank of each host measures, the others wait. Pairs are timed one at a time by round trips: several trips, total
 // over twice their number; all pairs make a sweep, sweeps are repeated, and the lowest confirmed sweep labels the pair
 // (sweeps.h). Subnets follow by Figure 2 at a small and a large size (net/partition.h), kinds and uplinks by tests with
-// several pairs at once (sharing.h), rates and latencies by derive.h. Rank 0 conducts (probe.h) and sends the result.
+// several pairs at once (sharing.h), rates and latencies by derive.h. Rank 0 conducts (conductor.h) and sends the result.
 #pragma once
 
 #include <functional>

@@ -138,6 +138,29 @@ TEST(Characterize, ManyHostsByTheTreeAndRepresentatives) {
   expect_model_fits(network, 0.1);
 }
 
+TEST(Characterize, TimesOfATreeThatIsNotBelievedAreTakenAnew) {
+  const Network truth =
+      net::synthetic_network("hosts=5+4+4 rate_mbit=200 uplink_mbit=40 latency_us=40 between_us=80");
+  // While the tree is looked for, every pair takes longer, each otherwise.
+  VirtualOptions options;
+  std::mt19937 random(1);
+  for (int a = 0; a < 13; ++a) {
+    for (int b = a + 1; b < 13; ++b) {
+      const double factor = std::uniform_real_distribution<>(1, 20)(random);
+      for (int trip = 0; trip < 12; ++trip) options.spoilt.push_back({a, b, 1024, trip, factor});
+    }
+  }
+  const Network network = measured(truth, one_rank_per_host(truth), options);
+  for (const net::PairTimes& pair : network.pairs) {
+    ASSERT_FALSE(pair.samples[3].empty()) << "no pair stands for others";
+  }
+  EXPECT_EQ(partition(network), (Hosts{{0, 1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}}));
+  for (const net::PairTimes& pair : network.pairs) {
+    expect_near(pair.seconds[1], truth.message_s(pair.a, pair.b, 1024), 0.1,
+                std::to_string(pair.a) + "-" + std::to_string(pair.b));
+  }
+}
+
 TEST(Characterize, FindsWhatEveryMessageTakesOfSomethingCommon) {
   Network truth = net::synthetic_network(kThreeSubnets);
   truth.common_message_s = 10e-6;
@@ -373,6 +396,30 @@ TEST(Characterize, ALostRankEndsInAnErrorOnAllOthers) {
       }
     });
     EXPECT_EQ(std::accumulate(told.begin(), told.end(), 0), 7) << "rank " << dies << " died";
+  }
+}
+
+TEST(Characterize, ALostRankInTheRoundsOfTheTreeEndsInAnErrorOnAllOthers) {
+  const Network truth =
+      net::synthetic_network("hosts=5+4+4 rate_mbit=200 uplink_mbit=40 latency_us=40 between_us=80");
+  for (const int dies : {0, 4, 12}) {
+    for (const double after_s : {0.02, 0.2, 0.7, 1.5}) {
+      VirtualNetwork world(truth, one_rank_per_host(truth), {.dies = dies, .dies_after_s = after_s});
+      std::string said;
+      int told = 0;
+      world.run([&](transport::Transport& transport, transport::Native& native, Clock clock) {
+        CharacterizeOptions options;
+        options.host_of_rank = truth.hosts;
+        options.clock = std::move(clock);
+        options.progress = [&](const std::string& what, double) { said = what; };
+        try {
+          characterize(transport, native, options);
+        } catch (const TransportError&) {
+          ++told;
+        }
+      });
+      EXPECT_EQ(told, 12) << "rank " << dies << " died in " << said;
+    }
   }
 }
 

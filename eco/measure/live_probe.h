@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "eco/measure/probe.h"
+#include "eco/measure/conductor.h"
 #include "eco/structure/probe.h"
 
 namespace eco::measure {

@@ -30,7 +30,7 @@
 #include <vector>
 
 #include "eco/measure/characterize.h"
-#include "eco/measure/probe.h"
+#include "eco/measure/conductor.h"
 #include "eco/net/network.h"
 
 namespace eco::measure {

@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include "eco/measure/probe.h"
+#include "eco/measure/conductor.h"
 
 namespace eco::measure {
 namespace {
@@ -27,14 +27,15 @@ constexpr double kFloor_s = 200e-6;
 constexpr std::size_t kSmall = 1024;
 constexpr std::size_t kLarge = 16384;
 
-constexpr int kFewestSlow = 6;  // a pair is slow after so many pings of which not one was in time,
-constexpr int kFewestFast = 2;  // and fast after two: nothing makes a message early
+constexpr std::size_t kFewestSlow = 6;  // a pair is slow after so many pings of which not one was in time,
+constexpr std::size_t kFewestFast = 2;  // and fast after two: nothing makes a message early
 constexpr std::chrono::milliseconds kSecondOpinion{100};
 constexpr int kRounds = 12;
 constexpr std::size_t kFewestToCompare = 4;  // pairs, for the others to say how busy the hosts are
 constexpr std::size_t kMostPairs = 24;       // of each stage
 constexpr double kFirstRound_s = 0.2;        // for the first pings of a stage,
-constexpr double kMost_s = 0.5;              // and for all of it
+constexpr double kMost_s = 0.5;              // for all of it,
+constexpr double kMostOpen_s = 1;  // and for pairs that are slow and were not asked often enough to say so
 
 struct Probe {
   int a = 0;  // hosts
@@ -111,42 +112,53 @@ class Sentinels {
     for (std::vector<int>& hosts : hosts_of_subnet_) std::shuffle(hosts.begin(), hosts.end(), random_);
   }
 
-  // Whom two looks accuse, some time apart: a busy machine delays now these hosts and now those.
+  // Whom two looks accuse, some time apart: a busy machine delays now these hosts and now those. The second look asks the
+  // pairs inside subnets that the first one found off, and no others: whom it accuses may be another of the same two.
   std::set<int> moved() {
-    std::set<int> found = look();
-    if (found.empty()) return found;
+    ask_inside_subnets();
+    const Suspects first = look();
+    if (first.hosts.empty() && first.subnets.empty()) return {};
     std::this_thread::sleep_for(kSecondOpinion);
     earlier_ratios_.clear();
-    const std::set<int> again = look();
-    std::erase_if(found, [&](int host) { return !again.contains(host); });
-    return found;
-  }
-
- private:
-  std::set<int> look() {
-    std::set<int> found = moved_out_of_subnets();
-    for (const int subnet : accused(off_across(found))) {
+    const Suspects again = look();
+    std::set<int> found = again.hosts;
+    for (const int subnet : again.subnets) {
+      if (!first.subnets.contains(subnet)) continue;
       for (const int host : hosts_of_subnet_[static_cast<std::size_t>(subnet)]) found.insert(host);
     }
     return found;
   }
 
-  std::set<int> moved_out_of_subnets() {
-    std::vector<Probe> probes;
+ private:
+  struct Suspects {
+    std::set<int> hosts;    // out of their subnets
+    std::set<int> subnets;  // as a whole
+  };
+  Suspects look() {
+    Suspects found;
+    found.hosts = moved_out_of_subnets();
+    found.subnets = accused(off_across(found.hosts));
+    return found;
+  }
+
+  void ask_inside_subnets() {
     for (const std::vector<int>& hosts : hosts_of_subnet_) {
       const std::size_t bytes = telling_size(hosts);
       for (std::size_t i = 0; i + 1 < hosts.size(); i += 2) {
-        probes.push_back(probe(hosts[i], hosts[i + 1], bytes));
+        inside_.push_back(probe(hosts[i], hosts[i + 1], bytes));
       }
-      if (hosts.size() > 1 && hosts.size() % 2 == 1) probes.push_back(probe(hosts.back(), hosts[0], bytes));
+      if (hosts.size() > 1 && hosts.size() % 2 == 1) inside_.push_back(probe(hosts.back(), hosts[0], bytes));
     }
-    sample(probes);
-    std::vector<Edge> edges = off(probes);
+    sample(inside_);
+  }
+
+  std::set<int> moved_out_of_subnets() {
+    std::vector<Edge> edges = off(inside_);
     if (!edges.empty()) {
-      for (Probe& witnessed : witnesses(probes, edges)) probes.push_back(std::move(witnessed));
-      edges = off(probes);
+      for (Probe& witnessed : witnesses(inside_, edges)) inside_.push_back(std::move(witnessed));
+      edges = off(inside_);
     }
-    for (const Probe& probe : probes) {
+    for (const Probe& probe : inside_) {
       if (!probe.accuses) earlier_ratios_.push_back(lowest(probe) / probe.expected_s);
     }
     return accused(std::move(edges));
@@ -247,16 +259,20 @@ class Sentinels {
       if (probe.seconds.empty() && elapsed() < kFirstRound_s) ping(probe);
     }
     std::erase_if(probes, [](const Probe& probe) { return probe.seconds.empty(); });
+    // Whatever is slower than remembered is asked as often, be it as slow as all or slower: of pairs that are asked once and
+    // of others that are asked until they are quick, nothing follows about how busy the hosts are.
     for (int round = 1; round < kRounds; ++round) {
       const double slowdown = slowdown_of_all(probes);
       for (Probe& probe : probes) {
-        if ((is_slow(probe, slowdown) || is_fast(probe)) && elapsed() < kMost_s) ping(probe);
+        if (!is_slow(probe, 1) && !is_fast(probe)) continue;
+        const bool is_open = probe.seconds.size() < kFewestSlow && is_slow(probe, slowdown);
+        if (elapsed() < (is_open ? kMostOpen_s : kMost_s)) ping(probe);
       }
     }
     const double slowdown = slowdown_of_all(probes);
     std::vector<Edge> edges;
     for (const Probe& probe : probes) {
-      const auto n = static_cast<int>(probe.seconds.size());
+      const std::size_t n = probe.seconds.size();
       if ((n >= kFewestSlow && is_slow(probe, slowdown)) || (n >= kFewestFast && is_fast(probe)))
         edges.emplace_back(probe.a, probe.b);
     }
@@ -269,6 +285,7 @@ class Sentinels {
   std::mt19937 random_;
   std::map<std::pair<int, int>, const net::PairTimes*> pairs_;
   std::map<int, int> rank_of_host_;
+  std::vector<Probe> inside_;                      // subnets; of both looks
   std::vector<double> earlier_ratios_;             // to what is remembered, of the pairs inside subnets
   std::vector<std::vector<int>> hosts_of_subnet_;  // of this job
 };

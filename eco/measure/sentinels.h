@@ -24,7 +24,8 @@ struct SentinelOptions {
 };
 
 // Collective over the transport's group. The hosts, ascending, whose pairs are no longer as remembered, on every rank
-// the same. On eight hosts that are where they were one ping a pair, eight in all; never more than a second or so.
+// the same. On eight hosts that are where they were one ping a pair, eight in all; a second or so where hosts have moved, a few
+// where all are busy.
 // Throws on every rank alike, as characterize() does.
 std::vector<int> find_moved(transport::Transport& transport, transport::Native& native,
                             const net::Network& network, const SentinelOptions& options);

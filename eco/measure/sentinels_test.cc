@@ -299,6 +299,36 @@ TEST(Sentinels, AHostThatMovedIsNoticedAndItsPairsMeasuredAgain) {
   }
 }
 
+TEST(Sentinels, AHostThatMovedIsNoticedWhereFirstPingsAreSlow) {
+  // As on a busy machine: whatever has not been asked twice looks as far away as a host that moved.
+  const Network before = World(kThreeSubnets, all(8)).characterized();
+  const std::string after = "hosts=2+4+2 rate_mbit=200 uplink_mbit=40 latency_us=40 between_us=80";
+  for (const int slow_pings : {1, 3}) {
+    VirtualOptions options;
+    for (int a = 0; a < 8; ++a) {
+      for (int b = a + 1; b < 8; ++b) {
+        for (int trip = 0; trip < slow_pings; ++trip) options.spoilt.push_back({a, b, 1024, trip, 6.0});
+      }
+    }
+    for (unsigned seed = 1; seed <= 6; ++seed) {
+      EXPECT_EQ(World(after, all(8), options).moved(before, seed), Hosts{2}) << slow_pings << ", " << seed;
+      EXPECT_EQ(World(kThreeSubnets, all(8), options).moved(before, seed), Hosts{})
+          << slow_pings << ", " << seed;
+    }
+  }
+}
+
+TEST(Sentinels, AHostThatMovedIsNoticedWhereAnotherPairIsDelayedWhenTheyLookAgain) {
+  // Two others of its old subnet are near each other in the first look, and delayed all through the second.
+  const Network before = World(kThreeSubnets, all(8)).characterized();
+  VirtualOptions options;
+  for (int trip = 1; trip < 60; ++trip) options.spoilt.push_back({0, 1, 1024, trip, 8.0});
+  const std::string after = "hosts=2+4+2 rate_mbit=200 uplink_mbit=40 latency_us=40 between_us=80";
+  for (unsigned seed = 1; seed <= 6; ++seed) {
+    EXPECT_EQ(World(after, all(8), options).moved(before, seed), Hosts{2}) << seed;
+  }
+}
+
 TEST(Sentinels, AHostAloneThatMovedInWithOthersIsNoticed) {
   const std::string rates = " rate_mbit=200 uplink_mbit=40 latency_us=40 between_us=80";
   const Network before = World("hosts=3+3+1" + rates, all(7)).characterized();

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "eco/measure/probe.h"
+#include "eco/measure/conductor.h"
 #include "eco/measure/sharing.h"
 #include "eco/net/network.h"
 

@@ -148,7 +148,7 @@ class VirtualNetwork {
   void pass_on() {
     for (;;) {
       for (std::size_t r = 0; r < ranks_.size(); ++r) {
-        if (!ranks_[r].ready) continue;
+        if (!ranks_[r].ready || ranks_[r].finished) continue;  // what comes to who is gone wakes nobody
         running_ = static_cast<int>(r);
         ranks_[r].turn.notify_one();
         return;

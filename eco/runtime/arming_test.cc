@@ -145,6 +145,34 @@ TEST(Arming, LooksAfterPairsThatOtherJobsMeasured) {
   for (const net::PairTimes& pair : networks[3].pairs) EXPECT_LT(pair.seconds[1], 0.01);
 }
 
+TEST(Arming, WhatWasPutTogetherForHostsThatMovedIsLookedAfterToo) {
+  int noticed = 0;
+  for (int job_number = 0; job_number < 4; ++job_number) {  // sentinels are a sample: one may miss it
+    const Directory directory;
+    Options options;
+    options.cache_dir = directory.file("cache");
+    const net::Store store(options.cache_dir);
+    // Four hosts of which one was far once; and, newer, the other three, who were far from each other: what all four were
+    // looked after for does not say that of these.
+    net::Network before = remembered_network(store, "hosts=4 rate_mbit=1000");
+    for (net::PairTimes& pair : before.pairs) {
+      if (pair.b != 3) continue;
+      for (std::size_t i = 0; i < before.sizes.size(); ++i) {
+        pair.seconds[i] += 0.05;
+        for (double& sample : pair.samples[i]) sample += 0.05;
+      }
+    }
+    EXPECT_FALSE(store.remember_network(before, true).failure);
+    remembered_network(store, "hosts=3 rate_mbit=0.4", {0, 1, 2});
+    KnownInJob job;
+    const std::vector<net::Network> networks = after_arming(options, &job);
+    ASSERT_EQ(networks.size(), 2u);
+    ASSERT_EQ(networks[1].n_hosts(), 4);
+    noticed += networks[1].note != "3 of 6 pairs measured, the others known" ? 1 : 0;
+  }
+  EXPECT_GE(noticed, 1);
+}
+
 TEST(Arming, MeasuresAnewWhereHostsAreNotWhereTheyWere) {
   const Directory directory;
   Options options;

@@ -70,11 +70,9 @@ class Finding {
       return {Found::measure, {}};
     });
     if (found == Found::nothing) throw StaysNative{found_text};
-    const std::vector<int> moved = found == Found::doubtful ? moved_hosts() : std::vector<int>();
+    const bool has_moved = found == Found::doubtful && have_hosts_moved(looks_after());
     net::Network network;
-    if (found == Found::measure || !moved.empty()) {
-      network = measured_network(moved, transport, source);
-    }
+    if (found == Found::measure || has_moved) network = measured_network(has_moved, transport, source);
     steps_.together("", [&] {
       if (network.hosts.empty()) network = net::parse_network(found_text, "the network");
     });
@@ -134,11 +132,12 @@ class Finding {
     if (request_.job != nullptr) request_.job->looked_after(hosts_);
   }
 
-  // Hosts of the remembered network that are not where they were; every rank learns the same ones, or none.
-  std::vector<int> moved_hosts() {
+  // Whether hosts of the remembered network are not where they were: every rank learns the same, and rank 0 which. Rank 0's
+  // `looks` counts.
+  bool have_hosts_moved(bool looks) {
     measure::SentinelOptions how;
     steps_.together("", [&] {
-      if (steps_.rank() != 0 || !looks_after()) return;  // nobody is asked then
+      if (steps_.rank() != 0 || !looks) return;  // nobody is asked then
       how.host_of_rank = hosts_of_ranks(remembered_, hosts_, false);
       how.seed = static_cast<unsigned>(std::chrono::steady_clock::now().time_since_epoch().count());
     });
@@ -154,39 +153,45 @@ class Finding {
     steps_.together("looking after the remembered network: ", [&] {
       if (reason) throw Error(*reason);
       have_looked_after();
+      if (steps_.rank() != 0) return;
+      for (const int host : moved) {
+        const net::HostId& id = remembered_.hosts[static_cast<std::size_t>(host)];
+        if (std::find(moved_.begin(), moved_.end(), id) == moved_.end()) moved_.push_back(id);
+      }
     });
-    return moved;
+    return !moved.empty();
   }
 
   // Rank 0: what needs no measuring, as far as it is remembered.
-  std::vector<net::KnownPair> known_pairs(const std::vector<int>& moved, const std::string& transport) const {
+  std::vector<net::KnownPair> known_pairs(const std::string& transport) const {
     std::vector<net::KnownPair> known = store_.known_pairs(hosts_, transport);
     const auto has_moved = [&](const net::HostId& host) {
-      return std::any_of(moved.begin(), moved.end(),
-                         [&](int each) { return remembered_.hosts[static_cast<std::size_t>(each)] == host; });
+      return std::find(moved_.begin(), moved_.end(), host) != moved_.end();
     };
     std::erase_if(known, [&](const net::KnownPair& pair) { return has_moved(pair.a) || has_moved(pair.b); });
     return known;
   }
 
   // Where hosts have moved, in place of what was remembered.
-  net::Network measured_network(std::vector<int> moved, const std::string& transport, std::string& source) {
+  net::Network measured_network(bool has_moved, const std::string& transport, std::string& source) {
     const double before_s = measuring_s_;
-    net::Network network = characterized(moved, transport);
-    if (moved.empty() && !network.note.empty()) {
-      // Put together from what other jobs measured: that is looked after like a network that is remembered as a whole.
+    net::Network network = characterized(transport);
+    if (!network.note.empty()) {
+      // Put together from what other jobs measured: that is looked after like a network that is remembered as a whole, also
+      // where it was looked after just now. Of two hosts that are far from each other chance may have named the wrong one.
       steps_.together("", [&] {
         if (steps_.rank() == 0) remembered_ = network;
       });
-      moved = moved_hosts();
-      if (!moved.empty()) network = characterized(moved, transport);
+      const bool have_more_moved = have_hosts_moved(has_moved || looks_after());
+      if (have_more_moved) network = characterized(transport);
+      has_moved = has_moved || have_more_moved;
     }
     source = "measured in this job in " + seconds_text(measuring_s_ - before_s);
     if (!network.note.empty()) source += " (" + network.note + ")";
-    if (!moved.empty()) source += ", because " + std::to_string(moved.size()) + " hosts are elsewhere now";
+    if (!moved_.empty()) source += ", because " + std::to_string(moved_.size()) + " hosts are elsewhere now";
     steps_.together("", [&] {
       if (steps_.rank() != 0) return;
-      remember(network, !moved.empty(), source);
+      remember(network, has_moved, source);
       remembered_ = network;
     });
     return network.without_samples();
@@ -204,7 +209,7 @@ class Finding {
     if (kept.site_failure) source += ", not in the site directory: " + *kept.site_failure;
   }
 
-  net::Network characterized(const std::vector<int>& moved, const std::string& transport) {
+  net::Network characterized(const std::string& transport) {
     measure::CharacterizeOptions how;
     how.host_of_rank = hosts_;
     how.transport = transport;
@@ -212,7 +217,7 @@ class Finding {
     how.budget_s = kNetworkShare * options_.budget_s;
     how.progress = request_.progress;
     steps_.together("", [&] {
-      if (steps_.rank() == 0) how.known = known_pairs(moved, transport);
+      if (steps_.rank() == 0) how.known = known_pairs(transport);
     });
     const double start_s = clock_();
     net::Network network;
@@ -238,7 +243,8 @@ class Finding {
   const ArmRequest& request_;
   measure::Clock clock_;
   net::Store store_;
-  net::Network remembered_;  // rank 0, with its samples
+  net::Network remembered_;         // rank 0, with its samples
+  std::vector<net::HostId> moved_;  // rank 0
   double& measuring_s_;
 };
 

@@ -206,11 +206,19 @@ class Builder {
 };
 
 // Of several fast groups with slow ways between them all but one have links of their own; the last may hang on the level
-// itself. Its hosts then have no uplink that holds them up.
+// itself. Its hosts then have no uplink that holds them up, and their medium is the level's.
 void dissolve_idle_rate_levels(Tree& tree, std::size_t by_latency) {
   for (std::size_t number = tree.levels.size(); number-- > by_latency;) {
     if (tree.levels[number].uplink_bytes_per_s) continue;
+    const Level gone = tree.levels[number];
     tree.dissolve(static_cast<int>(number));
+    Level& parent = tree.levels[gone.parent];
+    if (gone.hosts.size() > 1) {
+      parent.kind = gone.kind;
+      parent.bytes_per_s = gone.bytes_per_s;
+    } else if (!gone.hosts.empty()) {
+      parent.kind = parent.hosts.size() == 1 ? net::SubnetKind::lone : net::SubnetKind::unknown;
+    }
   }
 }
 

@@ -100,6 +100,26 @@ TEST(FindStructure, LevelsThatOnlyRatesShowTakeOthersIn) {
   }
 }
 
+TEST(FindStructure, ASlowHostBesideFastOnesWithASlowLinkToOthers) {
+  // What only rates show of the first switch is found as a group beside the slow host, and dissolved again.
+  for (const int n : {2, 4}) {
+    TrueNetwork network;
+    network.levels = {{}, {.parent = 0, .up = {0, 5e6}}};
+    network.hosts.push_back({0, {20e-6, 4e6}});
+    for (int host = 0; host < 2 * n; ++host) network.hosts.push_back({host < n ? 0 : 1, {20e-6, 25e6}});
+    network.finish();
+    for (unsigned long seed = 1; seed <= 3; ++seed) {
+      const Tree tree = found(network, {.noise = 0.02, .spoilt = 0.05, .seed = seed});
+      for (const Level& level : tree.levels) {
+        EXPECT_EQ(level.kind == SubnetKind::lone, level.hosts.size() == 1) << level.hosts.size() << " hosts";
+        if (level.hosts.size() < 2) continue;
+        EXPECT_EQ(level.kind, SubnetKind::switched);
+        EXPECT_NEAR(level.bytes_per_s / 25e6, 1, 0.1);
+      }
+    }
+  }
+}
+
 TEST(FindStructure, SlowHostsAreNoLevel) {
   TrueNetwork network = racks({{.n_hosts = 10}}, {});
   network.hosts[3].port.bytes_per_s = network.hosts[7].port.bytes_per_s = 5e6;

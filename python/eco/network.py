@@ -165,8 +165,13 @@ class LevelTree:
         return [index for index, other in enumerate(self.levels) if other.parent == level]
 
     def hosts_below(self, level: int) -> list[int]:
-        below = [host for child in self.children(level) for host in self.hosts_below(child)]
-        return sorted([*self.levels[level].hosts, *below])
+        hosts: list[int] = []
+        open_ = [level]
+        while open_:
+            at = open_.pop()
+            hosts += self.levels[at].hosts
+            open_ += self.children(at)
+        return sorted(hosts)
 
 
 @dataclass(frozen=True)

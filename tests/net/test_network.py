@@ -198,6 +198,18 @@ def test_the_tree_is_read_and_shown() -> None:
     assert "tree of" not in printed(networks.parse(text_of(), "x"))
 
 
+def test_a_tree_deeper_than_any_stack(tmp_path: Path) -> None:
+    document = json.loads(with_tree())
+    levels = document["tree"]["levels"]
+    links = [{**levels[0], "parent": number - 1, "hosts": []} for number in range(1500)]
+    document["tree"]["levels"] = links + [{**level, "parent": 1499} for level in levels[1:]]
+    network = networks.parse(json.dumps(document), "x")
+    assert network.tree is not None
+    assert network.tree.hosts_below(0) == list(range(8))
+    assert "tree of 1503 levels" in printed(network)
+    network_view.write_html(network, tmp_path / "page.html")
+
+
 def test_figure2_of_the_same_pairs() -> None:
     network = networks.parse(text_of(), "x")
     assert network.figure2 == ((0, 1, 2), (3, 4, 5), (6, 7))

@@ -115,19 +115,18 @@ def levels(network: Network) -> RenderableType:
     if found is None:
         return Text("tree of levels: not looked for", style="dim")
 
-    def add(branch: Tree, index: int) -> None:
-        level = found.levels[index]
-        if level.hosts:
-            branch.add(", ".join(f"{host} {escape(network.hosts[host].name)}" for host in level.hosts))
-        for child in found.children(index):
-            add(branch.add(f"[bold]level {child}[/]  {_level_words(found.levels[child])}"), child)
-
     pace = "pairs at once" if found.in_parallel else "one pair at a time"
     root = Tree(
         f"[bold]tree of {len(found.levels)} level{'s' * (len(found.levels) > 1)}[/]  "
         f"{_level_words(found.levels[0])}\n[dim]{escape(found.verdict)}; {pace}, {seconds_text(found.seconds)}[/]"
     )
-    add(root, 0)
+    branches: list[Tree] = []  # by level; parents come before children
+    for index, level in enumerate(found.levels):
+        words = f"[bold]level {index}[/]  {_level_words(level)}"
+        branch = root if index == 0 else branches[level.parent].add(words)
+        if level.hosts:
+            branch.add(", ".join(f"{host} {escape(network.hosts[host].name)}" for host in level.hosts))
+        branches.append(branch)
     return root
 
 

@@ -1,0 +1,163 @@
+#include "eco/measure/conductor.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace eco::measure {
+namespace {
+
+// What a receiver gets to read the small message and leave the library, before the message it will be late for.
+constexpr double kHeadStart_s = 1e-3;
+
+}  // namespace
+
+void Conductor::perform(std::vector<Part>& parts) {
+  for (const Part& part : parts) {
+    if (part.rank != 0) prober_.tell(part.rank, part.order);
+  }
+  for (Part& part : parts) {
+    if (part.rank != 0) continue;
+    part.answer = prober_.perform(part.order);
+    part.times = prober_.times();
+  }
+  for (Part& part : parts) {
+    if (part.rank != 0) part.answer = prober_.hear(part.rank, &part.times);
+  }
+}
+
+double Conductor::ping(int a, int b, std::size_t bytes, int trips) {
+  // The responder is told first: when the starter's first message arrives, it is there.
+  const Order starts{Action::ping, static_cast<std::int64_t>(bytes), trips, b, -1};
+  const Order responds{Action::ping, static_cast<std::int64_t>(bytes), trips, -1, a};
+  Answer timed;
+  if (b != 0) prober_.tell(b, responds);
+  if (a != 0) prober_.tell(a, starts);
+  if (a == 0) timed = prober_.perform(starts);
+  if (b == 0) prober_.perform(responds);
+  if (a != 0) timed = prober_.hear(a);
+  if (b != 0) prober_.hear(b);
+  return timed.elapsed_s / (2.0 * trips);
+}
+
+std::vector<std::vector<double>> Conductor::trips(const std::vector<Flow>& pairs, std::size_t bytes,
+                                                  int trips) {
+  // Responders are told first, as in ping().
+  std::vector<Part> parts;
+  const auto size = static_cast<std::int64_t>(bytes);
+  for (const Flow& pair : pairs)
+    parts.push_back({pair.to, {Action::trips, size, trips, -1, pair.from}, {}, {}});
+  for (const Flow& pair : pairs)
+    parts.push_back({pair.from, {Action::trips, size, trips, pair.to, -1}, {}, {}});
+  perform(parts);
+  std::vector<std::vector<double>> times;
+  for (std::size_t i = pairs.size(); i < parts.size(); ++i) times.push_back(std::move(parts[i].times));
+  return times;
+}
+
+std::vector<std::vector<double>> Conductor::arrivals(const std::vector<Stream>& streams) {
+  std::vector<Part> parts;  // one per rank; receivers before those that only send
+  const auto part_of = [&](int rank) -> Part& {
+    const auto found =
+        std::find_if(parts.begin(), parts.end(), [&](const Part& part) { return part.rank == rank; });
+    return found != parts.end() ? *found
+                                : parts.emplace_back(Part{rank, {Action::arrivals, 0, 0, -1, -1}, {}, {}});
+  };
+  for (const Stream& stream : streams) {
+    Order& order = part_of(stream.flow.to).order;
+    order.receive_from = stream.flow.from;
+    order.bytes = static_cast<std::int64_t>(stream.bytes);
+    order.count = stream.count;
+  }
+  for (const Stream& stream : streams) {
+    Order& order = part_of(stream.flow.from).order;
+    order.send_to = stream.flow.to;
+    order.send_bytes = static_cast<std::int64_t>(stream.bytes);
+    order.send_count = stream.count;
+  }
+  perform(parts);
+  std::vector<std::vector<double>> times;
+  for (const Stream& stream : streams) times.push_back(part_of(stream.flow.to).times);
+  return times;
+}
+
+std::vector<Answer> Conductor::streams(const std::vector<Flow>& flows, std::size_t bytes, int count) {
+  std::vector<Part> parts;  // one per rank; receivers before those that only send
+  const auto part_of = [&](int rank) -> Part& {
+    const auto found =
+        std::find_if(parts.begin(), parts.end(), [&](const Part& part) { return part.rank == rank; });
+    if (found != parts.end()) return *found;
+    const auto size = static_cast<std::int64_t>(bytes);
+    Order order{Action::stream, size, count, -1, -1};
+    order.send_bytes = size;
+    order.send_count = count;
+    return parts.emplace_back(Part{rank, order, {}, {}});
+  };
+  for (const Flow& flow : flows) part_of(flow.to).order.receive_from = flow.from;
+  for (const Flow& flow : flows) part_of(flow.from).order.send_to = flow.to;
+  perform(parts);
+  std::vector<Answer> answers;
+  for (const Flow& flow : flows) answers.push_back(part_of(flow.from).answer);
+  return answers;
+}
+
+Delayed Conductor::delayed(int from, int to, std::size_t bytes, double pause_s) {
+  Order sends{Action::delayed, static_cast<std::int64_t>(bytes), 1, to, -1};
+  Order receives{Action::delayed, static_cast<std::int64_t>(bytes), 1, -1, from};
+  receives.pause_ns = static_cast<std::int64_t>(1e9 * pause_s);
+  sends.pause_ns = static_cast<std::int64_t>(1e9 * std::min(kHeadStart_s, pause_s / 2));
+  Answer at_sender;
+  Answer at_receiver;
+  if (to != 0) prober_.tell(to, receives);
+  if (from != 0) prober_.tell(from, sends);
+  if (from == 0) at_sender = prober_.perform(sends);
+  if (to == 0) at_receiver = prober_.perform(receives);
+  if (from != 0) at_sender = prober_.hear(from);
+  if (to != 0) at_receiver = prober_.hear(to);
+  return {at_sender.posting_s, at_sender.elapsed_s, at_receiver.elapsed_s};
+}
+
+double Conductor::exchange(const std::vector<int>& ranks, std::size_t bytes, int rounds) {
+  Order exchange{Action::exchange, static_cast<std::int64_t>(bytes), rounds, -1, -1};
+  exchange.n_members = static_cast<std::int64_t>(ranks.size());
+  prober_.gather(ranks);
+  bool takes_part = false;
+  for (const int rank : ranks) {
+    takes_part |= rank == 0;
+    if (rank != 0) prober_.tell(rank, exchange);
+  }
+  double slowest = takes_part ? prober_.perform(exchange).elapsed_s : 0;
+  for (const int rank : ranks) {
+    if (rank != 0) slowest = std::max(slowest, prober_.hear(rank).elapsed_s);
+  }
+  return slowest;
+}
+
+void Conductor::finish(std::size_t bytes) {
+  for (int rank = 1; rank < n_ranks_; ++rank) {
+    prober_.tell(rank, {Action::finish, static_cast<std::int64_t>(bytes), 0, -1, -1});
+  }
+}
+
+std::string conducted(transport::Transport& transport, transport::Native& native, const Clock& clock,
+                      const std::function<std::string(Conductor&)>& on_rank_0, const Pause& pause) {
+  Prober prober(transport, clock, pause);
+  std::string text;
+  if (transport.rank() == 0) {
+    Conductor conductor(prober, transport.n_ranks());
+    try {
+      text = on_rank_0(conductor);
+    } catch (...) {
+      prober.dismiss();
+      throw;
+    }
+    conductor.finish(text.size());
+  } else {
+    text.resize(prober.follow());
+  }
+  native.broadcast(std::as_writable_bytes(std::span(text)), 0);
+  return text;
+}
+
+}  // namespace eco::measure
