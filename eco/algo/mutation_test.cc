@@ -193,9 +193,7 @@ const std::vector<Mutation>& mutations() {
          return true;
        }},
       {"operands swapped",
-       [](const Spot& p) {
-         return p.op().kind == OpKind::reduce && exchange(p.op().source, p.op().target);
-       }},
+       [](const Spot& p) { return p.op().kind == OpKind::reduce && exchange(p.op().source, p.op().target); }},
       {"copied, not combined",
        [](const Spot& p) {
          if (p.op().kind != OpKind::reduce) return false;

@@ -30,7 +30,7 @@ double seconds(const std::string& recipe, const CommonProblem& problem, const Gr
   return sim::predict(view, build_all(parsed, problem, view)).seconds;
 }
 
-CommonProblem of(Collective collective, std::size_t bytes, int n_ranks = 8) {
+CommonProblem moving(Collective collective, std::size_t bytes, int n_ranks = 8) {
   CommonProblem problem{.collective = collective, .n_ranks = n_ranks, .element_bytes = 8};
   if (!coll::is_reduction(collective)) problem.element_bytes = 1;
   problem.bytes = coll::whole_bytes(problem, bytes);
@@ -58,7 +58,7 @@ TEST(Striped, SharesFollowTheRates) {
 
 TEST(Striped, EveryRailCarriesItsShare) {
   const GroupView view = dealt_view("hosts=8 rate_mbit=20 rail_mbit=8", 8);
-  const CommonProblem problem = of(Collective::broadcast, 7 * kMiB);
+  const CommonProblem problem = moving(Collective::broadcast, 7 * kMiB);
   const Recipe recipe = parse_recipe("broadcast/striped segment=15872 shares=5,2 parts=broadcast/chain");
   std::map<int, std::size_t> received;  // by rail, of rank 3
   for (const sched::Schedule& schedule : build_all(recipe, problem, view)) {
@@ -75,7 +75,7 @@ TEST(Striped, EveryRailCarriesItsShare) {
 
 TEST(Striped, RefusesWhatCannotBe) {
   const GroupView view = dealt_view(kTwoRails, 8);
-  const CommonProblem problem = of(Collective::broadcast, kMiB);
+  const CommonProblem problem = moving(Collective::broadcast, kMiB);
   const auto reason = [&](const std::string& words, const GroupView& on) {
     return why_not(parse_recipe("broadcast/striped " + words), problem, on).value_or("");
   };
@@ -99,7 +99,7 @@ TEST(Striped, TwoRailsTakeHalfTheTime) {
       {"allgather/chain", Collective::allgather}, {"reduce_scatter/chain", Collective::reduce_scatter},
       {"alltoall/pairwise", Collective::alltoall}};
   for (const auto& [part, collective] : parts) {
-    const CommonProblem problem = of(collective, 16 * kMiB);
+    const CommonProblem problem = moving(collective, 16 * kMiB);
     const std::string striped = std::string(coll::name(collective)) + "/striped";
     const double one = seconds(part + " segment=15872", problem, view);
     const double two = seconds(striped + " segment=15872 shares=1,1 parts=" + part, problem, view);
@@ -110,7 +110,7 @@ TEST(Striped, TwoRailsTakeHalfTheTime) {
 
 TEST(Striped, UnequalRailsAddUp) {
   const GroupView view = dealt_view("hosts=8 rate_mbit=20 rail_mbit=8 latency_us=50", 8);
-  const CommonProblem problem = of(Collective::broadcast, 16 * kMiB);
+  const CommonProblem problem = moving(Collective::broadcast, 16 * kMiB);
   const double one = seconds("broadcast/chain segment=8624", problem, view);
   const double both =
       seconds("broadcast/striped segment=8624 shares=5,2 parts=broadcast/chain", problem, view);
@@ -125,7 +125,7 @@ TEST(RailTrees, UseBothRailsBothWays) {
   for (const int n_ranks : {2, 3, 4, 5, 7, 8, 15, 16, 32}) {
     const GroupView view =
         dealt_view("hosts=" + std::to_string(n_ranks) + " rate_mbit=20 rail_mbit=20 latency_us=50", n_ranks);
-    const CommonProblem problem = of(Collective::broadcast, 8 * kMiB, n_ranks);
+    const CommonProblem problem = moving(Collective::broadcast, 8 * kMiB, n_ranks);
     const double bound = static_cast<double>(problem.bytes) / (2 * 20e6 / 8);
     EXPECT_LT(seconds("broadcast/rail_trees segment=8624", problem, view), 1.1 * bound) << n_ranks;
   }
@@ -135,21 +135,21 @@ TEST(RailTrees, UseBothRailsBothWays) {
 TEST(RailTrees, PipelineFromClusterToCluster) {
   const GroupView view =
       dealt_view("hosts=8+8 rate_mbit=10 rail_mbit=10 uplink_mbit=10 latency_us=50 between_us=10000", 16);
-  const CommonProblem problem = of(Collective::broadcast, 8 * kMiB, 16);
+  const CommonProblem problem = moving(Collective::broadcast, 8 * kMiB, 16);
   const double bound = static_cast<double>(problem.bytes) / (2 * 10e6 / 8);
   EXPECT_LT(seconds("broadcast/rail_trees segment=8624", problem, view), 1.1 * bound);
 }
 
 TEST(RailTrees, StartSoonerThanAChain) {
   const GroupView view = dealt_view("hosts=32 rate_mbit=20 rail_mbit=20 latency_us=50", 32);
-  const CommonProblem problem = of(Collective::broadcast, kMiB / 4, 32);
+  const CommonProblem problem = moving(Collective::broadcast, kMiB / 4, 32);
   EXPECT_LT(seconds("broadcast/rail_trees segment=4272", problem, view),
             0.8 * seconds("broadcast/striped segment=4272 shares=1,1 parts=broadcast/chain", problem, view));
 }
 
 TEST(Rails, AreInTheTextOfSchedules) {
   const GroupView view = dealt_view(kTwoRails, 8);
-  const CommonProblem problem = of(Collective::broadcast, 4096);
+  const CommonProblem problem = moving(Collective::broadcast, 4096);
   const auto schedules = build_all({"broadcast/rail_trees", {}}, problem, view);
   EXPECT_NE(sched::to_text(schedules[0]).find("rails 0,1"), std::string::npos);
   EXPECT_NE(sched::to_dot(schedules, "t").find("rail 1"), std::string::npos);
@@ -164,7 +164,7 @@ TEST(Rails, CarryWhatSchedulesSayOverTcp) {
                            "allgather/striped segment=4272 shares=5,2 parts=allgather/chain",
                            "alltoall/striped shares=5,2 parts=alltoall/pairwise"}) {
     const Recipe recipe = parse_recipe(text);
-    const CommonProblem problem = of(find(recipe.algorithm)->collective, 5 * 8 * 20'001, 5);
+    const CommonProblem problem = moving(find(recipe.algorithm)->collective, 5 * 8 * 20'001, 5);
     ASSERT_EQ(why_not(recipe, problem, view), std::nullopt) << text;
     const auto schedules = build_all(recipe, problem, view);
     const testing::Operation operation = testing::operation_for(problem);

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <random>
 
 #include "eco/base/errors.h"
 #include "eco/measure/testing.h"
+#include "eco/measure/testing_cases.h"
 #include "eco/net/io.h"
 #include "eco/net/synthetic.h"
 
@@ -17,20 +17,16 @@ namespace {
 
 using net::Network;
 using net::SubnetKind;
+using testing::expect_near;
+using testing::kEco1995;
+using testing::kThreeSubnets;
+using testing::one_rank_per_host;
+using testing::partition;
+using testing::Parts;
 using testing::VirtualNetwork;
 using testing::VirtualOptions;
 
-using Hosts = std::vector<std::vector<int>>;
-
-const char* const kThreeSubnets = "hosts=3+3+2 rate_mbit=200 uplink_mbit=40 latency_us=40 between_us=80";
-const char* const kEco1995 = "hosts=3+3+2 kind=bus rate_mbit=9.6 latency_us=150 between_us=300";
 const char* const kOneSwitch = "hosts=8 rate_mbit=48 latency_us=60";
-
-std::vector<int> one_rank_per_host(const Network& network) {
-  std::vector<int> hosts(network.hosts.size());
-  std::iota(hosts.begin(), hosts.end(), 0);
-  return hosts;
-}
 
 // The network as every rank measured it, which must be one and the same.
 Network measured(const Network& truth, const std::vector<int>& host_of_rank,
@@ -57,17 +53,7 @@ Network measured(const char* description, const VirtualOptions& world_options = 
   return measured(truth, one_rank_per_host(truth), world_options);
 }
 
-Hosts partition(const Network& network) {
-  Hosts parts;
-  for (const net::Subnet& subnet : network.subnets) parts.push_back(subnet.hosts);
-  return parts;
-}
-
-const Hosts kThree = {{0, 1, 2}, {3, 4, 5}, {6, 7}};
-
-void expect_near(double measured, double truth, double tolerance, const std::string& what) {
-  EXPECT_NEAR(measured / truth, 1.0, tolerance) << what << ": measured " << measured << ", true " << truth;
-}
+const Parts kThree = {{0, 1, 2}, {3, 4, 5}, {6, 7}};
 
 // Small messages, which broadcasts are made of, must come out of the model as they were measured.
 void expect_model_fits(const Network& network, double tolerance) {
@@ -116,7 +102,7 @@ TEST(Characterize, TheTreeIsBesideFigure2WhereAllPairsAreMeasured) {
 
 TEST(Characterize, ManyHostsByTheTreeAndRepresentatives) {
   const Network network = measured("hosts=5+5+4 rate_mbit=200 uplink_mbit=40 latency_us=40 between_us=80");
-  EXPECT_EQ(partition(network), (Hosts{{0, 1, 2, 3, 4}, {5, 6, 7, 8, 9}, {10, 11, 12, 13}}));
+  EXPECT_EQ(partition(network), (Parts{{0, 1, 2, 3, 4}, {5, 6, 7, 8, 9}, {10, 11, 12, 13}}));
   EXPECT_NE(network.tree.verdict.find("those of the tree"), std::string::npos) << network.tree.verdict;
   const auto visited = [&](std::size_t size) {
     return std::count_if(network.pairs.begin(), network.pairs.end(),
@@ -154,7 +140,7 @@ TEST(Characterize, TimesOfATreeThatIsNotBelievedAreTakenAnew) {
   for (const net::PairTimes& pair : network.pairs) {
     ASSERT_FALSE(pair.samples[3].empty()) << "no pair stands for others";
   }
-  EXPECT_EQ(partition(network), (Hosts{{0, 1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}}));
+  EXPECT_EQ(partition(network), (Parts{{0, 1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}}));
   for (const net::PairTimes& pair : network.pairs) {
     expect_near(pair.seconds[1], truth.message_s(pair.a, pair.b, 1024), 0.1,
                 std::to_string(pair.a) + "-" + std::to_string(pair.b));
@@ -187,7 +173,7 @@ TEST(Characterize, ThreeBusesWithoutUplinks) {
 
 TEST(Characterize, OneSwitchIsOneSwitchedSubnet) {
   const Network network = measured(kOneSwitch);
-  EXPECT_EQ(partition(network), (Hosts{{0, 1, 2, 3, 4, 5, 6, 7}}));
+  EXPECT_EQ(partition(network), (Parts{{0, 1, 2, 3, 4, 5, 6, 7}}));
   EXPECT_EQ(network.subnets[0].kind, SubnetKind::switched);
   expect_near(network.subnets[0].bytes_per_s, 6e6, 0.03, "port");
   EXPECT_TRUE(network.uplinks.empty());
@@ -221,7 +207,7 @@ TEST(Characterize, UnsharedAndHalfDuplexUplinks) {
 TEST(Characterize, AnUplinkAsFastAsThePortsIsFoundBecauseItIsShared) {
   // Latency tells the subnets apart; only pairs at once tell that they share the way out.
   const Network network = measured("hosts=3+3+3 rate_mbit=100 uplink_mbit=100 latency_us=20 between_us=200");
-  EXPECT_EQ(partition(network), (Hosts{{0, 1, 2}, {3, 4, 5}, {6, 7, 8}}));
+  EXPECT_EQ(partition(network), (Parts{{0, 1, 2}, {3, 4, 5}, {6, 7, 8}}));
   ASSERT_EQ(network.uplinks.size(), 3u);
   EXPECT_TRUE(network.uplinks[0].shared);
   expect_near(network.uplinks[0].bytes_per_s, 12.5e6, 0.05, "uplink");
@@ -230,10 +216,10 @@ TEST(Characterize, AnUplinkAsFastAsThePortsIsFoundBecauseItIsShared) {
 TEST(Characterize, LoneHosts) {
   const Network network = measured("hosts=3+1+1 rate_mbit=200 uplink_mbit=40");
   EXPECT_EQ(partition(network),
-            (Hosts{{0, 1, 2}, {3, 4}}));  // to Figure 2 two equal lone hosts are neighbours
+            (Parts{{0, 1, 2}, {3, 4}}));  // to Figure 2 two equal lone hosts are neighbours
   Network truth = net::synthetic_network("hosts=3+1 rate_mbit=200 uplink_mbit=40");
   const Network one = measured(truth, one_rank_per_host(truth));
-  EXPECT_EQ(partition(one), (Hosts{{0, 1, 2}, {3}}));
+  EXPECT_EQ(partition(one), (Parts{{0, 1, 2}, {3}}));
   EXPECT_EQ(one.subnets[1].kind, SubnetKind::lone);
   expect_near(one.subnets[1].bytes_per_s, 5e6, 0.03, "lone port");
   ASSERT_EQ(one.uplinks.size(), 1u);
@@ -243,7 +229,7 @@ TEST(Characterize, LoneHosts) {
 TEST(Characterize, OneHostHasMemoryOnly) {
   const Network truth = net::synthetic_network("hosts=1");
   const Network alone = measured(truth, {0});
-  EXPECT_EQ(partition(alone), (Hosts{{0}}));
+  EXPECT_EQ(partition(alone), (Parts{{0}}));
   EXPECT_TRUE(alone.pairs.empty());
   const Network four = measured(truth, {0, 0, 0, 0});
   EXPECT_EQ(four.n_hosts(), 1);
@@ -253,7 +239,7 @@ TEST(Characterize, OneHostHasMemoryOnly) {
 
 TEST(Characterize, TwoHosts) {
   const Network network = measured("hosts=2 rate_mbit=100 latency_us=100");
-  EXPECT_EQ(partition(network), (Hosts{{0, 1}}));
+  EXPECT_EQ(partition(network), (Parts{{0, 1}}));
   expect_near(network.subnets[0].latency_s, 100e-6, 0.05, "latency");
 }
 
@@ -265,8 +251,8 @@ TEST(Characterize, EveryPlacementGivesTheSamePartition) {
       std::mt19937 random(seed);
       std::shuffle(host_of_rank.begin(), host_of_rank.end(), random);
       const Network network = measured(truth, host_of_rank, {.noise = 0.05, .seed = seed});
-      // Hosts are numbered by their first rank: translated back, the parts are those of the description.
-      Hosts back;
+      // Parts are numbered by their first rank: translated back, the parts are those of the description.
+      Parts back;
       for (const net::Subnet& subnet : network.subnets) {
         std::vector<int> part;
         for (const int host : subnet.hosts) part.push_back(host_of_rank[static_cast<std::size_t>(host)]);
@@ -334,7 +320,7 @@ TEST(Characterize, SeveralRanksOnAHostMeasureItsMemory) {
   const Network truth = net::synthetic_network("hosts=2+2 rate_mbit=100 uplink_mbit=10");
   const Network network = measured(truth, {0, 1, 2, 3, 0, 1, 2, 3});
   EXPECT_EQ(network.n_hosts(), 4);
-  EXPECT_EQ(partition(network), (Hosts{{0, 1}, {2, 3}}));
+  EXPECT_EQ(partition(network), (Parts{{0, 1}, {2, 3}}));
   expect_near(network.memory_bytes_per_s, 5e9, 0.1, "memory");
 }
 

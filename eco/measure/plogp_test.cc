@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 
 #include "eco/base/errors.h"
 #include "eco/measure/testing.h"
+#include "eco/measure/testing_cases.h"
 #include "eco/net/io.h"
 #include "eco/net/synthetic.h"
 
@@ -17,14 +17,10 @@ namespace {
 using net::ClassPLogP;
 using net::Network;
 using net::PairClass;
+using testing::expect_near;
+using testing::one_rank_per_host;
 using testing::VirtualNetwork;
 using testing::VirtualOptions;
-
-std::vector<int> one_rank_per_host(const Network& network) {
-  std::vector<int> hosts(network.hosts.size());
-  std::iota(hosts.begin(), hosts.end(), 0);
-  return hosts;
-}
 
 struct Outcome {
   std::vector<ClassPLogP> plogp;
@@ -32,7 +28,7 @@ struct Outcome {
 };
 
 // pLogP alone, of a network whose structure is known.
-Outcome measured(const Network& truth, const std::vector<int>& host_of_rank,
+Outcome plogp_of(const Network& truth, const std::vector<int>& host_of_rank,
                  const VirtualOptions& world_options = {}, PlogpOptions options = {}) {
   VirtualNetwork world(truth, host_of_rank, world_options);
   options.ranks_of_host.resize(truth.hosts.size());
@@ -55,13 +51,9 @@ Outcome measured(const Network& truth, const std::vector<int>& host_of_rank,
   return run;
 }
 
-Outcome measured(const char* description, const VirtualOptions& world_options = {}) {
+Outcome plogp_of(const char* description, const VirtualOptions& world_options = {}) {
   const Network truth = net::synthetic_network(description);
-  return measured(truth, one_rank_per_host(truth), world_options);
-}
-
-void expect_near(double value, double truth, double tolerance, const std::string& what) {
-  EXPECT_NEAR(value / truth, 1.0, tolerance) << what << ": measured " << value << ", true " << truth;
+  return plogp_of(truth, one_rank_per_host(truth), world_options);
 }
 
 double slow_down(const ClassPLogP& measured, int n_pairs) {
@@ -74,7 +66,7 @@ double slow_down(const ClassPLogP& measured, int n_pairs) {
 TEST(Plogp, ParametersOfASwitch) {
   const double rate = 6e6;
   const Network truth = net::synthetic_network("hosts=8 rate_mbit=48 latency_us=60 overhead_us=20");
-  const Outcome run = measured(truth, one_rank_per_host(truth), {.reads_in_wait = true});
+  const Outcome run = plogp_of(truth, one_rank_per_host(truth), {.reads_in_wait = true});
   ASSERT_EQ(run.plogp.size(), 2u);
   for (const ClassPLogP& entry : run.plogp) {
     EXPECT_EQ(entry.pairs, PairClass::subnet);
@@ -101,7 +93,7 @@ TEST(Plogp, ParametersOfASwitch) {
 
 TEST(Plogp, TheCurveBendsWhereTheRateBeginsToBind) {
   // 20 us of overhead are 120 bytes' worth at 6 MB/s: between the grid's 64 and 256.
-  const Outcome run = measured("hosts=2 rate_mbit=48 latency_us=60 overhead_us=20");
+  const Outcome run = plogp_of("hosts=2 rate_mbit=48 latency_us=60 overhead_us=20");
   const auto& points = run.plogp.at(0).parameters.gap.points();
   const auto inside = [](const model::Point& point) { return point.bytes > 64 && point.bytes < 256; };
   EXPECT_GT(std::count_if(points.begin(), points.end(), inside), 0) << "refined where the line misses";
@@ -111,12 +103,12 @@ TEST(Plogp, TheCurveBendsWhereTheRateBeginsToBind) {
 }
 
 TEST(Plogp, PairsAtOnceOnABusAndAnUplink) {
-  const Outcome bus = measured("hosts=8 kind=bus rate_mbit=48");
+  const Outcome bus = plogp_of("hosts=8 kind=bus rate_mbit=48");
   expect_near(slow_down(bus.plogp.at(0), 2), 2, 0.1, "two pairs on a bus");
   expect_near(slow_down(bus.plogp.at(0), 4), 4, 0.1, "four pairs on a bus");
   EXPECT_TRUE(bus.plogp.at(1).slow_down.empty()) << "known from the other direction";
 
-  const Outcome uplinks = measured("hosts=4+4 rate_mbit=200 uplink_mbit=40");
+  const Outcome uplinks = plogp_of("hosts=4+4 rate_mbit=200 uplink_mbit=40");
   ASSERT_EQ(uplinks.plogp.size(), 6u);
   expect_near(slow_down(uplinks.plogp[0], 2), 1, 0.1, "two pairs inside");
   EXPECT_EQ(slow_down(uplinks.plogp[0], 4), 0) << "four hosts have no four pairs";
@@ -134,7 +126,7 @@ TEST(Plogp, AnAsymmetricalLinkHasTwoGapsAndOneLatency) {
   ASSERT_NE(out, truth.resources.end());
   out->bytes_per_s /= 4;
   Network known = truth;
-  known.plogp = measured(truth, one_rank_per_host(truth)).plogp;
+  known.plogp = plogp_of(truth, one_rank_per_host(truth)).plogp;
   const ClassPLogP* up = known.plogp_between(1, 3);
   const ClassPLogP* down = known.plogp_between(3, 1);
   ASSERT_NE(up, nullptr);
@@ -150,7 +142,7 @@ TEST(Plogp, AnAsymmetricalLinkHasTwoGapsAndOneLatency) {
 TEST(Plogp, TheEagerLimitIsFound) {
   for (const std::size_t limit : {5000u, 12288u, 65536u}) {
     const Outcome run =
-        measured("hosts=2 rate_mbit=200 latency_us=500", {.eager_limit = limit, .reads_in_wait = true});
+        plogp_of("hosts=2 rate_mbit=200 latency_us=500", {.eager_limit = limit, .reads_in_wait = true});
     for (const ClassPLogP& entry : run.plogp) {
       ASSERT_TRUE(entry.eager_limit) << limit;
       EXPECT_LE(*entry.eager_limit, limit);
@@ -158,42 +150,42 @@ TEST(Plogp, TheEagerLimitIsFound) {
       expect_near(entry.parameters.receive_overhead(4 * limit), 2e-6, 0.01, "or goes on beyond the limit");
     }
   }
-  EXPECT_FALSE(measured("hosts=2 rate_mbit=200 latency_us=500").plogp.at(0).eager_limit);
-  const Outcome never = measured("hosts=2 rate_mbit=200", {.eager_limit = 0});
+  EXPECT_FALSE(plogp_of("hosts=2 rate_mbit=200 latency_us=500").plogp.at(0).eager_limit);
+  const Outcome never = plogp_of("hosts=2 rate_mbit=200", {.eager_limit = 0});
   EXPECT_EQ(never.plogp.at(0).eager_limit, std::size_t{0}) << "every message waits";
 }
 
 TEST(Plogp, GammaIsOneWhereEveryPortIsTheLimit) {
   // A rank's P - 1 messages leave its port one after the other: the upper bound, whatever else is idle.
-  const Outcome run = measured("hosts=6 rate_mbit=48 overhead_us=2", {.reads_in_wait = true});
+  const Outcome run = plogp_of("hosts=6 rate_mbit=48 overhead_us=2", {.reads_in_wait = true});
   ASSERT_TRUE(run.plogp.at(0).gamma);
   EXPECT_NEAR(*run.plogp[0].gamma, 1, 0.15);
   EXPECT_FALSE(run.plogp[1].gamma) << "measured once a subnet";
-  const Outcome bus = measured("hosts=6 kind=bus rate_mbit=48 overhead_us=2", {.reads_in_wait = true});
+  const Outcome bus = plogp_of("hosts=6 kind=bus rate_mbit=48 overhead_us=2", {.reads_in_wait = true});
   EXPECT_GT(bus.plogp.at(0).gamma.value_or(0), 4) << "on a bus the others' messages take their time too";
-  EXPECT_FALSE(measured("hosts=2 rate_mbit=48").plogp.at(0).gamma);
+  EXPECT_FALSE(plogp_of("hosts=2 rate_mbit=48").plogp.at(0).gamma);
 }
 
 TEST(Plogp, RanksOfOneHost) {
   const Network truth = net::synthetic_network("hosts=2 rate_mbit=48");
-  const Outcome run = measured(truth, {0, 1, 1, 1, 1});
+  const Outcome run = plogp_of(truth, {0, 1, 1, 1, 1});
   ASSERT_EQ(run.plogp.size(), 3u);
   EXPECT_EQ(run.plogp[0].pairs, PairClass::host);
   EXPECT_EQ(run.plogp[0].from, 1);
   EXPECT_EQ(run.plogp[0].to, 1);
   expect_near(run.plogp[0].parameters.gap(1 << 20), (1 << 20) / 5e9, 0.1, "memory");
   EXPECT_GT(slow_down(run.plogp[0], 2), 1.5) << "two pairs in one memory";
-  EXPECT_TRUE(measured(net::synthetic_network("hosts=1"), {0}).plogp.empty());
+  EXPECT_TRUE(plogp_of(net::synthetic_network("hosts=1"), {0}).plogp.empty());
 }
 
 TEST(Plogp, ABudgetLeavesOutWhatDoesNotFit) {
   const Network truth = net::synthetic_network("hosts=3+3+2 rate_mbit=200 uplink_mbit=40");
-  const Outcome whole = measured(truth, one_rank_per_host(truth));
+  const Outcome whole = plogp_of(truth, one_rank_per_host(truth));
   EXPECT_EQ(whole.plogp.size(), 12u);
   const double budget_s = whole.took_s / 4;
   PlogpOptions budget;
   budget.budget_s = budget_s;
-  const Outcome part = measured(truth, one_rank_per_host(truth), {}, budget);
+  const Outcome part = plogp_of(truth, one_rank_per_host(truth), {}, budget);
   EXPECT_GT(part.plogp.size(), 0u);
   EXPECT_LT(part.plogp.size(), 12u);
   EXPECT_LE(part.took_s, budget_s);
@@ -236,7 +228,7 @@ TEST(Plogp, ProgressMayStopIt) {
   const Network truth = net::synthetic_network("hosts=2");
   PlogpOptions options;
   options.progress = [](const std::string&, double) { throw Timeout("enough"); };
-  EXPECT_THROW(measured(truth, {0, 1}, {}, options), Error);
+  EXPECT_THROW(plogp_of(truth, {0, 1}, {}, options), Error);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "eco/base/errors.h"
 #include "eco/measure/testing.h"
+#include "eco/measure/testing_cases.h"
 #include "eco/net/io.h"
 #include "eco/net/synthetic.h"
 
@@ -17,14 +18,14 @@ namespace eco::measure {
 namespace {
 
 using net::Network;
+using testing::kEco1995;
+using testing::kThreeSubnets;
+using testing::partition;
+using testing::Parts;
 using testing::VirtualNetwork;
 using testing::VirtualOptions;
 using Pair = std::pair<int, int>;
 using Hosts = std::vector<int>;
-using Parts = std::vector<Hosts>;
-
-const char* const kThreeSubnets = "hosts=3+3+2 rate_mbit=200 uplink_mbit=40 latency_us=40 between_us=80";
-const char* const kEco1995 = "hosts=3+3+2 kind=bus rate_mbit=9.6 latency_us=150 between_us=300";
 
 // Counts round trips of 1 KiB: only pings have messages of that size.
 class Counting final : public transport::Transport {
@@ -142,12 +143,6 @@ std::set<Pair> visited(const World& world) {
   std::set<Pair> pairs;
   for (const auto& [pair, n] : world.pings) pairs.insert(pair);
   return pairs;
-}
-
-Parts partition(const Network& network) {
-  Parts parts;
-  for (const net::Subnet& subnet : network.subnets) parts.push_back(subnet.hosts);
-  return parts;
 }
 
 TEST(KnownPairs, FiveKnownHostsAndANewOneMeasureTheFiveNewPairs) {

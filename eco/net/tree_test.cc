@@ -38,7 +38,7 @@ Network with_tree() {
   return network;
 }
 
-std::string refusal(const Network& network) {
+std::string refusal_of_tree(const Network& network) {
   try {
     parse_network(to_json(network), "x");
   } catch (const CorruptFile& error) {
@@ -82,7 +82,7 @@ TEST(Tree, WhatIsNoTreeIsRefused) {
   const auto spoilt = [](const auto& spoil) {
     Network network = with_tree();
     spoil(network.tree.levels);
-    return refusal(network);
+    return refusal_of_tree(network);
   };
   using Levels = std::vector<Level>&;
   EXPECT_NE(spoilt([](Levels levels) { levels[2].parent = 3; }).find("its parent 3 is not before it"),

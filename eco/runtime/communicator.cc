@@ -150,7 +150,8 @@ void Communicator::form_around_the_late(late::Plan plan) {
   const int n_tags = transport_.max_tag() + 1;
   if (2 * wanted > n_tags || needs_.channels > n_tags - wanted) return;
   // Trials may have sent messages of these tags over rails; forms know of none.
-  transport_.set_rails(n_tags - wanted, std::vector<std::uint8_t>(static_cast<std::size_t>(wanted), transport::kNoRail));
+  transport_.set_rails(n_tags - wanted,
+                       std::vector<std::uint8_t>(static_cast<std::size_t>(wanted), transport::kNoRail));
   late_ = plan;
   n_forming_tags_ = wanted;
   built_.clear();  // as schedules alone

@@ -21,7 +21,7 @@ using testing::scratch;
 const CommonProblem kOfThree{.collective = Collective::broadcast, .n_ranks = 3, .bytes = 16};
 const CommonProblem kReduce{.collective = Collective::reduce, .n_ranks = 3, .bytes = 16, .element_bytes = 8};
 
-std::vector<Schedule> ranks(const std::vector<Body>& bodies, const std::vector<coll::RankGroup>& groups) {
+std::vector<Schedule> in_groups(const std::vector<Body>& bodies, const std::vector<coll::RankGroup>& groups) {
   std::vector<Schedule> schedules;
   for (std::size_t rank = 0; rank < bodies.size(); ++rank) {
     schedules.emplace_back(static_cast<int>(rank), static_cast<int>(bodies.size()));
@@ -44,15 +44,15 @@ Body halves(bool is_root, std::vector<std::size_t> offsets = {0, 8}, int root = 
 const std::vector<coll::RankGroup> kAll = {{0, 1, 2}};
 
 TEST(Group, BroadcastsAndReduces) {
-  expect_right(kOfThree, ranks({halves(true), halves(false), halves(false)}, kAll));
+  expect_right(kOfThree, in_groups({halves(true), halves(false), halves(false)}, kAll));
   const auto contribute = [](std::size_t, Emitter& e) { e.group(0, Collective::reduce, 0, in(0, 16), {}); };
   const auto collect = [](std::size_t, Emitter& e) {
     e.group(0, Collective::reduce, 0, in(0, 16), out(0, 16));
   };
   CommonProblem problem = kReduce;
-  expect_right(problem, ranks({collect, contribute, contribute}, kAll));
+  expect_right(problem, in_groups({collect, contribute, contribute}, kAll));
   problem.commutative = false;
-  expect_right(problem, ranks({collect, contribute, contribute}, kAll));
+  expect_right(problem, in_groups({collect, contribute, contribute}, kAll));
 }
 
 // Two groups share rank 1, which comes to them in either order.
@@ -60,23 +60,23 @@ TEST(Group, GroupsMayOverlap) {
   const CommonProblem gather{.collective = Collective::gather, .n_ranks = 3, .root = 1, .bytes = 24};
   for (const bool first_then_second : {true, false}) {
     const auto schedules =
-        ranks({[](std::size_t, Emitter& e) { e.group(0, Collective::gather, 1, in(0, 8), {}); },
-               [=](std::size_t, Emitter& e) {
-                 if (first_then_second) e.group(0, Collective::gather, 1, in(0, 8), scratch(0, 16));
-                 e.group(1, Collective::gather, 0, in(0, 8), scratch(16, 16));
-                 if (!first_then_second) e.group(0, Collective::gather, 1, in(0, 8), scratch(0, 16));
-                 e.copy(scratch(0, 16), out(0, 16));
-                 e.copy(scratch(24, 8), out(16, 8));
-               },
-               [](std::size_t, Emitter& e) { e.group(1, Collective::gather, 0, in(0, 8), {}); }},
-              {{0, 1}, {1, 2}});
+        in_groups({[](std::size_t, Emitter& e) { e.group(0, Collective::gather, 1, in(0, 8), {}); },
+                   [=](std::size_t, Emitter& e) {
+                     if (first_then_second) e.group(0, Collective::gather, 1, in(0, 8), scratch(0, 16));
+                     e.group(1, Collective::gather, 0, in(0, 8), scratch(16, 16));
+                     if (!first_then_second) e.group(0, Collective::gather, 1, in(0, 8), scratch(0, 16));
+                     e.copy(scratch(0, 16), out(0, 16));
+                     e.copy(scratch(24, 8), out(16, 8));
+                   },
+                   [](std::size_t, Emitter& e) { e.group(1, Collective::gather, 0, in(0, 8), {}); }},
+                  {{0, 1}, {1, 2}});
     expect_right(gather, schedules);
   }
 }
 
 TEST(Group, CatchesAnotherOrder) {
   // Sizes and roots are equal: only the result tells.
-  expect_fault(kOfThree, ranks({halves(true), halves(false), halves(false, {8, 0})}, kAll),
+  expect_fault(kOfThree, in_groups({halves(true), halves(false), halves(false, {8, 0})}, kAll),
                "holds another element");
   // Members that do different things first.
   const auto two = [](bool broadcast_first) {
@@ -86,12 +86,12 @@ TEST(Group, CatchesAnotherOrder) {
       if (!broadcast_first) e.group(0, Collective::broadcast, 0, {}, out(0, 16));
     };
   };
-  std::vector<Schedule> schedules = ranks({[](std::size_t, Emitter& e) {
-                                             e.group(0, Collective::broadcast, 0, out(0, 16), {});
-                                             e.group(0, Collective::gather, 0, out(0, 8), scratch(0, 24));
-                                           },
-                                           two(true), two(false)},
-                                          kAll);
+  std::vector<Schedule> schedules = in_groups({[](std::size_t, Emitter& e) {
+                                                 e.group(0, Collective::broadcast, 0, out(0, 16), {});
+                                                 e.group(0, Collective::gather, 0, out(0, 8), scratch(0, 24));
+                                               },
+                                               two(true), two(false)},
+                                              kAll);
   for (std::size_t rank : {1, 2}) {
     Schedule fresh(static_cast<int>(rank), 3);
     fresh.groups = kAll;
@@ -106,39 +106,40 @@ TEST(Group, CatchesAnotherOrder) {
 }
 
 TEST(Group, CatchesAnotherRoot) {
-  expect_fault(kOfThree, ranks({halves(true), halves(false), halves(false, {0, 8}, 1)}, kAll),
+  expect_fault(kOfThree, in_groups({halves(true), halves(false), halves(false, {0, 8}, 1)}, kAll),
                "where another member means a broadcast of 8 bytes, root 0");
-  expect_fault(kOfThree, ranks({halves(true, {0, 8}, 3), halves(false), halves(false)}, kAll), "no member");
+  expect_fault(kOfThree, in_groups({halves(true, {0, 8}, 3), halves(false), halves(false)}, kAll),
+               "no member");
 }
 
 TEST(Group, CatchesAnotherSize) {
-  expect_fault(kOfThree, ranks({halves(true), halves(false), halves(false, {0}, 0, 16)}, kAll),
+  expect_fault(kOfThree, in_groups({halves(true), halves(false), halves(false, {0}, 0, 16)}, kAll),
                "means a broadcast of 16 bytes");
   const auto scattered = [](std::size_t, Emitter& e) { e.group(0, Collective::scatter, 0, {}, out(0, 8)); };
   const CommonProblem scatter{.collective = Collective::scatter, .n_ranks = 3, .bytes = 24};
   expect_fault(
       scatter,
-      ranks({[](std::size_t, Emitter& e) { e.group(0, Collective::scatter, 0, in(0, 16), out(0, 8)); },
-             scattered, scattered},
-            kAll),
+      in_groups({[](std::size_t, Emitter& e) { e.group(0, Collective::scatter, 0, in(0, 16), out(0, 8)); },
+                 scattered, scattered},
+                kAll),
       "sizes differ");
 }
 
 TEST(Group, CatchesAMissingMember) {
-  expect_fault(kOfThree, ranks({halves(true), halves(false), halves(false, {0})}, kAll),
+  expect_fault(kOfThree, in_groups({halves(true), halves(false), halves(false, {0})}, kAll),
                "operation 1 of group 0 awaits rank 2");
-  expect_fault(kOfThree, ranks({halves(true), halves(false), halves(false)}, {{0, 1}}),
+  expect_fault(kOfThree, in_groups({halves(true), halves(false), halves(false)}, {{0, 1}}),
                "is no member of that group");
 }
 
 TEST(Group, CatchesListsThatAreNoGroups) {
-  std::vector<Schedule> schedules = ranks({halves(true), halves(false), halves(false)}, kAll);
+  std::vector<Schedule> schedules = in_groups({halves(true), halves(false), halves(false)}, kAll);
   schedules[2].groups = {{0, 2, 1}};
   expect_fault(kOfThree, schedules, "lists other groups");
   for (const std::vector<int>& group : {std::vector{0, 1, 1}, {0, 1, 3}, {-1, 0}, {0}, {}})
-    expect_fault(kOfThree, ranks({halves(true), halves(false), halves(false)}, {group}),
+    expect_fault(kOfThree, in_groups({halves(true), halves(false), halves(false)}, {group}),
                  "two or more different");
-  expect_fault(kOfThree, ranks({halves(true), halves(false), halves(false)}, {{0, 1, 2}, {0, 1, 2}}),
+  expect_fault(kOfThree, in_groups({halves(true), halves(false), halves(false)}, {{0, 1, 2}, {0, 1, 2}}),
                "listed twice");
 }
 
@@ -147,9 +148,9 @@ TEST(Group, CatchesTheWrongOrderOfOperands) {
   const std::vector<coll::RankGroup> backwards = {{2, 1, 0}};
   const auto contribute = [](std::size_t, Emitter& e) { e.group(0, Collective::reduce, 2, in(0, 16), {}); };
   const auto schedules =
-      ranks({[](std::size_t, Emitter& e) { e.group(0, Collective::reduce, 2, in(0, 16), out(0, 16)); },
-             contribute, contribute},
-            backwards);
+      in_groups({[](std::size_t, Emitter& e) { e.group(0, Collective::reduce, 2, in(0, 16), out(0, 16)); },
+                 contribute, contribute},
+                backwards);
   expect_right(problem, schedules);
   problem.commutative = false;
   expect_fault(problem, schedules, "not combined in rank order");
@@ -160,12 +161,12 @@ TEST(Group, CatchesADoubleContribution) {
     for (int turn = 0; turn < 2; ++turn) e.group(0, Collective::reduce, 0, in(0, 16), {});
   };
   expect_fault(kReduce,
-               ranks({[](std::size_t, Emitter& e) {
-                        e.group(0, Collective::reduce, 0, in(0, 16), scratch(0, 16));
-                        e.group(0, Collective::reduce, 0, scratch(0, 16), out(0, 16));
-                      },
-                      contribute, contribute},
-                     kAll),
+               in_groups({[](std::size_t, Emitter& e) {
+                            e.group(0, Collective::reduce, 0, in(0, 16), scratch(0, 16));
+                            e.group(0, Collective::reduce, 0, scratch(0, 16), out(0, 16));
+                          },
+                          contribute, contribute},
+                         kAll),
                "takes a contribution twice");
 }
 
@@ -176,13 +177,13 @@ TEST(Group, CatchesResultsWhereContributionsLie) {
     e.copy(in(0, 16), out(0, 16));
     e.group(0, Collective::allreduce, 0, out(0, 16), out(0, 16));
   };
-  expect_fault(allreduce, ranks({in_place, in_place, in_place}, kAll),
+  expect_fault(allreduce, in_groups({in_place, in_place, in_place}, kAll),
                "writes what a message under way uses");
   const auto apart = [](std::size_t, Emitter& e) {
     e.group(0, Collective::allreduce, 0, in(0, 16), out(0, 16));
   };
-  expect_right(allreduce, ranks({apart, apart, apart}, kAll));
-  EXPECT_TRUE(verify(allreduce, ranks({apart, apart, apart}, kAll), {.input_is_output = true}));
+  expect_right(allreduce, in_groups({apart, apart, apart}, kAll));
+  EXPECT_TRUE(verify(allreduce, in_groups({apart, apart, apart}, kAll), {.input_is_output = true}));
 }
 
 // Each waits in one group for the other, who waits in another.
@@ -195,7 +196,7 @@ TEST(Group, CatchesACycle) {
     };
   };
   const CommonProblem allgather{.collective = Collective::allgather, .n_ranks = 2, .bytes = 16};
-  expect_fault(allgather, ranks({body(0), body(1)}, {{0, 1}, {1, 0}}), "awaits rank");
+  expect_fault(allgather, in_groups({body(0), body(1)}, {{0, 1}, {1, 0}}), "awaits rank");
 }
 
 TEST(Group, RefusesWhatNoGroupDoes) {
@@ -203,7 +204,7 @@ TEST(Group, RefusesWhatNoGroupDoes) {
   const auto body = [](std::size_t, Emitter& e) {
     e.group(0, Collective::exscan, 0, in(0, 16), scratch(0, 16));
   };
-  expect_fault(exscan, ranks({body, body, body}, kAll), "nothing that a group can do");
+  expect_fault(exscan, in_groups({body, body, body}, kAll), "nothing that a group can do");
 }
 
 TEST(Group, OperationsOfOneGroupStartInOrderAndAFewAtATime) {
@@ -239,9 +240,9 @@ TEST(Group, OperationsOfOneGroupStartInOrderAndAFewAtATime) {
 }
 
 TEST(Group, IsDrawnAndWritten) {
-  std::vector<Schedule> schedules = ranks({halves(true, {0}, 0, 16), halves(false, {0}, 0, 16),
-                                           [](std::size_t, Emitter& e) { e.recv(1, out(0, 16)); }},
-                                          {{0, 1}});
+  std::vector<Schedule> schedules = in_groups({halves(true, {0}, 0, 16), halves(false, {0}, 0, 16),
+                                               [](std::size_t, Emitter& e) { e.recv(1, out(0, 16)); }},
+                                              {{0, 1}});
   schedules[1].once([](std::size_t, Emitter& e) { e.send(2, out(0, 16)); });
   expect_right(kOfThree, schedules);
   EXPECT_EQ(

@@ -11,7 +11,7 @@ namespace {
 
 using coll::Collective;
 
-std::size_t bytes_of(const Data& data) { return has_bytes(data) ? total_bytes(data.count, data.type) : 0; }
+std::size_t bytes_in(const Data& data) { return has_bytes(data) ? total_bytes(data.count, data.type) : 0; }
 
 // One block to whom a rank tells something, and one from whom it hears.
 Sides sides_along(const coll::Neighborhood& graph, Collective collective, int rank, const Data& told,
@@ -35,7 +35,7 @@ Sides sides_along(const coll::Neighborhood& graph, Collective collective, int ra
 
 Attempt try_along_edges(Session& session, Group& group, const Call& call, const Data& told,
                         const Data& heard) {
-  group.prepare_neighbors({bytes_of(told), bytes_of(heard)});
+  group.prepare_neighbors({bytes_in(told), bytes_in(heard)});
   if (group.poisoned()) return refused(group);
   const std::shared_ptr<const coll::Neighborhood>& graph = group.neighbors();
   if (graph == nullptr) return {.fate = group.fate_of_neighbors()};

@@ -51,7 +51,7 @@ std::string text_of(Session& session, int rank, const ClockReadings& clock_at_en
 }
 
 // Collective: every rank's text on rank 0. Throws on all ranks alike.
-Texts gather(const std::string& mine, int rank, int n_ranks) {
+Texts gather_texts(const std::string& mine, int rank, int n_ranks) {
   transport::mpi::MpiNative native(MPI_COMM_WORLD);
   runtime::Agreement agreement(native, rank, n_ranks);
   Texts texts;
@@ -139,7 +139,7 @@ void write_profile(Session& session, bool collective) {
   try {
     Texts texts;
     if (collective) {
-      texts = gather(mine, rank, n_ranks);
+      texts = gather_texts(mine, rank, n_ranks);
     } else if (rank == 0) {
       texts = {.joined = mine, .lengths = {static_cast<int>(mine.size())}};
     }

@@ -19,7 +19,8 @@ void check(int code, const char* what) {
 }
 
 // Collective. By rank, on rank 0.
-std::vector<std::vector<int>> gather(runtime::Steps& steps, MPI_Comm comm, const std::vector<int>& mine) {
+std::vector<std::vector<int>> gather_lists(runtime::Steps& steps, MPI_Comm comm,
+                                           const std::vector<int>& mine) {
   const int n_mine = static_cast<int>(mine.size());
   const auto n_ranks = static_cast<std::size_t>(steps.rank() == 0 ? steps.n_ranks() : 0);
   std::vector<int> counts;
@@ -86,7 +87,7 @@ void Reordering::find(
       if (!valid) throw InvalidArgument("the library is to say so");
       mine = numbers();
     });
-    const std::vector<std::vector<int>> of_rank = gather(agreement.steps, group_.comm(), mine);
+    const std::vector<std::vector<int>> of_rank = gather_lists(agreement.steps, group_.comm(), mine);
     find_order(agreement, [&] { return graph_on_rank_0(of_rank); });
   } catch (const runtime::StaysNative&) {
   } catch (const std::exception&) {

@@ -98,7 +98,7 @@ std::string rails_text(Session& session, const FailedRails& failed) {
   return session.options().rails.empty() ? "" : "; no rails: " + session.rails().reason();
 }
 
-const char* name_of(runtime::Mode mode) { return mode == runtime::Mode::observe ? "observe" : "on"; }
+const char* word_for(runtime::Mode mode) { return mode == runtime::Mode::observe ? "observe" : "on"; }
 
 // By the plan's measurements, less what arming took: below zero where the job's calls did not make up for it.
 double net_gain_s(Session& session, const Session::Summary& summary) {
@@ -121,7 +121,7 @@ void write_file(Session& session, const Session::Summary& summary, const World& 
                          {"version", 1},
                          {"eco_version", ECO_VERSION},
                          {"library", transport::mpi::library_name()},
-                         {"mode", name_of(session.options().mode)},
+                         {"mode", word_for(session.options().mode)},
                          {"ranks", world.n_ranks},
                          {"wall_s", summary.wall_s},
                          {"arming_s", summary.arming_s},

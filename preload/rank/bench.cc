@@ -166,7 +166,7 @@ std::vector<Cell> cells_of(const Arguments& arguments) {
   return cells;
 }
 
-nlohmann::json to_json(const std::vector<Cell>& cells) {
+nlohmann::json json_of_cells(const std::vector<Cell>& cells) {
   nlohmann::json json = nlohmann::json::array();
   for (const Cell& cell : cells) {
     json.push_back({{"collective", cell.collective},
@@ -228,7 +228,7 @@ int bench(int argc, char** argv) {
         {"clock", one_clock ? "one CLOCK_MONOTONIC: the latest end after a common instant"
                             : "clocks of several machines: the longest call after a barrier"},
         {"preloaded", dlsym(RTLD_DEFAULT, "eco_last_algorithm") != nullptr},
-        {"cells", to_json(cells)}};
+        {"cells", json_of_cells(cells)}};
     if (const auto reason = base::write_text_atomically(out, base::to_text(file))) throw Error(*reason);
   }
   return correct ? 0 : kWrongResult;

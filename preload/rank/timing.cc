@@ -72,7 +72,7 @@ std::size_t count_operations(const algo::Recipe& recipe, const coll::CommonProbl
   return n;
 }
 
-json to_json(const runtime::Trial& trial, const runtime::TrialResult& result, double took_s,
+json json_of(const runtime::Trial& trial, const runtime::TrialResult& result, double took_s,
              const net::GroupView& view) {
   json recipes = json::array();
   for (std::size_t c = 1; c < trial.candidates.size(); ++c)
@@ -122,7 +122,7 @@ int time(int argc, char** argv) {
       const double rounds = most_s / (std::max(run_all_s, 1e-9) * (1 + in_turn));
       return {std::clamp(static_cast<int>(rounds), 1, most_rounds), in_turn};
     });
-    done.push_back(to_json(trial, result, seconds() - began_s, rehearsal.view));
+    done.push_back(json_of(trial, result, seconds() - began_s, rehearsal.view));
   }
   trials.end();
   const json file = {{"schema", "eco.rank.times"},

@@ -83,7 +83,7 @@ std::vector<Item> gather(const Stage& stage, const std::vector<Item>& mine, cons
 }
 
 // One rank's, with times since its start.
-json to_json(std::span<const TracedOp> ops, std::int64_t waited_ns) {
+json json_of_ops(std::span<const TracedOp> ops, std::int64_t waited_ns) {
   json list = json::array();
   std::int64_t end_ns = 0;
   for (const TracedOp& op : ops) {
@@ -124,7 +124,7 @@ int trace(int argc, char** argv) {
   std::span<const TracedOp> left = all;
   for (std::size_t rank = 0; rank < counts.size(); ++rank) {
     const auto n = static_cast<std::size_t>(counts[rank]);
-    ranks.push_back(to_json(left.first(n), waited[rank]));
+    ranks.push_back(json_of_ops(left.first(n), waited[rank]));
     left = left.subspan(n);
   }
   const json file = {{"schema", "eco.rank.trace"},

@@ -75,7 +75,7 @@ def test_characterize_measures_the_rails(library: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("library, other", [("openmpi", "mpi"), ("mpich", "tcp")])
+@pytest.mark.parametrize(("library", "other"), [("openmpi", "mpi"), ("mpich", "tcp")])
 def test_a_program_uses_both_rails(library: str, other: str) -> None:
     Path("program.py").write_text(PROGRAM)
     python = str(paths.library_dir(library) / "bin" / "python")

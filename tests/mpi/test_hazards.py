@@ -54,7 +54,7 @@ PLAIN: Rows = {"allreduce": [(1 << 16, "allreduce/binomial")], "barrier": [(0, "
     (500, 0), (0, 400), pytest.param(0, 2200, marks=pytest.mark.slow), pytest.param(1500, 0, marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_many_communicators(library: Library, tmp_path: Path, alive: int, made: int) -> None:
-    """Copies, halves and pairs, all of them armed that have two ranks: none costs a context id, of which MPICH has 2,048."""
+    """Copies, halves and pairs, all of them armed that have two ranks: none costs a context id (MPICH has 2,048)."""
     settings = {"ECO_REPORT": str(tmp_path / "report.json")}
     words = [library.compile("communicators"), str(alive), str(made)]
     ended = library.run_served(2, words, settings, timeout_s=300, rows=PLAIN)
