@@ -120,6 +120,29 @@ TEST(FindStructure, ASlowHostBesideFastOnesWithASlowLinkToOthers) {
   }
 }
 
+// Five hosts in two groups: few of their pairs are inside one.
+TEST(FindStructure, LevelsOfTwoAndThreeHostsThatOnlyRatesShow) {
+  TrueNetwork network;
+  network.levels = {{}, {.parent = 0, .up = {0, 5.9e6}}, {.parent = 0, .up = {0, 4.1e6}}};
+  for (const int level : {1, 2, 2, 1, 2}) network.hosts.push_back({level, {20e-6, 13e6}});
+  network.finish();
+  EXPECT_EQ(found(network).splits(), (std::set<std::vector<int>>{{1, 2, 4}}));
+}
+
+// It reaches that with the fastest link best, as a slow host in it would, but over its link.
+TEST(FindStructure, AHostAboveLevelsThatOnlyRatesShowIsInNone) {
+  TrueNetwork network;
+  network.levels = {
+      {}, {.parent = 0, .up = {0, 37e6}}, {.parent = 0, .up = {0, 48e6}}, {.parent = 0, .up = {0, 28e6}}};
+  for (const int level : {1, 2, 3}) {
+    for (int i = 0; i < 4; ++i) network.hosts.push_back({level, {20e-6, 121e6}});
+  }
+  network.hosts.push_back({0, {20e-6, 104e6}});
+  network.finish();
+  EXPECT_EQ(found(network).splits(),
+            (std::set<std::vector<int>>{{4, 5, 6, 7, 8, 9, 10, 11, 12}, {4, 5, 6, 7}, {8, 9, 10, 11}}));
+}
+
 TEST(FindStructure, SlowHostsAreNoLevel) {
   TrueNetwork network = racks({{.n_hosts = 10}}, {});
   network.hosts[3].port.bytes_per_s = network.hosts[7].port.bytes_per_s = 5e6;

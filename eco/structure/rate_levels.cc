@@ -16,6 +16,8 @@ constexpr double kSame = 0.8;
 constexpr double kFaster = 1.25;
 // Fewer have no two pairs to compare.
 constexpr std::size_t kCrowd = 4;
+// So many show all pairs of eight, and of more some pair inside any but the smallest groups.
+constexpr std::size_t kMatchings = 7;
 
 // What hangs on a level: a host of its own, or a level below with a host that speaks for it.
 struct Entity {
@@ -134,7 +136,25 @@ class Search {
         next = std::max(next, to_group);
       }
     }
-    if (fastest >= kFaster * next) levels[best].members.push_back(single);
+    if (fastest >= kFaster * next && !shares_the_link_of(levels[best], single))
+      levels[best].members.push_back(single);
+  }
+
+  // A host above all groups reaches that with the fastest link best too, but over that link, which others come by.
+  bool shares_the_link_of(const Group& level, int single) {
+    const int first = level.members[0];
+    int other = -1;
+    for (int e = 0; e < static_cast<int>(entities_.size()); ++e) {
+      const bool is_inside = std::find(level.members.begin(), level.members.end(), e) != level.members.end();
+      if (is_inside || e == single || !rates_.contains(std::minmax(e, first))) continue;
+      if (other < 0 || rate(e, first) > rate(other, first)) other = e;
+    }
+    if (other < 0) return false;
+    const int second = level.members[1];
+    const double alone = rate(single, first) + rate(other, second);
+    const double together = streams_.total(
+        {{entities_[single].host, entities_[first].host}, {entities_[other].host, entities_[second].host}});
+    return together < kSame * alone;
   }
 
   Streams& streams_;
@@ -192,23 +212,33 @@ std::vector<std::vector<int>> by_depth(const Tree& tree) {
   return depths;
 }
 
-// The rates of three matchings of each level's entities, all levels together.
+// Who meets whom in a round of a tournament, in which all meet all once if there are enough rounds: an odd one rests.
+std::vector<std::pair<std::size_t, std::size_t>> matching(std::size_t n, std::size_t round) {
+  const std::size_t turning = n + n % 2 - 1;
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  if (round >= turning) return pairs;
+  if (turning < n) pairs.emplace_back(round, turning);
+  for (std::size_t i = 1; 2 * i < turning; ++i)
+    pairs.emplace_back((round + i) % turning, (round + turning - i) % turning);
+  return pairs;
+}
+
+// The rates of some matchings of each level's entities, all levels together.
 std::vector<std::vector<double>> ask_crowds(Streams& streams,
                                             const std::vector<std::vector<Entity>>& of_level) {
   std::vector<std::vector<double>> crowds(of_level.size());
-  for (const std::size_t step : {1U, 2U, 3U}) {
+  for (std::size_t round = 0; round < kMatchings; ++round) {
     std::vector<Streams::Group> flows(of_level.size());
+    bool is_any = false;
     for (std::size_t l = 0; l < of_level.size(); ++l) {
       const auto& entities = of_level[l];
       if (entities.size() < kCrowd) continue;
-      // Neighbours in order, those half the way round, first with last: of four hosts all pairs.
-      const std::size_t n = entities.size() / 2;
-      for (std::size_t i = 0; i < n; ++i) {
-        const std::size_t from = step == 1 ? 2 * i : i;
-        const std::size_t to = step == 1 ? 2 * i + 1 : step == 2 ? i + n : entities.size() - 1 - i;
-        flows[l].push_back({entities[from].host, entities[to].host});
+      for (const auto& [a, b] : matching(entities.size(), round)) {
+        flows[l].push_back({entities[a].host, entities[b].host});
+        is_any = true;
       }
     }
+    if (!is_any) break;
     const std::vector<std::vector<double>> rates = streams.rates_of_groups(flows);
     for (std::size_t l = 0; l < rates.size(); ++l) {
       crowds[l].insert(crowds[l].end(), rates[l].begin(), rates[l].end());
