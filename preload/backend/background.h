@@ -101,7 +101,6 @@ class Background {
   // is left.
   void carry_beside();
   // A communicator of this process alone, for whoever makes the library progress; none where it is not open.
-  MPI_Comm self() const { return self_; }
 
   // Local. Throws std::bad_alloc before anything is begun.
   void begin(std::shared_ptr<Lane> lane, BackgroundCall call, MPI_Request* request);

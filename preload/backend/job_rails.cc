@@ -12,11 +12,11 @@ namespace eco::preload {
 
 namespace tcp = transport::tcp;
 
-void JobRails::open(const runtime::Options& options, const net::HostId& host, MPI_Comm world,
-                    MPI_Comm progress, std::function<void()> leave) {
+void JobRails::open(const runtime::Options& options, const net::HostId& host, MPI_Comm world, bool has_hook,
+                    std::function<void()> leave) {
   using runtime::Carrier;
   if (options.carrier == Carrier::mpi) return;
-  if (progress == MPI_COMM_NULL) {
+  if (!has_hook) {
     reason_ = "this MPI library's progress can't be joined";
     return;
   }
@@ -35,7 +35,7 @@ void JobRails::open(const runtime::Options& options, const net::HostId& host, MP
     if (!met.transport) return;
     names_ = std::move(met.names);
     shared_ = std::make_shared<tcp::SharedTcp>(
-        std::move(met.transport), names_, [progress] { transport::mpi::make_progress(progress); },
+        std::move(met.transport), names_, [world] { transport::mpi::make_progress(world); },
         std::move(leave));
     ranges_.open(static_cast<int>(tcp::kMaxTag), n_ranks, rank);
   } catch (const std::exception& error) {

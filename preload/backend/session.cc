@@ -141,7 +141,7 @@ bool Session::make_private_communicator() {
 }
 
 bool Session::open_rails() {
-  rails_.open(options_, identity_.host, private_comm_, background_.self(),
+  rails_.open(options_, identity_.host, private_comm_, background_.is_open(),
               [this] { background_.carry_beside(); });
   if (options_.carrier != runtime::Carrier::tcp || rails_.are_there()) return true;
   why_native_ = "ECO_TRANSPORT=tcp, and " + rails_.reason();

@@ -117,9 +117,9 @@ DEBIAN_KINDS = {
 #: Those that all tests of this folder run on; test_libraries.py runs on every one.
 #: ECO_TEST_LIBRARIES=openmpi4,impi pytest tests/mpi
 CHOSEN = os.environ.get("ECO_TEST_LIBRARIES", ",".join(paths.LIBRARIES)).split(",")
-#: More ranks than these sleep while they wait, as on emulated hosts: MPICH spins, and eight that spin on two cores take
+#: More ranks than these sleep while they wait, as on emulated hosts: MPICH spins, and three that spin on two cores take
 #: ten times as long.
-SPINNING_RANKS = 3
+SPINNING_RANKS = 2
 SLEEPING = {"LD_PRELOAD": str(paths.native_file("libeco-idle.so")), "ECO_LAB_IDLE_US": "200"}
 
 
