@@ -197,7 +197,8 @@ class Library:
     ) -> Ended:
         """The words under this library's launcher, nothing added."""
         settings = dict(settings or {})
-        if ranks > SPINNING_RANKS[self.name] and "valgrind" not in words:  # whose threads take turns: a sleep is all of them
+        # Valgrind's threads take turns: a sleep is all of them.
+        if ranks > SPINNING_RANKS[self.name] and "valgrind" not in words:
             settings = SLEEPING | settings
         launcher = [self.kind.command("mpiexec")]
         if self.name == "openmpi":
