@@ -251,7 +251,7 @@ TEST(Characterize, EveryPlacementGivesTheSamePartition) {
       std::mt19937 random(seed);
       std::shuffle(host_of_rank.begin(), host_of_rank.end(), random);
       const Network network = measured(truth, host_of_rank, {.noise = 0.05, .seed = seed});
-      // Parts are numbered by their first rank: translated back, the parts are those of the description.
+      // Hosts are numbered by their first rank: translated back, the parts are those of the description.
       Parts back;
       for (const net::Subnet& subnet : network.subnets) {
         std::vector<int> part;

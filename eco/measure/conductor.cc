@@ -13,6 +13,12 @@ constexpr double kHeadStart_s = 1e-3;
 
 }  // namespace
 
+Conductor::Part& Conductor::part_of(std::vector<Part>& parts, int rank, const Order& order) {
+  const auto found =
+      std::find_if(parts.begin(), parts.end(), [&](const Part& part) { return part.rank == rank; });
+  return found != parts.end() ? *found : parts.emplace_back(Part{rank, order, {}, {}});
+}
+
 void Conductor::perform(std::vector<Part>& parts) {
   for (const Part& part : parts) {
     if (part.rank != 0) prober_.tell(part.rank, part.order);
@@ -57,48 +63,37 @@ std::vector<std::vector<double>> Conductor::trips(const std::vector<Flow>& pairs
 }
 
 std::vector<std::vector<double>> Conductor::arrivals(const std::vector<Stream>& streams) {
-  std::vector<Part> parts;  // one per rank; receivers before those that only send
-  const auto part_of = [&](int rank) -> Part& {
-    const auto found =
-        std::find_if(parts.begin(), parts.end(), [&](const Part& part) { return part.rank == rank; });
-    return found != parts.end() ? *found
-                                : parts.emplace_back(Part{rank, {Action::arrivals, 0, 0, -1, -1}, {}, {}});
-  };
+  std::vector<Part> parts;
+  const Order idle{Action::arrivals, 0, 0, -1, -1};
   for (const Stream& stream : streams) {
-    Order& order = part_of(stream.flow.to).order;
+    Order& order = part_of(parts, stream.flow.to, idle).order;
     order.receive_from = stream.flow.from;
     order.bytes = static_cast<std::int64_t>(stream.bytes);
     order.count = stream.count;
   }
   for (const Stream& stream : streams) {
-    Order& order = part_of(stream.flow.from).order;
+    Order& order = part_of(parts, stream.flow.from, idle).order;
     order.send_to = stream.flow.to;
     order.send_bytes = static_cast<std::int64_t>(stream.bytes);
     order.send_count = stream.count;
   }
   perform(parts);
   std::vector<std::vector<double>> times;
-  for (const Stream& stream : streams) times.push_back(part_of(stream.flow.to).times);
+  for (const Stream& stream : streams) times.push_back(part_of(parts, stream.flow.to, idle).times);
   return times;
 }
 
 std::vector<Answer> Conductor::streams(const std::vector<Flow>& flows, std::size_t bytes, int count) {
-  std::vector<Part> parts;  // one per rank; receivers before those that only send
-  const auto part_of = [&](int rank) -> Part& {
-    const auto found =
-        std::find_if(parts.begin(), parts.end(), [&](const Part& part) { return part.rank == rank; });
-    if (found != parts.end()) return *found;
-    const auto size = static_cast<std::int64_t>(bytes);
-    Order order{Action::stream, size, count, -1, -1};
-    order.send_bytes = size;
-    order.send_count = count;
-    return parts.emplace_back(Part{rank, order, {}, {}});
-  };
-  for (const Flow& flow : flows) part_of(flow.to).order.receive_from = flow.from;
-  for (const Flow& flow : flows) part_of(flow.from).order.send_to = flow.to;
+  std::vector<Part> parts;
+  const auto size = static_cast<std::int64_t>(bytes);
+  Order idle{Action::stream, size, count, -1, -1};
+  idle.send_bytes = size;
+  idle.send_count = count;
+  for (const Flow& flow : flows) part_of(parts, flow.to, idle).order.receive_from = flow.from;
+  for (const Flow& flow : flows) part_of(parts, flow.from, idle).order.send_to = flow.to;
   perform(parts);
   std::vector<Answer> answers;
-  for (const Flow& flow : flows) answers.push_back(part_of(flow.from).answer);
+  for (const Flow& flow : flows) answers.push_back(part_of(parts, flow.from, idle).answer);
   return answers;
 }
 

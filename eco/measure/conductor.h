@@ -3,10 +3,10 @@
 //   const std::string text = conducted(transport, native, clock, [&](Conductor& conductor) { ... });    // collective
 //   const double seconds = conductor.ping(a, b, bytes, 2);
 //
-// A measurement is a ping (round trips of one pair) or a stream (messages one
-// way, back to back, acknowledged once at the end), alone or several streams at once; for pLogP also a delayed message
-// (its receiver looks for it only when it must be there) and an exchange (each of a group sends to each). For the tree of
-// subnets trips of many pairs at once, and streams that tell when each of their messages came.
+// A measurement is a ping (round trips of one pair) or a stream (messages one way, back to back, acknowledged once at the
+// end), alone or several streams at once; for pLogP also a delayed message (its receiver looks for it only when it must
+// be there) and an exchange (each of a group sends to each). For the tree of subnets trips of many pairs at once, and
+// streams that tell when each of their messages came.
 #pragma once
 
 #include <cstddef>
@@ -70,6 +70,10 @@ class Conductor {
     Answer answer;
     std::vector<double> times;
   };
+
+  // What the rank does; with this order if it is new. Entered in the order of asking: receivers before those that only
+  // send.
+  static Part& part_of(std::vector<Part>& parts, int rank, const Order& order);
 
   // Has all of them carried out at once, in this order; rank 0's own part last.
   void perform(std::vector<Part>& parts);

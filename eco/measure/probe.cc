@@ -51,13 +51,13 @@ void Prober::reserve(std::size_t out_bytes, std::size_t in_bytes) {
   if (in_.size() < in_bytes) in_.resize(in_bytes);
 }
 
-void Prober::send(int peer, int tag, std::size_t bytes) {
-  check(transport_.post_send(peer, tag, {out_.data(), bytes}, SendMode::eager, 0), "sending to", peer);
+void Prober::send(int peer, int tag, std::span<const std::byte> message) {
+  check(transport_.post_send(peer, tag, message, SendMode::eager, 0), "sending to", peer);
   ++posted_;
 }
 
-void Prober::receive(int peer, int tag, std::size_t bytes) {
-  check(transport_.post_recv(peer, tag, {in_.data(), bytes}, 0), "receiving from", peer);
+void Prober::receive(int peer, int tag, std::span<std::byte> message, Ticket ticket) {
+  check(transport_.post_recv(peer, tag, message, ticket), "receiving from", peer);
   ++posted_;
 }
 
@@ -151,14 +151,11 @@ Answer Prober::stream(const Order& order) {
   std::int64_t expected = from >= 0 ? order.count : 0;
   const double start = clock_();
   for (std::int64_t i = 0; i < expected; ++i) {
-    std::byte* place = in_.data() + static_cast<std::size_t>(i) * bytes;
-    check(transport_.post_recv(from, kDataTag, {place, bytes}, kIncoming), "receiving from", from);
+    receive(from, kDataTag, std::span(in_).subspan(static_cast<std::size_t>(i) * bytes, bytes), kIncoming);
   }
-  posted_ += static_cast<std::size_t>(expected);
   Answer answer;
   if (to >= 0) {
-    check(transport_.post_recv(to, kDoneTag, {in_.data() + in_.size() - 1, 1}, kOther), "receiving from", to);
-    ++posted_;
+    receive(to, kDoneTag, std::span(in_).last(1), kOther);
     const double before = clock_();
     for (std::int64_t i = 0; i < order.send_count; ++i) send(to, kDataTag, send_bytes);
     answer.posting_s = clock_() - before;
@@ -224,9 +221,7 @@ Answer Prober::exchange(const Order& order) {
   const auto round = [&] {
     for (std::size_t i = 1; i < n; ++i) {
       const int from = static_cast<int>(members_[(me + n - i) % n]);
-      std::byte* place = in_.data() + (i - 1) * bytes;
-      check(transport_.post_recv(from, kDataTag, {place, bytes}, 0), "receiving from", from);
-      ++posted_;
+      receive(from, kDataTag, std::span(in_).subspan((i - 1) * bytes, bytes));
     }
     for (std::size_t i = 1; i < n; ++i) send(static_cast<int>(members_[(me + i) % n]), kDataTag, bytes);
     wait_all();
@@ -240,27 +235,19 @@ Answer Prober::exchange(const Order& order) {
 std::size_t Prober::follow() {
   for (;;) {
     Order order;
-    check(transport_.post_recv(0, kOrderTag, bytes_of(order), 0), "receiving from", 0);
-    ++posted_;
+    receive(0, kOrderTag, bytes_of(order));
     wait_all();
     if (order.action == Action::finish) return static_cast<std::size_t>(order.bytes);
     if (order.action == Action::abort)
       throw TransportError("characterize: rank 0 gave up; its message says why");
     if (order.n_members > 0) {
       members_.resize(static_cast<std::size_t>(order.n_members));
-      check(transport_.post_recv(0, kMembersTag, std::as_writable_bytes(std::span(members_)), 0),
-            "receiving from", 0);
-      ++posted_;
+      receive(0, kMembersTag, std::as_writable_bytes(std::span(members_)));
       wait_all();
     }
     Answer answer = perform(order);
-    check(transport_.post_send(0, kAnswerTag, bytes_of(answer), SendMode::eager, 0), "sending to", 0);
-    ++posted_;
-    if (answer.n_times > 0) {
-      check(transport_.post_send(0, kTimesTag, std::as_bytes(std::span(times_)), SendMode::eager, 0),
-            "sending to", 0);
-      ++posted_;
-    }
+    send(0, kAnswerTag, bytes_of(answer));
+    if (answer.n_times > 0) send(0, kTimesTag, std::as_bytes(std::span(times_)));
     wait_all();
   }
 }
@@ -269,26 +256,20 @@ void Prober::gather(const std::vector<int>& ranks) { members_.assign(ranks.begin
 
 void Prober::tell(int rank, const Order& order) {
   Order copy = order;
-  check(transport_.post_send(rank, kOrderTag, bytes_of(copy), SendMode::eager, 0), "sending to", rank);
-  ++posted_;
+  send(rank, kOrderTag, bytes_of(copy));
   wait_all();
   if (order.n_members == 0) return;
-  const auto members = std::as_bytes(std::span<const std::int64_t>(members_));
-  check(transport_.post_send(rank, kMembersTag, members, SendMode::eager, 0), "sending to", rank);
-  ++posted_;
+  send(rank, kMembersTag, std::as_bytes(std::span<const std::int64_t>(members_)));
   wait_all();
 }
 
 Answer Prober::hear(int rank, std::vector<double>* times) {
   Answer answer;
-  check(transport_.post_recv(rank, kAnswerTag, bytes_of(answer), 0), "receiving from", rank);
-  ++posted_;
+  receive(rank, kAnswerTag, bytes_of(answer));
   wait_all();
   if (answer.n_times > 0) {
     std::vector<double> all(static_cast<std::size_t>(answer.n_times));
-    check(transport_.post_recv(rank, kTimesTag, std::as_writable_bytes(std::span(all)), 0), "receiving from",
-          rank);
-    ++posted_;
+    receive(rank, kTimesTag, std::as_writable_bytes(std::span(all)));
     wait_all();
     if (times != nullptr) *times = std::move(all);
   }

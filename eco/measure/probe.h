@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "eco/measure/characterize.h"
@@ -65,8 +66,11 @@ class Prober {
   Answer trips(const Order& order);
   Answer delayed(const Order& order);
   Answer exchange(const Order& order);
-  void send(int peer, int tag, std::size_t bytes);
-  void receive(int peer, int tag, std::size_t bytes);
+  void send(int peer, int tag, std::span<const std::byte> message);
+  void receive(int peer, int tag, std::span<std::byte> message, transport::Ticket ticket = 0);
+  // So many bytes of out_, into in_.
+  void send(int peer, int tag, std::size_t bytes) { send(peer, tag, std::span(out_).first(bytes)); }
+  void receive(int peer, int tag, std::size_t bytes) { receive(peer, tag, std::span(in_).first(bytes)); }
   void wait_all();
   void reserve(std::size_t out_bytes, std::size_t in_bytes);
 

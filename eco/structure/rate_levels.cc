@@ -229,16 +229,13 @@ std::vector<std::vector<double>> ask_crowds(Streams& streams,
   std::vector<std::vector<double>> crowds(of_level.size());
   for (std::size_t round = 0; round < kMatchings; ++round) {
     std::vector<Streams::Group> flows(of_level.size());
-    bool is_any = false;
     for (std::size_t l = 0; l < of_level.size(); ++l) {
       const auto& entities = of_level[l];
       if (entities.size() < kCrowd) continue;
       for (const auto& [a, b] : matching(entities.size(), round)) {
         flows[l].push_back({entities[a].host, entities[b].host});
-        is_any = true;
       }
     }
-    if (!is_any) break;
     const std::vector<std::vector<double>> rates = streams.rates_of_groups(flows);
     for (std::size_t l = 0; l < rates.size(); ++l) {
       crowds[l].insert(crowds[l].end(), rates[l].begin(), rates[l].end());

@@ -1,8 +1,8 @@
 // The job's TCP transport beside MPI, and which part of it a communicator has: for recipes over several rails, and for
 // everything under ECO_TRANSPORT=tcp. eco/transport/tcp/rails.h says which NICs are rails.
 //
-//   rails.open(options, host, world, hook, leave);                         // in MPI_Init, collective
-//   std::unique_ptr<RailPart> part = rails.join(comm, ...);         // arming a communicator, collective over it
+//   rails.open(options, host, world, hook, leave);   // in MPI_Init, collective
+//   std::unique_ptr<RailPart> part = rails.join(comm, ...);  // arming a communicator, collective over it
 //   JoinedTransport joined(mpi_transport, part->share());
 //
 // Made in MPI_Init, where all ranks are in one call: a communicator that is armed later may be of some of them only. What

@@ -3,6 +3,7 @@
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -48,9 +49,11 @@ int PMPI_Reduce_local(const void* in, void* inout, int count, MPI_Datatype type,
 """
 
 
-def test_a_difference_is_found_made_small_and_stored(library: Library, tmp_path: Path) -> None:
-    if library.name != "mpich":
-        pytest.skip("what looks for the fault and shrinks it is the same for every library")
+def test_a_difference_is_found_made_small_and_stored(
+    libraries: Callable[[str], Library], tmp_path: Path
+) -> None:
+    """Under one library: what looks for the fault and shrinks it is the same for every one."""
+    library = libraries("mpich")
     source, shim = tmp_path / "wrong.c", tmp_path / "libwrong.so"
     source.write_text(WRONG_SUMS)
     subprocess.run([*library.compiler, "-shared", "-fPIC", source, "-o", shim, "-ldl"], check=True,

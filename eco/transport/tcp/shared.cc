@@ -146,8 +146,8 @@ Status TcpShare::test_some(std::span<Ticket> done, std::size_t& n_done) {
   {
     const std::lock_guard lock(shared_->mutex_);
     status = take_finished(done, n_done);
-    const bool leaves = n_done > 0 && n_posted_ == 0;
-    leaves_something = leaves && shared_->transport_ && shared_->transport_->is_pending();
+    leaves_something =
+        n_done > 0 && n_posted_ == 0 && shared_->transport_ && shared_->transport_->is_pending();
   }
   if (leaves_something) shared_->leave_();
   return status;

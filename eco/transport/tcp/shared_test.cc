@@ -18,6 +18,11 @@ namespace {
 
 using Word = std::array<std::byte, 4>;
 
+// Rank 0 sends it, the other receives it.
+Status post_word(TcpShare& share, Word& word, int tag = 0, SendMode mode = SendMode::eager) {
+  return share.rank() == 0 ? share.post_send(1, tag, word, mode, 0) : share.post_recv(0, tag, word, 0);
+}
+
 Status wait_for_one(Transport& transport) {
   std::array<Ticket, 4> room{};
   std::size_t n = 0;
@@ -35,10 +40,8 @@ TEST(SharedTcp, WhoWaitsLetsTheOtherLibraryGoOn) {
           // Sent only once the other rank, which waits, has looked elsewhere many times.
           while (looks < 20) std::this_thread::yield();
           sends = true;
-          ASSERT_EQ(share.post_send(1, 0, word, SendMode::eager, 0), Status::ok);
-        } else {
-          ASSERT_EQ(share.post_recv(0, 0, word, 0), Status::ok);
         }
+        ASSERT_EQ(post_word(share, word), Status::ok);
         EXPECT_EQ(wait_for_one(share), Status::ok);
         EXPECT_TRUE(sends);
       },
@@ -51,13 +54,12 @@ TEST(SharedTcp, WhoLooksAndDoesNothingElseLetsTheOtherLibraryGoOnToo) {
       2, 1,
       [&](TcpShare& share) {
         Word word{};
+        while (share.rank() == 0 && looks < 20) std::this_thread::yield();
+        ASSERT_EQ(post_word(share, word), Status::ok);
         if (share.rank() == 0) {
-          while (looks < 20) std::this_thread::yield();
-          ASSERT_EQ(share.post_send(1, 0, word, SendMode::eager, 0), Status::ok);
           EXPECT_EQ(wait_for_one(share), Status::ok);
           return;
         }
-        ASSERT_EQ(share.post_recv(0, 0, word, 0), Status::ok);
         std::array<Ticket, 4> room{};
         const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
         for (std::size_t n = 0; n == 0 && std::chrono::steady_clock::now() < until;)
@@ -74,9 +76,7 @@ TEST(SharedTcp, WhatAGroupLeavesUnsaidIsCarriedFromThenOn) {
       2, 2,
       [&](TcpShare& share) {
         Word word{};
-        const Status posted = share.rank() == 0 ? share.post_send(1, 0, word, SendMode::eager, 0)
-                                                : share.post_recv(0, 0, word, 0);
-        ASSERT_EQ(posted, Status::ok);
+        ASSERT_EQ(post_word(share, word), Status::ok);
         EXPECT_EQ(wait_for_one(share), Status::ok);
         EXPECT_TRUE(share.rank() != 0 || n_left > 0);
       },
@@ -148,9 +148,7 @@ TEST(SharedTcp, ChosenRailsAreTheNetworks) {
     share.set_rails(0, rails);
     Word word{};
     for (int tag : {0, 1}) {
-      const Status posted = share.rank() == 0 ? share.post_send(1, tag, word, SendMode::synchronous, 0)
-                                              : share.post_recv(0, tag, word, 0);
-      ASSERT_EQ(posted, Status::ok);
+      ASSERT_EQ(post_word(share, word, tag, SendMode::synchronous), Status::ok);
       EXPECT_EQ(wait_for_one(share), Status::ok);
     }
     share.choose_rails({});
