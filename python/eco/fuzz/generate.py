@@ -65,6 +65,7 @@ class Quirks:
     forms: tuple[str, ...] = tuple(FORMS)
     mixes_in_trees: bool = True  # signatures of two types in gather and scatter
     scatters_gaps: bool = True  # reductions of elements with gaps, to blocks
+    places_alone: bool = True  # the block of an alltoallw on a communicator of one rank
     most_unlike_bytes: int = 1 << 30  # of an allgatherv's block whose datatypes differ between ranks
 
 
@@ -165,7 +166,7 @@ class Generator:
         if verb in COMBINING:
             words |= self._reduction(verb, kind, n)
         elif verb != "barrier":
-            words |= self._movement(verb, kind, n)
+            words |= self._movement(verb, comm)
         if verb in ("barrier", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw") or verb in (
             "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan", *OF_NEIGHBOURS
         ):  # fmt: skip
@@ -227,13 +228,17 @@ class Generator:
             "uneven": self._uneven() if verb == "reduce_scatter" else None,
         }  # fmt: skip
 
-    def _movement(self, verb: str, kind: str, n: int) -> dict[str, object]:
+    def _movement(self, verb: str, comm: int) -> dict[str, object]:
+        kind, n = self._comms[comm]
         name = self.dice.choice(list(SIGNATURES))
         in_trees = kind == "inter" or verb in ("gather", "scatter")
         if name == "mixed" and in_trees and not self.quirks.mixes_in_trees:
             name = "two"
         # Between two sides nothing is served, and MPICH's gather of types that differ does not end.
         differ = kind != "inter" and self.dice.random() < 0.5
+        # Only the world is known to have no part of one rank; plain blocks begin at place 0 there.
+        if verb == "alltoallw" and comm != 0 and not self.quirks.places_alone:
+            differ = False
         count = self._count(verb, n, SIGNATURES[name])
         unlike = verb != "allgatherv" or (count + 1) * SIGNATURES[name] <= self.quirks.most_unlike_bytes
         words: dict[str, object] = {
