@@ -71,6 +71,7 @@ class Record:
     closed_s: float | None  # None also where an algorithm has no closed form
     measured_s: tuple[float, ...]
     found: bool = False  # by the search: beyond the algorithms' own candidates
+    chosen: bool = False  # by the planner, where it may measure nothing
 
     @property
     def algorithm(self) -> str:
@@ -116,13 +117,18 @@ def cells_of(records: Sequence[Record]) -> list[list[Record]]:
 def regret(cell: Sequence[Record], model: str) -> float | None:
     """What the model's choice takes longer than the oracle's, as a share: -0.1 is 10 % less.
 
+    The simulation's choice is the planner's, which between equals looks at more than the prediction; the closed forms'
+    is what they predict best.
+
     The oracle, native included, is chosen on the even launches; both are scored on the odd ones, so that an oracle that
     had luck once gains nothing by it. None where the model predicts nothing.
     """
     predicted = [record for record in cell if record.predicted_s(model) is not None]
     if not predicted:
         return None
-    choice = min(predicted, key=lambda record: record.predicted_s(model) or 0.0)
+    cheapest = min(predicted, key=lambda record: record.predicted_s(model) or 0.0)
+    planned = (record for record in predicted if record.chosen and model == "simulate")
+    choice = next(planned, cheapest)
     oracle = min(cell, key=lambda record: stats.median(record.measured_s[::2]))
     return stats.median(choice.measured_s[1::2]) / stats.median(oracle.measured_s[1::2]) - 1
 
@@ -211,26 +217,29 @@ def found_pattern(network: str, hosts: Sequence[int], op: str, size: int, steps:
 def choose_trials(
     network: str, hosts: Sequence[int], options: ValidateOptions, step: Callable[[str, float], None]
 ) -> list[dict[str, Any]]:
-    """For each cell the best recipe of every algorithm, with its prediction: `{"collective", "bytes", "recipes"}`, the
-    last a recipe and what each model predicts of it."""
+    """For each cell the best recipe of every algorithm and the planner's choice, with its prediction:
+    `{"collective", "bytes", "recipes"}`, the last a recipe and what each model predicts of it."""
     cells = options.cells()
     trials = []
     for number, (op, size) in enumerate(cells):
         step(f"predicting {op}", number / len(cells))
         best: dict[str, dict[str, Any]] = {}
+        chosen = _core.choice(network, list(hosts), op, size, 0)
         for candidate in json.loads(_core.candidates(network, list(hosts), op, size, 0)):
             seconds = candidate["predicted_s"]
             if seconds is None or seconds > options.most_predicted_s:
                 continue
             if best and seconds > options.most_times * next(iter(best.values()))["predicted_s"]:
                 continue
-            best.setdefault(candidate["recipe"].partition(" ")[0], candidate)
+            of_algorithm = candidate["recipe"].partition(" ")[0]
+            best.setdefault(candidate["recipe"] if candidate["recipe"] == chosen else of_algorithm, candidate)
         found = found_pattern(network, hosts, op, size, options.search)
         recipes = {
             candidate["recipe"]: {
                 "simulate": float(candidate["predicted_s"]),
                 "closed": _core.closed_prediction(network, list(hosts), candidate["recipe"], op, size, 0),
                 "found": candidate in found,
+                "chosen": candidate["recipe"] == chosen,
             }
             for candidate in [*found, *best.values()]
         }
@@ -287,6 +296,7 @@ def records_of(
                     predicted.get("closed"),
                     measured,
                     predicted.get("found", False),
+                    predicted.get("chosen", False),
                 )
             )
     return records

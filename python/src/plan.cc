@@ -16,6 +16,7 @@
 #include "eco/plan/proving.h"
 #include "eco/plan/ranking.h"
 #include "eco/plan/search.h"
+#include "eco/plan/shortlist.h"
 #include "eco/sim/predict.h"
 #include "python/src/bindings.h"
 #include "python/src/question.h"
@@ -61,6 +62,15 @@ std::string candidates(const std::string& network, const std::vector<int>& host_
   const Question question(network, host_of_rank, collective, bytes, root);
   const plan::ForecastOptions options = prune ? plan::PlannerOptions().forecast : plan::ForecastOptions();
   return describe(plan::rank_candidates(question.problem, question.view, options, prune));
+}
+
+std::optional<std::string> choice(const std::string& network, const std::vector<int>& host_of_rank,
+                                  const std::string& collective, std::size_t bytes, int root) {
+  const Question question(network, host_of_rank, collective, bytes, root);
+  const auto ranked =
+      plan::rank_candidates(question.problem, question.view, plan::PlannerOptions().forecast, true);
+  const auto best = plan::shortlist(ranked, 1, question.problem, question.view);
+  return best.empty() ? std::nullopt : std::optional(best.front()->recipe.text());
 }
 
 std::string search(const std::string& network, const std::vector<int>& host_of_rank,
@@ -221,6 +231,10 @@ void bind_plan(nb::module_& m) {
         "Every candidate with its predicted seconds by term, cheapest first, as JSON; with `prune` those "
         "that cannot "
         "be the best are given up early, as the planner does. Local.");
+  m.def("choice", &choice, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("collective"),
+        nb::arg("bytes"), nb::arg("root"), nb::call_guard<nb::gil_scoped_release>(),
+        "The candidate that the planner takes where it may measure nothing; None where none can serve. "
+        "Local.");
   m.def("search", &search, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("collective"),
         nb::arg("bytes"), nb::arg("root"), nb::arg("steps"), nb::arg("seed") = 1,
         nb::call_guard<nb::gil_scoped_release>(),

@@ -52,6 +52,15 @@ def test_the_oracle_is_scored_on_launches_it_was_not_chosen_on() -> None:
     assert regret(cell, "simulate") == pytest.approx(2.2 / 2.0 - 1)
 
 
+def test_the_choice_of_the_simulation_is_the_planners() -> None:
+    """Which prefers, of what is predicted to be as fast, what sends less."""
+    cheapest = record("broadcast/chain segment=0", 1.0, 2.0, 2.2)
+    planned = replace(record("broadcast/flat segment=0", 1.01, 1.0, 1.1), chosen=True, closed_s=1.2)
+    assert regret([cheapest, planned], "simulate") == pytest.approx(0.0)
+    both_closed = [replace(cheapest, closed_s=1.1), planned]
+    assert regret(both_closed, "closed") == pytest.approx(2.2 / 1.1 - 1)
+
+
 def test_native_can_be_the_oracle_and_is_never_predicted() -> None:
     cell = [record(NATIVE, None, 1.0, 1.0), record("broadcast/chain segment=0", 1.0, 2.0, 2.0)]
     assert regret(cell, "simulate") == pytest.approx(1.0)

@@ -31,14 +31,17 @@ NETWORKS = ("hosts=1", "hosts=1", "hosts=1+1", "hosts=2+1", "hosts=2+2", "hosts=
 #: Communicators are armed in their first call, or in one of the next.
 ARM_AFTER = ("0", "0", "1", "3")
 #: Without ECO too. Open MPI 5.0.11 has no calls with large counts, breaks down when a communicator is freed while
-#: a nonblocking call is under way on it, and takes places for numbers of elements in an alltoallw of one rank.
-#: MPICH 5.0.2 passes blocks on as bytes in trees and refuses them where two types were sent; writes behind its own
-#: memory in a reduce_scatter_block by an operation that does not commute, of 16 elements with gaps or more; and
-#: cuts an allgatherv of long blocks by the extent of each rank's datatype, so that ranks whose datatypes differ
-#: expect other messages than are sent.
+#: a nonblocking call is under way on it, takes places for numbers of elements in an alltoallw of one rank, and
+#: does not end an ialltoallw in place that has blocks of nothing. MPICH 5.0.2 passes blocks on as bytes in trees
+#: and refuses them where two types were sent; writes behind its own memory in a reduce_scatter_block by an
+#: operation that does not commute, of 16 elements with gaps or more; and cuts an allgatherv of long blocks by the
+#: extent of each rank's datatype, so that ranks whose datatypes differ expect other messages than are sent.
 QUIRKS = {
     "openmpi": Quirks(
-        frees_comm_early=False, forms=("blocking", "nonblocking", "persistent"), places_alone=False
+        frees_comm_early=False,
+        forms=("blocking", "nonblocking", "persistent"),
+        places_alone=False,
+        empty_in_place=False,
     ),
     "mpich": Quirks(mixes_in_trees=False, scatters_gaps=False, most_unlike_bytes=2000),
 }

@@ -52,6 +52,8 @@ FORMS = {"blocking": 10, "nonblocking": 5, "large": 1, "nonblocking_large": 1, "
 WAYS = ("wait", "waitall", "waitany", "waitsome", "test", "testall", "testany", "testsome")
 #: Where libraries change how they send, and packets end.
 USUAL_EDGES = (1, 8, 64, 512, 1392, 4096, 8192, 65536)
+#: Of the ways in which blocks are unequal: those of the first rank are of nothing.
+WITH_EMPTY_BLOCKS = 2
 MOST_UNDER_WAY = 6
 MOST_COMMUNICATORS = 6
 
@@ -66,6 +68,7 @@ class Quirks:
     mixes_in_trees: bool = True  # signatures of two types in gather and scatter
     scatters_gaps: bool = True  # reductions of elements with gaps, to blocks
     places_alone: bool = True  # the block of an alltoallw on a communicator of one rank
+    empty_in_place: bool = True  # blocks of nothing in an alltoallw in place
     most_unlike_bytes: int = 1 << 30  # of an allgatherv's block whose datatypes differ between ranks
 
 
@@ -249,8 +252,12 @@ class Generator:
             "wild": self.dice.randrange(2) if verb.startswith(("gather", "scatter")) else None,
         }  # fmt: skip
         if verb.endswith(("v", "w")):
+            uneven = self._uneven()
+            is_risky = verb == "alltoallw" and words["in_place"] and not self.quirks.empty_in_place
+            if is_risky and uneven == WITH_EMPTY_BLOCKS:
+                uneven = 0
             words |= {
-                "uneven": self._uneven(), "holes": self.dice.choice((0, 0, 1, 3)), "turned": self.dice.randrange(2)
+                "uneven": uneven, "holes": self.dice.choice((0, 0, 1, 3)), "turned": self.dice.randrange(2)
             }  # fmt: skip
         return words
 
