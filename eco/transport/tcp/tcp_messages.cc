@@ -7,7 +7,8 @@
 namespace eco::transport::tcp {
 namespace {
 
-// A sender that may have to send again keeps what it has not heard of: of this much it hears at the latest.
+// A sender that may have to send again keeps what it has not heard of: of this much it hears at the latest, of less when
+// this rank has nothing else to do (look()).
 constexpr std::size_t kTellBytes = 65536;
 
 }  // namespace
@@ -226,6 +227,16 @@ void TcpTransport::count_arrival(Connection& connection, const Frame& frame) {
   if (frame.kind == FrameKind::data ||
       connection.untold_bytes >= std::min(kTellBytes, options_.credit_bytes / 4))
     tell(connection);
+}
+
+bool TcpTransport::owes_word(const Connection& connection) const {
+  return connection.untold_bytes > 0 && n_rails_to(connection.peer()) > 1;
+}
+
+void TcpTransport::tell_all() {
+  for (const auto& connection : connections_) {
+    if (connection != nullptr && connection->is_open() && owes_word(*connection)) tell(*connection);
+  }
 }
 
 void TcpTransport::take_up(Connection& connection, std::size_t bytes) {

@@ -255,6 +255,23 @@ TEST(TcpRails, AWordThatARailLosesComesFromARankThatIsElsewhere) {
   });
 }
 
+TEST(TcpRails, OfLittleASenderHearsWhenItsPeerHasNothingElseToDo) {
+  Meeting met(2);
+  run_tcp_ranks(2, 2, {}, [&](TcpTransport& transport) {
+    transport.set_rails(0, kFirstRail);
+    exchange(transport, 3, false);
+    met.hold(transport);
+    const auto until = steady_clock::now() + milliseconds(5000);
+    while (transport.is_pending() && steady_clock::now() < until) {
+      transport.look();
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    EXPECT_FALSE(transport.is_pending());
+    EXPECT_EQ(transport.kept_bytes(), 0u);
+    met.hold(transport);
+  });
+}
+
 TEST(TcpRails, APeerThatIsLateHasLostNoRail) {
   const TcpOptions options{.rail_lost_after_s = 0.2};
   constexpr std::size_t kMessages = 40;

@@ -104,6 +104,7 @@ void TcpTransport::set_rails(int first_tag, std::span<const std::uint8_t> rails)
 }
 
 void TcpTransport::look() {
+  tell_all();
   progress(0);
   watch_rails();
 }
@@ -114,7 +115,8 @@ bool TcpTransport::is_pending() {
   // A word that goes down with its rail is said again; where there is but one, it is the kernel's to bring.
   return std::any_of(connections_.begin(), connections_.end(), [this](const auto& each) {
     if (each == nullptr || !each->is_open()) return false;
-    return each->wants_to_write() || (n_rails_to(each->peer()) > 1 && !each->is_acknowledged());
+    return each->wants_to_write() || owes_word(*each) ||
+           (n_rails_to(each->peer()) > 1 && !each->is_acknowledged());
   });
 }
 

@@ -88,10 +88,11 @@ class TcpTransport final : public Transport, private Connection::Owner {
   void set_rails(int first_tag, std::span<const std::uint8_t> rails) override;
   void abandon() override;
 
-  // Does what can be done without waiting, also where nothing is posted: what others ask of this rank.
+  // Does what can be done without waiting, also where nothing is posted: what others ask of this rank, and wait to hear.
   void look();
   // Whether something that this rank has said waits for the kernel to take it or, where it may have to be said again over
-  // another rail, for word that it came; or a peer with which it has lost a rail may ask again.
+  // another rail, for word that it came; or a peer waits for such word from this rank, or may ask again, since a rail was
+  // lost with it.
   bool is_pending();
 
   // Readable when test_some would find something to do.
@@ -217,6 +218,9 @@ class TcpTransport final : public Transport, private Connection::Owner {
   void count_arrival(Connection& connection, const Frame& frame);
   // Tells a connection's opener what has arrived and what has been taken up.
   void tell(Connection& connection);
+  // Whether its opener waits to hear of something that has come.
+  bool owes_word(const Connection& connection) const;
+  void tell_all();
 
   // tcp_sends.cc
   void on_written(std::uint32_t send) override;
