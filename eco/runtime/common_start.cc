@@ -54,12 +54,12 @@ bool reads_one_clock(transport::Native& native, int rank, int n_ranks) {
 
 Begin CommonStart::wait() {
   native_.barrier();
-  if (!one_clock_) return {now_ns(), false};
+  if (!one_clock_) return {.at_ns = now_ns()};
   std::int64_t instant_ns = now_ns() + lead_ns_;
   native_.broadcast(std::as_writable_bytes(std::span(&instant_ns, 1)), 0);
   const bool late = now_ns() > instant_ns;
   sleep_until(instant_ns);
-  return {instant_ns, late};
+  return {instant_ns, static_cast<double>(now_ns() - instant_ns) * 1e-9, late};
 }
 
 bool CommonStart::widen() {

@@ -3,11 +3,12 @@
 //   const bool one_clock = reads_one_clock(native, rank, n_ranks);  // collective
 //   CommonStart start(native, one_clock, lead_ns);
 //   const Begin begin = start.wait();               // collective
-//   work(); seconds = now_ns() - begin.at_ns;       // the call's time is the latest rank's
+//   work(); seconds = now_ns() - begin.at_ns;       // the call's time is the latest rank's, less what all slept too long
 //   if (late on any rank) start.widen();            // on all ranks alike; the sample is worth nothing
 //
 // Ranks of one machine (one boot id and time namespace, so one CLOCK_MONOTONIC; the lab is one) sleep to an instant that
-// rank 0 names a little ahead. Between machines there is no such clock: a barrier must do.
+// rank 0 names a little ahead. Between machines there is no such clock: a barrier must do. A processor that was idle wakes a
+// sleeper late, a virtual one by a tenth of a millisecond: what passes before the first rank is awake is no part of the work.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,8 @@ bool reads_one_clock(transport::Native& native, int rank, int n_ranks);
 
 struct Begin {
   std::int64_t at_ns = 0;
-  bool late = false;  // this rank heard of the instant only when it had passed
+  double overslept_s = 0;  // this rank, by so much
+  bool late = false;       // this rank heard of the instant only when it had passed
 };
 
 class CommonStart {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <new>
 #include <sstream>
+#include <utility>
 
 #include "eco/algo/algorithm.h"
 #include "eco/base/errors.h"
@@ -169,7 +170,22 @@ Trials::Run Trials::run_once(const Trial& trial, Prepared& prepared, std::size_t
   } else {
     native_.run(problem, prepared.buffers.input, output);
   }
-  return {static_cast<double>(now_ns() - begin.at_ns) * 1e-9, begin.late, begin.at_ns};
+  return {static_cast<double>(now_ns() - begin.at_ns) * 1e-9, begin.late, begin.at_ns, begin.overslept_s};
+}
+
+void Trials::Times::set(std::size_t i, const Run& run) {
+  values_[i] = run.late ? kNoSample : run.seconds;
+  values_[n() + i] = -run.overslept_s;
+}
+
+void Trials::Times::agree(transport::Native& native) {
+  if (n() > 0) native.allreduce_max(values_);
+}
+
+std::vector<double> Trials::Times::seconds() const {
+  std::vector<double> all;
+  for (std::size_t i = 0; i < n(); ++i) all.push_back(values_[i] - overslept_s(i));
+  return all;
 }
 
 void Trials::agree_that_nothing_is_lost(Prepared& prepared) {
@@ -241,21 +257,21 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
   const auto n_in_turn = static_cast<std::size_t>(agreement_.share_number(wanted.in_turn));
   const bool wakes = agreement_.share_number(wanted.wakes ? 1 : 0) != 0;
   const std::size_t n_timed = n_rounds * n_in_turn;
-  std::vector<double> times;
-  if (agreement_.failed([&] { times.assign(n * n_timed, 0.0); })) return result;
+  Times runs;
+  if (agreement_.failed([&] { runs = Times(n * n_timed); })) return result;
   for (std::size_t round = 0; round < n_rounds; ++round) {
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t c = (i + round) % n;
       if (able[c] == 0) continue;
       if (wakes) run_once(trial, prepared, c);
       for (std::size_t k = 0; k < n_in_turn; ++k) {
-        const Run run = run_once(trial, prepared, c);
-        times[c * n_timed + round * n_in_turn + k] = run.late ? kNoSample : run.seconds;
+        runs.set(c * n_timed + round * n_in_turn + k, run_once(trial, prepared, c));
       }
     }
   }
   agree_that_nothing_is_lost(prepared);
-  if (!times.empty()) native_.allreduce_max(times);
+  runs.agree(native_);
+  const std::vector<double> times = runs.seconds();
   if (std::find(times.begin(), times.end(), kNoSample) != times.end()) start_.widen();
   for (std::size_t c = 0; c < n; ++c) {
     const auto begin = times.begin() + static_cast<std::ptrdiff_t>(c * n_timed);
@@ -292,19 +308,20 @@ Traced Trials::trace(const coll::CommonProblem& problem, const algo::Recipe& rec
     throw Error("'" + recipe.text() + "' gave a wrong result");
   }
   while (!agreement_.all(!late) && start_.widen()) late = start_.wait().late;
-  std::vector<double> seconds;
-  for (Traced& traced : runs) {
+  Times taken(runs.size());
+  for (std::size_t i = 0; i < runs.size(); ++i) {
     Run run;
-    executor_->trace_into(&traced.trace);
+    executor_->trace_into(&runs[i].trace);
     do {
       run = run_once(trial, prepared, 0);
     } while (!agreement_.all(!run.late) && start_.widen());
     executor_->trace_into(nullptr);
-    traced.began_ns = run.began_ns;
-    seconds.push_back(run.late ? kNoSample : run.seconds);
+    runs[i].began_ns = run.began_ns;
+    taken.set(i, run);
   }
   agree_that_nothing_is_lost(prepared);
-  native_.allreduce_max(seconds);
+  taken.agree(native_);
+  const std::vector<double> seconds = taken.seconds();
 
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < seconds.size(); ++i) {
@@ -315,6 +332,7 @@ Traced Trials::trace(const coll::CommonProblem& problem, const algo::Recipe& rec
             [&](std::size_t a, std::size_t b) { return seconds[a] < seconds[b]; });
   const std::size_t kept = order[order.size() / 2];
   Traced result = std::move(runs[kept]);
+  result.began_ns += static_cast<std::int64_t>(1e9 * taken.overslept_s(kept));
   result.median_s = seconds[kept];
   for (const double each : seconds) {
     if (each != kNoSample) result.seconds.push_back(each);

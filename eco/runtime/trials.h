@@ -97,6 +97,23 @@ class Trials {
     double seconds = 0;  // on this rank
     bool late = false;   // it began too late to count
     std::int64_t began_ns = 0;
+    double overslept_s = 0;
+  };
+  // Of several runs, on this rank.
+  class Times {
+   public:
+    explicit Times(std::size_t n = 0) : values_(2 * n) {}
+    void set(std::size_t i, const Run& run);
+    // Collective, once. From then on the same on all ranks.
+    void agree(transport::Native& native);
+    // Of each run the latest rank's time, from when the first one was awake.
+    std::vector<double> seconds() const;
+    // By so much the first one was awake after the instant.
+    double overslept_s(std::size_t i) const { return -values_[n() + i]; }
+
+   private:
+    std::size_t n() const { return values_.size() / 2; }
+    std::vector<double> values_;  // seconds, then less than nothing for what was slept too long
   };
 
   Prepared prepare(const Trial& trial);

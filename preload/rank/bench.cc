@@ -81,9 +81,10 @@ class Stopwatch {
       work.call();
       const double seconds = static_cast<double>(now_ns() - begin.at_ns) * 1e-9;
       const bool right = work.is_right();
-      std::array<double, 3> worst = {seconds, begin.late ? 1.0 : 0.0, right ? 0.0 : 1.0};
+      std::array<double, 4> worst = {seconds, begin.late ? 1.0 : 0.0, right ? 0.0 : 1.0, -begin.overslept_s};
       native_.allreduce_max(worst);
-      if (worst[1] == 0 || !start_.widen()) return {worst[0], worst[2] == 0};
+      const double all_overslept_s = -worst[3];
+      if (worst[1] == 0 || !start_.widen()) return {worst[0] - all_overslept_s, worst[2] == 0};
       ++cell.late;
       if (worst[2] != 0) return {worst[0], false};
     }
