@@ -42,6 +42,17 @@ TEST(FindStructure, ABusASwitchAndTheirUplinks) {
   }
 }
 
+TEST(FindStructure, OneMachineThatPlaysAllHostsIsNoMedium) {
+  const TrueNetwork network =
+      racks({{.n_hosts = 3}, {.n_hosts = 3, .arm_s = 50e-6}, {.n_hosts = 2, .arm_s = 90e-6}}, {15e-6, 5e6});
+  // Two streams in each of three racks would be 150 MB/s.
+  const Tree tree = found(network, {.noise = 0.02, .spoilt = 0.05, .most_bytes_per_s = 110e6, .seed = 5});
+  ASSERT_EQ(tree.levels.size(), 4U);
+  for (std::size_t l = 1; l < tree.levels.size(); ++l) {
+    EXPECT_EQ(tree.levels[l].kind, SubnetKind::switched) << tree.levels[l].hosts.size() << " hosts";
+  }
+}
+
 TEST(FindStructure, NoStructureIsOneLevel) {
   for (const int n : {1, 2, 3, 8, 100}) {
     const Tree tree = found(racks({{.n_hosts = n}}, {}));

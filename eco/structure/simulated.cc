@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "eco/base/assert.h"
 
@@ -55,6 +56,10 @@ std::vector<std::vector<double>> SimulatedProbe::latencies(const std::vector<Pai
 
 std::vector<double> SimulatedProbe::rates(const std::vector<Pair>& flows, double seconds) {
   std::vector<double> rates = network_.shares(flows);
+  const double all = std::accumulate(rates.begin(), rates.end(), 0.0);
+  if (all > options_.most_bytes_per_s) {
+    for (double& rate : rates) rate *= options_.most_bytes_per_s / all;
+  }
   double farthest_s = 0;
   for (std::size_t f = 0; f < flows.size(); ++f) {
     cost_.messages += static_cast<long>(std::max(kFewestMessages, seconds * rates[f] / kMessageBytes)) + 1;

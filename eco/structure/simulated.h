@@ -7,6 +7,7 @@
 // slowest pair's time, and what ordering it takes: rank 0 tells every host of it, one after the other, and hears from each.
 #pragma once
 
+#include <limits>
 #include <random>
 
 #include "eco/structure/probe.h"
@@ -18,6 +19,8 @@ struct SimulatedOptions {
   double noise = 0.02;   // mean of what a sample takes longer, as a share
   double spoilt = 0.05;  // share of samples that are 0.1 to 10 times what they should be
   double crowding = 0;   // by what share a pair's latency grows for each other pair of its round
+  // Of all streams of a round together: what the processors of one machine do that plays all hosts.
+  double most_bytes_per_s = std::numeric_limits<double>::infinity();
   unsigned long seed = 1;
 };
 

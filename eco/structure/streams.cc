@@ -20,7 +20,7 @@ constexpr double kLatencies = 4;
 // Flows whose latency is looked at for that.
 constexpr std::size_t kLookedAt = 8;
 
-// Groups of the first round that are asked alone too, and by how much they may be faster then.
+// Groups of a round that are asked alone too, and by how much they may be faster then.
 constexpr std::size_t kCheckedAlone = 3;
 constexpr double kUndisturbed = 1.15;
 // A rate this many times a flow's usual one, or as much less, is a wrong one and not an unfair share.
@@ -126,14 +126,16 @@ bool Streams::are_quiet(const std::vector<Group>& groups, const std::vector<Repe
 std::vector<Streams::Repetitions> Streams::repeat_groups(const std::vector<Group>& groups, Wanted wanted) {
   const auto busy =
       std::count_if(groups.begin(), groups.end(), [](const Group& group) { return !group.empty(); });
-  if (at_once_ || busy < 2) {
+  std::size_t n_flows = 0;
+  for (const Group& group : groups) n_flows += group.size();
+  if (busy < 2) return all_at_once(groups, wanted);
+  if (n_flows < least_loud_) {
     std::vector<Repetitions> repetitions = all_at_once(groups, wanted);
-    if (busy < 2) return repetitions;
-    if (!is_checked_) {
-      is_checked_ = true;
-      at_once_ = are_quiet(groups, repetitions);
+    if (n_flows <= most_quiet_ || are_quiet(groups, repetitions)) {
+      most_quiet_ = std::max(most_quiet_, n_flows);
+      return repetitions;
     }
-    if (at_once_) return repetitions;
+    least_loud_ = n_flows;
   }
   std::vector<Repetitions> one_by_one;
   for (const Group& group : groups)

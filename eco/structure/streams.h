@@ -6,9 +6,12 @@
 //
 // Streams that share something need not share it fairly, now this one has more and now that one; so what several carry
 // together is taken from each repetition by itself. Groups of streams on levels that have nothing in common flow at the same
-// time, unless the first such round shows that they disturb each other: a few of its groups are asked alone too.
+// time, unless a round shows that they disturb each other: of the first, and of each with more streams than any before, a few
+// groups are asked alone too. Rounds of as many streams as those that did are asked group by group.
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <unordered_map>
 #include <vector>
 
@@ -47,8 +50,8 @@ class Streams {
   Probe& probe_;
   Sampler& sampler_;
   std::unordered_map<int, double> fastest_;  // by host
-  bool at_once_ = true;
-  bool is_checked_ = false;
+  std::size_t most_quiet_ = 0;               // streams at once that were seen to leave each other alone
+  std::size_t least_loud_ = std::numeric_limits<std::size_t>::max();  // and that did not
 };
 
 }  // namespace eco::structure
