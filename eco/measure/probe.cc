@@ -255,11 +255,10 @@ std::size_t Prober::follow() {
 void Prober::gather(const std::vector<int>& ranks) { members_.assign(ranks.begin(), ranks.end()); }
 
 void Prober::tell(int rank, const Order& order) {
-  Order copy = order;
-  send(rank, kOrderTag, bytes_of(copy));
+  send(rank, kOrderTag, std::as_bytes(std::span(&order, 1)));
   wait_all();
   if (order.n_members == 0) return;
-  send(rank, kMembersTag, std::as_bytes(std::span<const std::int64_t>(members_)));
+  send(rank, kMembersTag, std::as_bytes(std::span(members_)));
   wait_all();
 }
 

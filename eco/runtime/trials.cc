@@ -180,12 +180,7 @@ void Trials::Times::set(std::size_t i, const Run& run) {
 
 void Trials::Times::agree(transport::Native& native) {
   if (n() > 0) native.allreduce_max(values_);
-}
-
-std::vector<double> Trials::Times::seconds() const {
-  std::vector<double> all;
-  for (std::size_t i = 0; i < n(); ++i) all.push_back(values_[i] - overslept_s(i));
-  return all;
+  for (std::size_t i = 0; i < n(); ++i) values_[i] -= overslept_s(i);
 }
 
 void Trials::agree_that_nothing_is_lost(Prepared& prepared) {
@@ -271,7 +266,7 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
   }
   agree_that_nothing_is_lost(prepared);
   runs.agree(native_);
-  const std::vector<double> times = runs.seconds();
+  const std::span<const double> times = runs.seconds();
   if (std::find(times.begin(), times.end(), kNoSample) != times.end()) start_.widen();
   for (std::size_t c = 0; c < n; ++c) {
     const auto begin = times.begin() + static_cast<std::ptrdiff_t>(c * n_timed);
@@ -321,7 +316,7 @@ Traced Trials::trace(const coll::CommonProblem& problem, const algo::Recipe& rec
   }
   agree_that_nothing_is_lost(prepared);
   taken.agree(native_);
-  const std::vector<double> seconds = taken.seconds();
+  const std::span<const double> seconds = taken.seconds();
 
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < seconds.size(); ++i) {

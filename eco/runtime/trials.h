@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -107,7 +108,7 @@ class Trials {
     // Collective, once. From then on the same on all ranks.
     void agree(transport::Native& native);
     // Of each run the latest rank's time, from when the first one was awake.
-    std::vector<double> seconds() const;
+    std::span<const double> seconds() const { return std::span(values_).first(n()); }
     // By so much the first one was awake after the instant.
     double overslept_s(std::size_t i) const { return -values_[n() + i]; }
 

@@ -100,7 +100,6 @@ class Background {
   // Local. From now on the library's progress carries what is beside calls too (Session::carry_beside()), until nothing of it
   // is left.
   void carry_beside();
-  // A communicator of this process alone, for whoever makes the library progress; none where it is not open.
 
   // Local. Throws std::bad_alloc before anything is begun.
   void begin(std::shared_ptr<Lane> lane, BackgroundCall call, MPI_Request* request);

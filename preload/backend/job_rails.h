@@ -48,9 +48,8 @@ class RailPart {
 
 class JobRails {
  public:
-  // Collective over `world`, a copy of MPI_COMM_WORLD whose errors return. `has_hook` is whether the
-  // library's progress can be joined, on all ranks alike. `leave` lets that progress call carry(), until nothing is
-  // pending.
+  // Collective over `world`, a copy of MPI_COMM_WORLD whose errors return. `has_hook`: whether the library's progress can
+  // be joined, on all ranks alike. `leave` lets that progress call carry(), until nothing is pending.
   void open(const runtime::Options& options, const net::HostId& host, MPI_Comm world, bool has_hook,
             std::function<void()> leave);
   // Local.

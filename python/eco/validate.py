@@ -231,8 +231,10 @@ def choose_trials(
                 continue
             if best and seconds > options.most_times * next(iter(best.values()))["predicted_s"]:
                 continue
-            of_algorithm = candidate["recipe"].partition(" ")[0]
-            best.setdefault(candidate["recipe"] if candidate["recipe"] == chosen else of_algorithm, candidate)
+            recipe = candidate["recipe"]
+            of_algorithm = best.setdefault(recipe.partition(" ")[0], candidate)
+            if recipe == chosen and of_algorithm is not candidate:
+                best[recipe] = candidate
         found = found_pattern(network, hosts, op, size, options.search)
         recipes = {
             candidate["recipe"]: {

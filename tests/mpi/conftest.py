@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from eco import paths, plans
+from eco.lab.launch import asleep_while_idle
 from eco.launch import AS_ROOT
 from eco.plans import Rows
 
@@ -120,7 +121,7 @@ CHOSEN = os.environ.get("ECO_TEST_LIBRARIES", ",".join(paths.LIBRARIES)).split("
 #: More ranks than these sleep while they wait, as on emulated hosts: MPICH spins, and three that spin on two cores take
 #: ten times as long. Open MPI's yield.
 SPINNING_RANKS = {"openmpi": 3, "mpich": 2, "mpi-abi": 2}
-SLEEPING = {"LD_PRELOAD": str(paths.native_file("libeco-idle.so")), "ECO_LAB_IDLE_US": "200"}
+SLEEPING = asleep_while_idle(paths.native_dir(), 200)
 
 
 class Library:

@@ -90,7 +90,7 @@ class Connection {
   std::size_t taken_up_bytes = 0;    // taken up, and not reported yet
   std::size_t unreported_bytes = 0;  // eager messages that have come, less what was reported
   std::uint64_t n_arrived = 0;       // bodies
-  std::size_t untold_bytes = 0;      // of those that have come since the opener last heard of any
+  std::size_t untold_bytes = 0;      // that came since the opener last heard of any, where it waits for that
   bool is_discarding = false;        // the body that is arriving came before
   // As either:
   bool watches_output = false;  // the owner has asked to hear when the socket takes bytes

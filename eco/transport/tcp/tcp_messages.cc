@@ -222,20 +222,16 @@ void TcpTransport::finish_waiting(Inbox::Stream& stream, int peer, const Inbox::
 
 void TcpTransport::count_arrival(Connection& connection, const Frame& frame) {
   ++connection.n_arrived;
-  connection.untold_bytes += frame.bytes + kFrameBytes;
   if (n_rails_to(connection.peer()) == 1) return;  // nobody waits to hear of it
+  connection.untold_bytes += frame.bytes + kFrameBytes;
   if (frame.kind == FrameKind::data ||
       connection.untold_bytes >= std::min(kTellBytes, options_.credit_bytes / 4))
     tell(connection);
 }
 
-bool TcpTransport::owes_word(const Connection& connection) const {
-  return connection.untold_bytes > 0 && n_rails_to(connection.peer()) > 1;
-}
-
 void TcpTransport::tell_all() {
   for (const auto& connection : connections_) {
-    if (connection != nullptr && connection->is_open() && owes_word(*connection)) tell(*connection);
+    if (connection != nullptr && connection->is_open() && connection->untold_bytes > 0) tell(*connection);
   }
 }
 

@@ -86,6 +86,13 @@ void exchange(TcpTransport& transport, unsigned n_messages, bool is_late) {
   EXPECT_EQ(in, expected);
 }
 
+// All connections stand, and both ranks know it.
+void meet_on_first_rail(TcpTransport& transport, Meeting& all) {
+  transport.set_rails(0, kFirstRail);
+  exchange(transport, 3, false);
+  all.hold(transport);
+}
+
 TEST(TcpRails, AConnectionMayBeCutAtEveryByte) {
   for (const bool is_forth : {true, false}) {
     std::size_t n_cut = 1;
@@ -258,9 +265,7 @@ TEST(TcpRails, AWordThatARailLosesComesFromARankThatIsElsewhere) {
 TEST(TcpRails, OfLittleASenderHearsWhenItsPeerHasNothingElseToDo) {
   Meeting met(2);
   run_tcp_ranks(2, 2, {}, [&](TcpTransport& transport) {
-    transport.set_rails(0, kFirstRail);
-    exchange(transport, 3, false);
-    met.hold(transport);
+    meet_on_first_rail(transport, met);
     const auto until = steady_clock::now() + milliseconds(5000);
     while (transport.is_pending() && steady_clock::now() < until) {
       transport.look();
@@ -298,9 +303,7 @@ TEST(TcpRails, APeerThatIsLateHasLostNoRail) {
 TEST(TcpRails, ARankThatDiesIsLostAtOnceOverAllRails) {
   Meeting met(2);
   run_tcp_ranks(2, 3, {}, [&](TcpTransport& transport) {
-    transport.set_rails(0, kFirstRail);
-    exchange(transport, 3, false);
-    met.hold(transport);
+    meet_on_first_rail(transport, met);
     if (transport.rank() == 0) return transport.abandon();
     const auto begin = steady_clock::now();
     std::array<std::byte, 4> word{};
@@ -316,9 +319,7 @@ TEST(TcpRails, WhatALeaverSentArrivesThoughItsRailFails) {
   const Bytes message = pattern(200'000, 4);
   Meeting all(2);
   run_tcp_ranks(2, 2, options, [&](TcpTransport& transport) {
-    transport.set_rails(0, kFirstRail);
-    exchange(transport, 3, false);
-    all.hold(transport);
+    meet_on_first_rail(transport, all);
     if (transport.rank() == 0) {
       deafen(0);
       ASSERT_EQ(transport.post_send(1, 0, message, SendMode::eager, 0), Status::ok);

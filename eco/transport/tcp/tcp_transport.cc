@@ -115,7 +115,7 @@ bool TcpTransport::is_pending() {
   // A word that goes down with its rail is said again; where there is but one, it is the kernel's to bring.
   return std::any_of(connections_.begin(), connections_.end(), [this](const auto& each) {
     if (each == nullptr || !each->is_open()) return false;
-    return each->wants_to_write() || owes_word(*each) ||
+    return each->wants_to_write() || each->untold_bytes > 0 ||
            (n_rails_to(each->peer()) > 1 && !each->is_acknowledged());
   });
 }

@@ -218,8 +218,7 @@ class TcpTransport final : public Transport, private Connection::Owner {
   void count_arrival(Connection& connection, const Frame& frame);
   // Tells a connection's opener what has arrived and what has been taken up.
   void tell(Connection& connection);
-  // Whether its opener waits to hear of something that has come.
-  bool owes_word(const Connection& connection) const;
+  // Those whose openers wait to hear of something that has come.
   void tell_all();
 
   // tcp_sends.cc

@@ -26,6 +26,11 @@ AGENT = STATE_DIR / "agent"
 HOST_LIST = STATE_DIR / "ranks"
 
 
+def asleep_while_idle(native_dir: Path, idle_us: int = IDLE_US) -> dict[str, str]:
+    """What lets ranks that poll sleep so long, so that several share a processor."""
+    return {"LD_PRELOAD": str(native_dir / "libeco-idle.so"), "ECO_LAB_IDLE_US": str(idle_us)}
+
+
 @dataclasses.dataclass(frozen=True)
 class Launch:
     """Everything a command needs to start in a lab."""
@@ -60,10 +65,9 @@ def prepare(
     digest = description.digest()
     # These must reach every process on every host, whatever the launcher forwards.
     everywhere = {
-        "LD_PRELOAD": str(native_dir / "libeco-idle.so"),
+        **asleep_while_idle(native_dir),
         "ECO_LAB": description.name,
         "ECO_LAB_DIGEST": digest,
-        "ECO_LAB_IDLE_US": str(IDLE_US),
         "ECO_LAB_SLICE_US": str(SLICE_US),
         "ECO_CACHE_DIR": str(cache_dir / "lab" / digest),
         # Made by nobody, unless for a lab: emulated networks are not for other users' jobs.
