@@ -66,8 +66,10 @@ struct CommonProblem {
   // root's buffer; allgather: the result; alltoall, reduce_scatter: one rank's input); a barrier's is 0. Along a graph:
   // one block.
   std::size_t bytes = 0;
-  std::size_t element_bytes = 1;                    // a reduction is never cut inside an element
-  bool commutative = true;                          // reductions
+  std::size_t element_bytes = 1;  // a reduction is never cut inside an element
+  bool commutative = true;        // reductions
+  bool exact =
+      false;  // reductions: the same bytes in whichever order elements are combined, or the user does not mind
   std::shared_ptr<const Neighborhood> neighbors{};  // of those that follow a graph, and of no others
 
   std::size_t block_bytes() const { return bytes / static_cast<std::size_t>(n_ranks); }

@@ -44,6 +44,8 @@ class Executor {
 
   // Grows the scratch memory ahead of time, so that no call fails half-way for want of it. False if there is not enough memory.
   [[nodiscard]] bool reserve(std::size_t scratch_bytes);
+  // What was reserved, for a source to use while it runs.
+  std::span<std::byte> scratch() { return {scratch_.get(), scratch_bytes_}; }
   // `recipe_digest` only names the call in the flight recorder.
   // Tags tag_base .. tag_base + schedule.n_channels - 1 are used. The transport must have the schedule's groups open.
   [[nodiscard]] transport::Status run(const sched::Schedule& schedule, const Buffers& buffers, int tag_base,

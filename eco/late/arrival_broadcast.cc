@@ -72,7 +72,7 @@ void ArrivalBroadcast::take_place() {
   has_place_ = true;
   if (!data.empty()) {
     std::copy(data.begin(), data.end(), flow_.segment(0).begin());
-    flow_.came(book_, 0);
+    flow_.have(book_, 1);
   }
   flow_.receive(book_, notice.feeder, data.empty() ? 0 : 1);
   children_.resize(shape_.children[static_cast<std::size_t>(notice.place)].size());

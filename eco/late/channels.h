@@ -1,4 +1,4 @@
-// What a source of this room sends on which channel; segments of the message go on Flow::kChannel.
+// What a source of this room sends on which channel; a broadcast's segments go on Flow::kChannel.
 #pragma once
 
 #include "eco/late/flow.h"
@@ -8,6 +8,7 @@ namespace eco::late {
 inline constexpr int kReadyChannel = Flow::kChannel + 1;   // of no bytes: I am there
 inline constexpr int kNoticeChannel = Flow::kChannel + 2;  // notices about oneself
 inline constexpr int kChildChannel = Flow::kChannel + 3;   // notices about one's children
+inline constexpr int kUpChannel = kChildChannel;  // in waves, which need no such notices: towards the root
 inline constexpr int kChannels = Flow::kChannel + 4;
 
 }  // namespace eco::late

@@ -9,10 +9,8 @@ namespace eco::late {
 Flow::Flow(std::span<std::byte> message, Pieces pieces, bool has_all)
     : message_(message),
       segments_(message.size(), 1, pieces.segment_bytes),
-      synchronous_(pieces.window > 0),
-      most_sends_(pieces.window > 0 ? static_cast<std::size_t>(pieces.window) : kMostUnderWay),
-      here_(segments_.count(), has_all),
-      n_here_(has_all ? here_.size() : 0) {}
+      window_(pieces.window),
+      n_had_(has_all ? segments_.count() : 0) {}
 
 std::span<std::byte> Flow::segment(std::size_t index) const {
   const sched::Region region = segments_.region(sched::Buffer::output, index);
@@ -20,56 +18,43 @@ std::span<std::byte> Flow::segment(std::size_t index) const {
 }
 
 void Flow::receive(OrderBook& book, int feeder, std::size_t first) {
-  ECO_ASSERT(light, feeder_ < 0, "a rank is fed by one other");
-  feeder_ = feeder;
-  next_receive_ = first;
-  post_receives(book);
-}
-
-void Flow::post_receives(OrderBook& book) {
-  for (; next_receive_ < here_.size() && n_receives_ < kMostUnderWay; ++next_receive_, ++n_receives_) {
-    book.recv(feeder_, kChannel, segment(next_receive_), {kIn, feeder_, next_receive_});
-  }
+  ECO_ASSERT(light, !in_, "a rank is fed by one other");
+  in_.emplace(feeder, kChannel, message_, segments_, Note{kIn, feeder}, first);
+  in_->post(book);
 }
 
 void Flow::feed(OrderBook& book, int child, std::size_t first) {
-  children_.push_back({child, first});
-  post_sends(book, children_.back(), children_.size() - 1);
+  const Note note{kOut, static_cast<int>(children_.size())};
+  children_.emplace_back(child, kChannel, message_, segments_, window_, note, first);
+  children_.back().offer(book, segments_.begin_of(n_here()));
 }
 
-void Flow::post_sends(OrderBook& book, Child& child, std::size_t index) {
-  for (; child.next < here_.size() && here_[child.next] && child.n_under_way < most_sends_; ++child.next) {
-    book.send(child.rank, kChannel, segment(child.next), {kOut, static_cast<int>(index), child.next},
-              synchronous_);
-    ++child.n_under_way;
-  }
+void Flow::have(OrderBook& book, std::size_t n_segments) {
+  n_had_ = std::max(n_had_, n_segments);
+  offer(book);
 }
 
-void Flow::came(OrderBook& book, std::size_t segment) {
-  ECO_ASSERT(light, !here_[segment], "a segment comes once");
-  here_[segment] = true;
-  ++n_here_;
-  for (std::size_t i = 0; i < children_.size(); ++i) post_sends(book, children_[i], i);
+void Flow::offer(OrderBook& book) {
+  for (Outflow& child : children_) child.offer(book, segments_.begin_of(n_here()));
 }
 
 bool Flow::on_done(OrderBook& book, const Note& note) {
-  if (note.what == kIn) {
-    --n_receives_;
-    came(book, note.index);
-    post_receives(book);
-    return true;
+  switch (note.what) {
+    case kIn:
+      in_->on_done(book, note.index);
+      offer(book);
+      return true;
+    case kOut:
+      children_[static_cast<std::size_t>(note.who)].on_done(book);
+      return true;
+    default:
+      return false;
   }
-  if (note.what != kOut) return false;
-  Child& child = children_[static_cast<std::size_t>(note.who)];
-  --child.n_under_way;
-  post_sends(book, child, static_cast<std::size_t>(note.who));
-  return true;
 }
 
 bool Flow::all_sent() const {
-  return std::all_of(children_.begin(), children_.end(), [&](const Child& child) {
-    return child.next == here_.size() && child.n_under_way == 0;
-  });
+  return std::all_of(children_.begin(), children_.end(),
+                     [](const Outflow& child) { return child.all_sent(); });
 }
 
 }  // namespace eco::late

@@ -25,12 +25,15 @@ net::GroupView one_switch() {
 algo::Tree chain() { return algo::shape_tree(algo::Shape::chain, algo::rank_ring(kRanks, 0), kRanks); }
 
 Forecast of(Plan plan, const algo::Tree& tree, Pieces pieces, const std::vector<double>& arrival_s) {
-  const Broadcasts broadcasts(plan, tree, pieces);
+  const coll::CommonProblem problem{
+      .collective = coll::Collective::broadcast, .n_ranks = kRanks, .root = tree.root, .bytes = kBytes};
+  const Form form(plan, problem, tree, pieces);
   std::vector<std::vector<std::byte>> messages(kRanks, std::vector<std::byte>(kBytes));
   std::vector<std::unique_ptr<ScheduleSource>> sources;
   std::vector<ScheduleSource*> pointers;
   for (int rank = 0; rank < kRanks; ++rank) {
-    sources.push_back(broadcasts.source(rank, messages[static_cast<std::size_t>(rank)]));
+    sources.push_back(
+        form.source(rank, {.input = {}, .output = messages[static_cast<std::size_t>(rank)]}, {}));
     pointers.push_back(sources.back().get());
   }
   return forecast(one_switch(), pointers, arrival_s);

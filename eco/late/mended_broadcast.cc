@@ -75,7 +75,7 @@ void MendedBroadcast::on_notice() {
   }
   has_head_ = true;
   std::copy(data.begin(), data.end(), flow_.segment(0).begin());
-  flow_.came(book_, 0);
+  flow_.have(book_, 1);
   flow_.receive(book_, notice.feeder, 1);
   if (notice.leads) lead();
   for (const int rank : notice.ranks) {

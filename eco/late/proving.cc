@@ -7,56 +7,113 @@
 #include <set>
 
 #include "eco/base/errors.h"
+#include "eco/coll/meaning.h"
 #include "eco/late/play.h"
 
 namespace eco::late {
 namespace {
 
-std::byte content(std::size_t i) { return static_cast<std::byte>((i * 7 + 3) & 0xff); }
+using coll::Collective;
+using coll::CommonProblem;
+
+std::byte content(int rank, std::size_t i) {
+  return static_cast<std::byte>((i * 7 + static_cast<std::size_t>(rank) * 29 + 3) & 0xff);
+}
 constexpr std::byte kUntouched{0xEE};
 
-// One way that a broadcast can be made, over all ways in which its ranks can come.
+// Of bytes, modulo 256: the same in every order.
+void add(void*, const void* in, void* inout, std::size_t bytes) {
+  const auto* from = static_cast<const std::uint8_t*>(in);
+  auto* to = static_cast<std::uint8_t*>(inout);
+  for (std::size_t i = 0; i < bytes; ++i) to[i] = static_cast<std::uint8_t>(to[i] + from[i]);
+}
+
+// What one rank has in its hands, and should have in the end.
+struct Hands {
+  std::vector<std::byte> input;
+  std::vector<std::byte> output;
+  std::vector<std::byte> scratch;
+  std::vector<std::byte> expected;
+};
+
+// One way that a collective can form, over all ways in which its ranks can come.
 class Case {
  public:
-  Case(Plan plan, const algo::Tree& tree, std::size_t bytes, Pieces pieces, std::string what)
-      : broadcasts_(plan, tree, pieces), root_(tree.root), bytes_(bytes), what_(std::move(what)) {
-    messages_.resize(tree.parent.size());
-  }
+  Case(Plan plan, const CommonProblem& problem, const algo::Tree& tree, Pieces pieces, bool in_place,
+       std::string what)
+      : form_(plan, problem, tree, pieces),
+        problem_(problem),
+        in_place_(in_place),
+        what_(std::move(what)),
+        hands_(tree.parent.size()) {}
 
   // `drive` moves the ranks; its description is for a fault.
   void play(std::uint64_t seed, const std::function<void(Play&)>& drive, Proof& proof,
             const std::function<std::string()>& describe) {
     std::vector<std::unique_ptr<ScheduleSource>> sources;
     std::vector<ScheduleSource*> pointers;
-    for (std::size_t rank = 0; rank < messages_.size(); ++rank) {
-      messages_[rank].assign(bytes_, kUntouched);
-      if (static_cast<int>(rank) == root_) {
-        for (std::size_t i = 0; i < bytes_; ++i) messages_[rank][i] = content(i);
-      }
-      sources.push_back(broadcasts_.source(static_cast<int>(rank), messages_[rank]));
+    for (int rank = 0; rank < problem_.n_ranks; ++rank) {
+      const exec::Buffers buffers = fill(rank);
+      sources.push_back(form_.source(rank, buffers, hands_[static_cast<std::size_t>(rank)].scratch));
       pointers.push_back(sources.back().get());
     }
     Play play(pointers, seed);
     drive(play);
     ++proof.n_plays;
     std::string fault = play.fault();
-    for (std::size_t rank = 0; rank < messages_.size() && fault.empty(); ++rank) {
-      for (std::size_t i = 0; i < bytes_; ++i) {
-        if (messages_[rank][i] == content(i)) continue;
-        fault = "rank " + std::to_string(rank) + " has a wrong byte at " + std::to_string(i);
-        break;
-      }
-    }
+    for (int rank = 0; rank < problem_.n_ranks && fault.empty(); ++rank) fault = what_is_wrong(rank);
     if (!fault.empty() && proof.faults.size() < Proof::kMostFaults)
       proof.faults.push_back(what_ + ", " + describe() + ": " + fault);
   }
 
  private:
-  Broadcasts broadcasts_;
-  int root_;
-  std::size_t bytes_;
+  // What a rank brings: of a broadcast the root's message.
+  std::vector<std::byte> input_of(int rank) const {
+    const bool brings_message = problem_.collective == Collective::broadcast && rank == problem_.root;
+    std::vector<std::byte> input(brings_message ? problem_.bytes : coll::input_bytes(problem_, rank));
+    for (std::size_t i = 0; i < input.size(); ++i) input[i] = content(rank, i);
+    return input;
+  }
+
+  exec::Buffers fill(int rank) {
+    Hands& hands = hands_[static_cast<std::size_t>(rank)];
+    hands.input = input_of(rank);
+    hands.expected.assign(coll::output_bytes(problem_, rank), kUntouched);
+    for (const coll::Part& part : coll::meaning(problem_, rank)) {
+      for (std::size_t i = 0; i < part.bytes; ++i) {
+        hands.expected[part.offset + i] = {};
+        for (int from = part.first; from <= part.last; ++from) {
+          const std::byte one = content(from, part.input_offset + i);
+          add(nullptr, &one, &hands.expected[part.offset + i], 1);
+        }
+      }
+    }
+    const bool begins_as_input =
+        in_place_ || (problem_.collective == Collective::broadcast && rank == problem_.root);
+    hands.output.assign(hands.expected.size(), kUntouched);
+    if (begins_as_input) hands.output = hands.input;
+    hands.scratch.assign(form_.scratch_bytes(), kUntouched);
+    return {.input = hands.input,
+            .output = hands.output,
+            .input_is_output = in_place_,
+            .combine = {.function = add}};
+  }
+
+  std::string what_is_wrong(int rank) const {
+    const Hands& hands = hands_[static_cast<std::size_t>(rank)];
+    const auto wrong = std::mismatch(hands.expected.begin(), hands.expected.end(), hands.output.begin());
+    if (wrong.first != hands.expected.end()) {
+      return "rank " + std::to_string(rank) + " has a wrong byte at " +
+             std::to_string(wrong.first - hands.expected.begin());
+    }
+    return hands.input == input_of(rank) ? "" : "rank " + std::to_string(rank) + " has lost what it brought";
+  }
+
+  Form form_;
+  CommonProblem problem_;
+  bool in_place_;
   std::string what_;
-  std::vector<std::vector<std::byte>> messages_;
+  std::vector<Hands> hands_;
 };
 
 void play_all_orders(Case& of, int n_ranks, std::uint64_t seed, Proof& proof) {
@@ -88,8 +145,12 @@ void play_all_orders(Case& of, int n_ranks, std::uint64_t seed, Proof& proof) {
 }  // namespace
 
 Proof prove(const ProofTask& task) {
-  if (task.n_ranks < 1) throw InvalidArgument("a broadcast of " + std::to_string(task.n_ranks) + " ranks");
-  constexpr std::size_t kBytes = 23;
+  const std::string collective(coll::name(task.collective));
+  if (task.n_ranks < 1)
+    throw InvalidArgument("a " + collective + " of " + std::to_string(task.n_ranks) + " ranks");
+  if (!forms(task.plan, task.collective))
+    throw InvalidArgument("no " + collective + " forms by " + std::string(name(task.plan)));
+  constexpr std::size_t kBytes = 23;  // of a vector, or of a block
   struct Shaped {
     algo::Shape shape;
     int degree;
@@ -105,12 +166,18 @@ Proof prove(const ProofTask& task) {
     for (const int root : std::set<int>{0, task.n_ranks / 2}) {
       const algo::Tree tree =
           algo::shape_tree(shape, algo::rank_ring(task.n_ranks, root), task.n_ranks, degree);
+      CommonProblem problem{
+          .collective = task.collective, .n_ranks = task.n_ranks, .root = root, .exact = true};
+      problem.bytes = kBytes * coll::n_blocks(problem);
       for (const Pieces& pieces : kPieces) {
         ++proof.n_cases;
-        std::string what = std::string(name(task.plan)) + " over " + std::string(algo::name(shape)) + " of " +
-                           std::to_string(task.n_ranks) + " from " + std::to_string(root) + ", segments of " +
-                           std::to_string(pieces.segment_bytes) + ", window " + std::to_string(pieces.window);
-        Case of(task.plan, tree, kBytes, pieces, std::move(what));
+        // Allreduces alone have sources that work in place.
+        const bool in_place = task.collective == Collective::allreduce && proof.n_cases % 2 == 0;
+        std::string what = collective + ", " + std::string(name(task.plan)) + " over " +
+                           std::string(algo::name(shape)) + " of " + std::to_string(task.n_ranks) + " from " +
+                           std::to_string(root) + ", segments of " + std::to_string(pieces.segment_bytes) +
+                           ", window " + std::to_string(pieces.window) + (in_place ? ", in place" : "");
+        Case of(task.plan, problem, tree, pieces, in_place, std::move(what));
         if (task.all_orders) play_all_orders(of, task.n_ranks, task.seed, proof);
         for (std::size_t i = 0; i < task.n_random; ++i) {
           const std::uint64_t seed = task.seed * 1000003 + i;

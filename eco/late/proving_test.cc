@@ -22,12 +22,26 @@ void expect_no_fault(const Proof& proof) {
   for (const std::string& fault : proof.faults) ADD_FAILURE() << fault;
 }
 
-TEST(LateProof, EveryOrderOfFewRanks) {
+// Every plan of every collective that forms.
+std::vector<ProofTask> tasks() {
+  std::vector<ProofTask> all;
   for (const Plan plan : plans()) {
-    for (int n_ranks = 1; n_ranks <= 4; ++n_ranks) {
-      const Proof proof = prove({.plan = plan, .n_ranks = n_ranks, .n_random = 0, .all_orders = true});
+    for (const coll::Collective collective : kForming) {
+      if (forms(plan, collective)) all.push_back({.plan = plan, .collective = collective});
+    }
+  }
+  return all;
+}
+
+TEST(LateProof, EveryOrderOfFewRanks) {
+  EXPECT_EQ(tasks().size(), kPlans + 4);
+  for (ProofTask task : tasks()) {
+    task.all_orders = true;
+    task.n_random = 0;
+    for (task.n_ranks = 1; task.n_ranks <= 4; ++task.n_ranks) {
+      const Proof proof = prove(task);
       expect_no_fault(proof);
-      if (n_ranks == 4) {
+      if (task.n_ranks == 4) {
         EXPECT_EQ(proof.n_plays, proof.n_cases * 24 * 27);
       }
     }
@@ -35,9 +49,12 @@ TEST(LateProof, EveryOrderOfFewRanks) {
 }
 
 TEST(LateProof, RandomOrdersOfManyRanks) {
-  for (const Plan plan : plans()) {
-    for (const int n_ranks : {5, 8, 13, 33})
-      expect_no_fault(prove({.plan = plan, .n_ranks = n_ranks, .n_random = 40}));
+  for (ProofTask task : tasks()) {
+    task.n_random = 40;
+    for (const int n_ranks : {5, 8, 13, 33}) {
+      task.n_ranks = n_ranks;
+      expect_no_fault(prove(task));
+    }
   }
 }
 
@@ -93,12 +110,15 @@ class Mutation : public ::testing::TestWithParam<Broken::How> {};
 TEST_P(Mutation, IsFound) {
   const algo::Tree tree = algo::shape_tree(algo::Shape::chain, algo::rank_ring(4, 0), 4);
   for (const Plan plan : plans()) {
-    const Broadcasts broadcasts(plan, tree, {.segment_bytes = 4, .window = 0});
+    const coll::CommonProblem problem{
+        .collective = coll::Collective::broadcast, .n_ranks = 4, .root = 0, .bytes = 12};
+    const Form form(plan, problem, tree, {.segment_bytes = 4, .window = 0});
     std::vector<std::vector<std::byte>> messages(4, std::vector<std::byte>(12));
     std::vector<std::unique_ptr<ScheduleSource>> sources;
     std::vector<ScheduleSource*> pointers;
     for (int rank = 0; rank < 4; ++rank) {
-      sources.push_back(broadcasts.source(rank, messages[static_cast<std::size_t>(rank)]));
+      sources.push_back(
+          form.source(rank, {.input = {}, .output = messages[static_cast<std::size_t>(rank)]}, {}));
       if (rank == 1) sources.back() = std::make_unique<Broken>(std::move(sources.back()), GetParam());
       pointers.push_back(sources.back().get());
     }

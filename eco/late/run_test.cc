@@ -17,6 +17,10 @@ namespace {
 
 using transport::Status;
 
+coll::CommonProblem broadcast_of(std::size_t bytes, int root, int n_ranks) {
+  return {.collective = coll::Collective::broadcast, .n_ranks = n_ranks, .root = root, .bytes = bytes};
+}
+
 struct Nastiness {
   std::uint64_t seed;
   bool synchronous;
@@ -37,11 +41,12 @@ TEST_P(LateRun, EveryPlanBringsEveryByteWhoeverIsLate) {
         const int root = call % kRanks;
         const auto tree = algo::shape_tree(call % 2 == 0 ? algo::Shape::chain : algo::Shape::binomial,
                                            algo::rank_ring(kRanks, root), kRanks);
-        const Broadcasts broadcasts(static_cast<Plan>(plan), tree, {512, call % 3}, 0.0005);
+        const Form form(static_cast<Plan>(plan), broadcast_of(kBytes, root, kRanks), tree, {512, call % 3},
+                        0.0005);
         std::vector<std::byte> message(kBytes);
         if (transport.rank() == root) message.assign(kBytes, static_cast<std::byte>(call + 1));
         if (chance() % 3 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(chance() % 4));
-        const auto source = broadcasts.source(transport.rank(), message);
+        const auto source = form.source(transport.rank(), {.input = {}, .output = message}, {});
         // Tags come again after so many turns as there are ranks.
         ASSERT_EQ(executor.run(*source, call % kRanks * kChannels), Status::ok);
         EXPECT_TRUE(message == std::vector<std::byte>(kBytes, static_cast<std::byte>(call + 1)))
@@ -59,7 +64,7 @@ TEST(LateRun, ALostPeerEndsTheCall) {
   constexpr int kRanks = 3;
   transport::Hub hub(kRanks);
   const auto tree = algo::shape_tree(algo::Shape::chain, algo::rank_ring(kRanks, 0), kRanks);
-  const Broadcasts broadcasts(Plan::mended, tree, {100, 0});
+  const Form form(Plan::mended, broadcast_of(1000, 0, kRanks), tree, {100, 0});
   transport::run_ranks(hub, [&](transport::LoopbackTransport& transport, transport::LoopbackNative&) {
     if (transport.rank() == 2) {
       hub.lose(2);
@@ -67,7 +72,7 @@ TEST(LateRun, ALostPeerEndsTheCall) {
     }
     exec::Executor executor(transport);
     std::vector<std::byte> message(1000);
-    const auto source = broadcasts.source(transport.rank(), message);
+    const auto source = form.source(transport.rank(), {.input = {}, .output = message}, {});
     const Status status = executor.run(*source, 0);
     if (transport.rank() == 1) {
       EXPECT_EQ(status, Status::lost_peer);

@@ -26,7 +26,8 @@ constexpr std::uint64_t kTagTurns = 64;
 
 bool same(const CommonProblem& a, const CommonProblem& b) {
   const auto all = [](const CommonProblem& p) {
-    return std::tuple(p.collective, p.n_ranks, p.root, p.bytes, p.element_bytes, p.commutative, p.neighbors);
+    return std::tuple(p.collective, p.n_ranks, p.root, p.bytes, p.element_bytes, p.commutative, p.exact,
+                      p.neighbors);
   };
   return all(a) == all(b);
 }
@@ -78,7 +79,9 @@ const Communicator::Built& Communicator::built(const CommonProblem& problem, con
                     std::stoull(base::digest(recipe.text()), nullptr, 16),
                     {},
                     calls_});
-  if (late_) built_.back().forming = late::broadcasts_of(*late_, recipe, problem, view_);
+  // Forms know of no rails.
+  if (late_ && built_.back().schedule->rails.empty())
+    built_.back().forming = late::form_of(*late_, recipe, problem, view_);
   if (view_.n_subnets() > 1)
     built_.back().crossing = sched::count_crossing(*built_.back().schedule, view_.subnet_of_rank);
   return built_.back();
@@ -94,9 +97,16 @@ void Communicator::reserve(const CommonProblem& problem, const algo::Recipe& rec
     if (std::find(needs.groups.begin(), needs.groups.end(), group) == needs.groups.end())
       needs.groups.push_back(group);
   }
-  if (!running_->executor.reserve(schedule.scratch_bytes)) {
+  std::size_t scratch_bytes = schedule.scratch_bytes;
+  if (late_) {
+    CommonProblem exact = problem;
+    exact.exact = true;
+    if (const auto form = late::form_of(*late_, recipe, exact, view_))
+      scratch_bytes = std::max(scratch_bytes, form->scratch_bytes());
+  }
+  if (!running_->executor.reserve(scratch_bytes)) {
     throw Unsupported("rank " + std::to_string(transport_.rank()) + " has no memory for " +
-                      std::to_string(schedule.scratch_bytes) + " bytes of scratch");
+                      std::to_string(scratch_bytes) + " bytes of scratch");
   }
 }
 
@@ -155,14 +165,17 @@ void Communicator::form_around_the_late(late::Plan plan) {
   late_ = plan;
   n_forming_tags_ = wanted;
   built_.clear();  // as schedules alone
+  Needs needs = needs_;
+  reserve(table_.entries, needs);
 }
 
-Status Communicator::run_forming(const Built& call, std::span<std::byte> message) {
+Status Communicator::run_forming(const Built& call, const exec::Buffers& buffers) {
   const int turn = static_cast<int>(forming_calls_ % static_cast<std::uint64_t>(view_.n_ranks()));
   const int tag_base = transport_.max_tag() + 1 - n_forming_tags_ + turn * late::kChannels;
   ++forming_calls_;
-  running_->source = call.forming->source(transport_.rank(), message);
-  return running_->executor.run(*running_->source, tag_base, call.digest);
+  exec::Executor& executor = running_->executor;
+  running_->source = call.forming->source(transport_.rank(), buffers, executor.scratch());
+  return executor.run(*running_->source, tag_base, call.digest);
 }
 
 Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recipe,
@@ -181,7 +194,7 @@ Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recip
                               .combine = or_of_bytes()};
     status = running_->executor.run(*call.schedule, token, tag_base, call.digest);
   } else if (call.forming) {
-    status = run_forming(call, buffers.output);
+    status = run_forming(call, buffers);
   } else {
     status = running_->executor.run(*call.schedule, buffers, tag_base, call.digest);
   }

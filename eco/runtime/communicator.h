@@ -19,7 +19,7 @@
 
 #include "eco/coll/problem.h"
 #include "eco/exec/executor.h"
-#include "eco/late/broadcasts.h"
+#include "eco/late/forms.h"
 #include "eco/net/group_view.h"
 #include "eco/plan/plan_table.h"
 #include "eco/runtime/known_in_job.h"
@@ -85,8 +85,8 @@ class Communicator {
                 coll::Collective collective);
   // Local, the same on all ranks: collectives that follow a graph follow this one. Before they are learned.
   void follow(std::shared_ptr<const coll::Neighborhood> neighbors) { view_.neighbors = std::move(neighbors); }
-  // Local, before the first call and the same on all ranks: broadcasts down one tree form around who is there (eco/late),
-  // where there are tags for that. Only of run().
+  // Local, before the first call and the same on all ranks: collectives form around who is there (eco/late), where there
+  // are tags for that. Only of run(). Throws Unsupported if this rank has no memory for it.
   void form_around_the_late(late::Plan plan);
   bool forms_around_the_late() const { return late_.has_value(); }
   // Local: nothing is served by now, since the library's own collectives are as good. More may be learned.
@@ -99,7 +99,7 @@ class Communicator {
   [[nodiscard]] transport::Status run(const coll::CommonProblem& problem, const algo::Recipe& recipe,
                                       const exec::Buffers& buffers);
 
-  // Local: what this rank sent to other subnets in the last run; of a broadcast that forms, what its recipe would send.
+  // Local: what this rank sent to other subnets in the last run; of a call that forms, what its recipe would send.
   const sched::Crossing& last_crossing() const { return last_crossing_; }
 
   // Local: what runs beside other calls and is not run() by this object (preload/backend/background.h). Nothing
@@ -133,7 +133,7 @@ class Communicator {
     std::uint64_t digest = 0;  // of the recipe, for the flight recorder
     sched::Crossing crossing;
     std::uint64_t last_use = 0;
-    std::optional<late::Broadcasts> forming{};  // of a broadcast that forms around who is there
+    std::optional<late::Form> forming{};  // where it forms around who is there
   };
   // What messages under way point into; outlives a failed run (abandoned.h).
   struct Running {
@@ -144,7 +144,7 @@ class Communicator {
     std::array<std::byte, coll::kBarrierTokenBytes> all_tokens{};
   };
   const Built& built(const coll::CommonProblem& problem, const algo::Recipe& recipe);
-  transport::Status run_forming(const Built& call, std::span<std::byte> message);
+  transport::Status run_forming(const Built& call, const exec::Buffers& buffers);
   bool is_built(const coll::CommonProblem& problem, const algo::Recipe& recipe) const;
   // What one call may need of what all ranks have to have.
   struct Needs {
@@ -171,8 +171,8 @@ class Communicator {
   Needs needs_;  // tags go round in steps of its channels
   std::uint64_t calls_ = 0;
   std::optional<late::Plan> late_;
-  // The last tags of the transport are for broadcasts that form, which receive from anybody: no other call's messages may
-  // meet those receives.
+  // The last tags of the transport are for calls that form, of which broadcasts receive from anybody: no other call's messages
+  // may meet those receives.
   int n_forming_tags_ = 0;
   std::uint64_t forming_calls_ = 0;
   sched::Crossing last_crossing_;

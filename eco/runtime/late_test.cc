@@ -1,6 +1,7 @@
-// Broadcasts that form around who is there, among static calls: armed, with ranks that come late.
+// Collectives that form around who is there, among static calls: armed, with ranks that come late.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <random>
 #include <thread>
@@ -13,7 +14,7 @@ namespace {
 using coll::Collective;
 using testing::Directory;
 
-// A tree for short and another for long messages from either subnet, and an allreduce.
+// Trees for short and for long messages from and to either subnet, some of recipes that are no tree.
 std::string plan_of_trees() {
   plan::PlanTable table;
   table.host_of_rank = {0, 1, 2, 3};
@@ -22,6 +23,13 @@ std::string plan_of_trees() {
     plan::Row longer{100000,   algo::parse_recipe("broadcast/subnets segment=512 head=1 window=2"), 0, 0, 0,
                      "by hand"};
     table.entries.push_back({Collective::broadcast, subnet, {shorter, longer}});
+    for (const auto& [collective, recipe] :
+         {std::pair(Collective::reduce, "reduce/two_tree segment=512"),
+          std::pair(Collective::gather, "gather/binomial"),
+          std::pair(Collective::scatter, "scatter/subnets segment=512 window=2")}) {
+      table.entries.push_back(
+          {collective, subnet, {{100000, algo::parse_recipe(recipe), 0, 0, 0, "by hand"}}});
+    }
   }
   table.entries.push_back({Collective::allreduce,
                            0,
@@ -45,12 +53,18 @@ TEST_P(LateRanks, ServeRightResultsAmongStaticCalls) {
           const int rank = transport.rank();
           std::mt19937 common(3);
           std::mt19937 own(static_cast<unsigned>(rank));
-          for (int call = 0; call < 40; ++call) {
+          for (int call = 0; call < 60; ++call) {
             const std::size_t bytes = common() % 2 == 0 ? 8 + common() % 400 : 8 + common() % 20000;
             const int root = static_cast<int>(common() % 4);
             if (own() % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(own() % 5000));
-            const Collective collective = common() % 3 == 0 ? Collective::allreduce : Collective::broadcast;
-            testing::expect_served(*armed.communicator, rank, testing::problem_of(collective, bytes, root));
+            constexpr std::array kAll = {Collective::broadcast, Collective::broadcast, Collective::reduce,
+                                         Collective::allreduce, Collective::gather,    Collective::scatter};
+            const Collective collective = kAll[common() % kAll.size()];
+            coll::CommonProblem problem =
+                testing::problem_of(collective, bytes, coll::is_rooted(collective) ? root : 0);
+            if (common() % 4 == 0) problem.exact = false;  // stays static
+            const bool in_place = collective == Collective::allreduce && common() % 2 == 0;
+            testing::expect_served(*armed.communicator, rank, problem, in_place);
           }
         });
     testing::expect_all(reasons, "armed");

@@ -185,12 +185,19 @@ const std::vector<Entry>& entries() {
         "(0)"},
        [](const std::string& text, Options& o) { return parse_switch(text, o.stall_signal); }},
       {{"ECO_LATE", "off|mended|depth_first|depth_first_ahead|breadth_first|breadth_first_ahead",
-        "mended: broadcasts go around ranks that have not come, who are fed when they do; the others: their "
-        "trees are filled in the order of arrival (off)"},
+        "mended: broadcast, reduce, allreduce, gather and scatter go around ranks that have not come, who "
+        "are "
+        "served when they do; the others: a broadcast's tree is filled in the order of arrival (off)"},
        [](const std::string& text, Options& o) {
          o.late = late::plan_from_name(text);
          return o.late || text == "off";
        }},
+      {{"ECO_ANY_ORDER", "0|1",
+        "1: under ECO_LATE also reductions of floating-point numbers and by a program's own commutative "
+        "operations "
+        "are combined in the order in which ranks come: results may differ in the last bits from call to "
+        "call (0)"},
+       [](const std::string& text, Options& o) { return parse_switch(text, o.any_order); }},
       {{"ECO_CHECK", "none|communication",
         "communication: before each collective call its ranks compare what they call, and a difference is an "
         "error that names them (none)"},
@@ -222,7 +229,7 @@ std::uint64_t Options::agreed_digest() const {
                      std::to_string(static_cast<int>(measure)) + ';' + std::to_string(budget_s) + ';' +
                      std::to_string(max_communicators) + ';' + std::to_string(arm_after.value_or(-1)) + ';' +
                      std::to_string(static_cast<int>(compare_calls)) + ';' +
-                     std::to_string(late ? static_cast<int>(*late) : -1) + ';' +
+                     std::to_string(late ? static_cast<int>(*late) : -1) + (any_order ? "any;" : ";") +
                      std::to_string(static_cast<int>(carrier)) + ';';
   for (const std::string& name : disable) text += name + ',';
   text += ';';

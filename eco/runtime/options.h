@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "eco/late/broadcasts.h"
+#include "eco/late/forms.h"
 
 namespace eco::runtime {
 
@@ -47,7 +47,8 @@ struct Options {
   bool quiet = false;                // ECO_QUIET: no line at exit
   double stall_s = 60;               // ECO_STALL: say who is awaited after this long; 0: never
   bool stall_signal = false;         // ECO_STALL_SIGNAL: SIGUSR1 asks who is awaited now
-  std::optional<late::Plan> late;    // ECO_LATE: broadcasts form around who is there
+  std::optional<late::Plan> late;    // ECO_LATE: collectives form around who is there
+  bool any_order = false;            // ECO_ANY_ORDER: reductions that form may combine numbers that round
   bool compare_calls = false;        // ECO_CHECK=communication: ranks compare each call before it begins
 
   // A collective by name, or kTopology.

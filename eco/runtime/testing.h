@@ -189,6 +189,7 @@ inline coll::CommonProblem problem_of(coll::Collective collective, std::size_t b
   coll::CommonProblem problem{.collective = collective, .n_ranks = n_ranks, .root = root};
   const bool combines = coll::is_reduction(collective) && collective != coll::Collective::barrier;
   if (combines) problem.element_bytes = sizeof(double);
+  problem.exact = combines;  // as input_of() has them
   if (collective != coll::Collective::barrier) problem.bytes = coll::whole_bytes(problem, bytes);
   return problem;
 }

@@ -96,6 +96,7 @@ std::optional<Fate> pose(const Group& group, const Call& call, const Sides& side
     if (!decision.reduction) return Fate::reduction;
     problem.element_bytes = decision.reduction->element_bytes;
     problem.commutative = decision.reduction->commutative;
+    problem.exact = decision.reduction->exact || group.any_order();
   }
   return std::nullopt;
 }

@@ -272,7 +272,8 @@ std::optional<Reduction> find_reduction(MPI_Datatype type, MPI_Op op) {
     if (operation.op != op) continue;
     const TypeEntry* known = find_type(type);
     if (known == nullptr || (known->kind & operation.kinds) == 0) return std::nullopt;
-    return Reduction{.by = {type, op}, .element_bytes = known->bytes};
+    constexpr unsigned kRounds = kFloat | kComplex;
+    return Reduction{.by = {type, op}, .element_bytes = known->bytes, .exact = (known->kind & kRounds) == 0};
   }
   // The program's own. What its function reads and writes of an element lies within the extent.
   if (!is_dense(type)) return std::nullopt;
@@ -281,6 +282,7 @@ std::optional<Reduction> find_reduction(MPI_Datatype type, MPI_Op op) {
   return Reduction{.by = {type, op},
                    .element_bytes = total_bytes(1, type),
                    .commutative = commutative != 0,
+                   .exact = false,
                    .predefined = false};
 }
 

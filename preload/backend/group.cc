@@ -164,8 +164,11 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
   }
 
   runtime_ = std::move(result.communicator);
-  // Broadcasts that form receive from anybody, which TCP can't.
-  if (session_.options().late && !is_over_tcp()) runtime_->form_around_the_late(*session_.options().late);
+  // Calls that form receive from anybody, which TCP can't.
+  if (session_.options().late && !is_over_tcp()) {
+    const auto form = [&] { runtime_->form_around_the_late(*session_.options().late); };
+    if (auto why_not = agreement.steps.agreement().failed(form)) return stay_native(std::move(*why_not));
+  }
   state_ = State::armed;
   why_native_ = std::move(result.reason);
   session_.note_armed(*this);
@@ -196,6 +199,8 @@ void Group::make_transports(std::vector<int> world_ranks) {
   if (check()) check()->set_lane(lane_);
   tags_.reset();
 }
+
+bool Group::any_order() const { return session_.options().any_order; }
 
 bool Group::is_over_tcp() const { return session_.options().carrier == runtime::Carrier::tcp; }
 

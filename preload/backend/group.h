@@ -99,6 +99,8 @@ class Group {
   void schedule(BackgroundCall& call, const algo::Recipe& recipe);
   // A call that never arms was the library's, and is to be learned by the next that may. The same on all ranks.
   void wish_for(coll::Collective collective) { wished_[static_cast<std::size_t>(collective)] = true; }
+  // May reductions that form combine numbers that round (ECO_ANY_ORDER)? The same on all ranks.
+  bool any_order() const;
   // An error in the middle of a served call, or of packing for it. Local; every later call errs.
   void poison() { poisoned_ = true; }
   bool poisoned() const { return poisoned_ || (lane_ && lane_->lost); }

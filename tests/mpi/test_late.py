@@ -1,4 +1,4 @@
-"""ECO_LATE: broadcasts that form around who is there bring every byte, whoever comes late, among other calls."""
+"""ECO_LATE: collectives that form around who is there give right results, whoever comes late, among other calls."""
 
 import pytest
 
@@ -19,6 +19,13 @@ def test_ranks_that_are_late_at_random(library: Library, plan: str, ranks: int) 
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     served, passed = ended.served()
     assert served > passed, ended.stderr
+
+
+def test_sums_that_round_form_where_the_user_allows_it(library: Library) -> None:
+    program = library.compile("late_ranks")
+    settings = {"ECO_LATE": "mended", "ECO_ANY_ORDER": "1"}
+    ended = library.run_served(5, [program, "11", "120", "10000"], settings, timeout_s=120)
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
 
 
 @pytest.mark.parametrize("plan", PLANS)

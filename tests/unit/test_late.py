@@ -1,4 +1,4 @@
-"""What broadcasts take whose ranks come at different times, as the predictor has it."""
+"""What collectives take whose ranks come at different times, as the predictor has it."""
 
 import json
 
@@ -18,7 +18,8 @@ def network() -> str:
 
 
 def ends(network: str, plan: str, arrivals: list[float], recipe: str = CHAIN) -> list[float]:
-    return _core.late_ends(network, HOSTS, BYTES, 0, recipe, plan, arrivals)
+    collective = recipe.partition("/")[0]
+    return _core.late_ends(network, HOSTS, collective, BYTES, 0, recipe, plan, arrivals)
 
 
 def test_a_late_rank_holds_up_others_in_a_static_chain_alone(network: str) -> None:
@@ -32,6 +33,27 @@ def test_a_late_rank_holds_up_others_in_a_static_chain_alone(network: str) -> No
     assert mended[3] < 1.1 * (late[3] + on_time)
 
 
+@pytest.mark.parametrize("recipe", ["reduce/chain segment=8192", "gather/chain segment=8192"])
+def test_who_is_on_time_leaves_what_goes_to_the_root_without_the_late(network: str, recipe: str) -> None:
+    on_time = max(ends(network, "static", [0.0] * 8, recipe))
+    late = [0.0] * 8
+    late[4] = 2 * on_time
+    statically = ends(network, "static", late, recipe)
+    mended = ends(network, "mended", late, recipe)
+    # All below 1 in the chain but the late one have others to wait for; 1 to 3 wait for it in a static chain.
+    assert min(statically[1:4]) > late[4]
+    assert max(mended[1:4]) < 1.1 * on_time
+    assert late[4] < mended[0] < late[4] + 1.1 * on_time
+
+
+def test_an_allreduce_has_only_the_late_ones_part_left_to_do(network: str) -> None:
+    late = [0.0] * 8
+    late[4] = 10 * max(ends(network, "static", [0.0] * 8, "allreduce/ring segment=8192"))
+    statically = max(ends(network, "static", late, "allreduce/ring segment=8192")) - late[4]
+    mended = max(ends(network, "mended", late, "allreduce/ring segment=8192")) - late[4]
+    assert mended < 0.75 * statically
+
+
 def test_every_plan_is_predicted(network: str) -> None:
     for plan in _core.late_plans():
         assert max(ends(network, plan, [0.0] * 8, "broadcast/binomial")) > 0
@@ -40,8 +62,9 @@ def test_every_plan_is_predicted(network: str) -> None:
 def test_what_fits_nothing_is_refused(network: str) -> None:
     for plan, recipe, arrivals in (
         ("sometimes", CHAIN, [0.0] * 8),
-        ("mended", "broadcast/two_tree segment=8192", [0.0] * 8),
-        ("mended", "reduce/chain", [0.0] * 8),
+        ("mended", "alltoall/flat", [0.0] * 8),
+        ("depth_first", "reduce/chain", [0.0] * 8),
+        ("mended", "broadcast/nothing", [0.0] * 8),
         ("mended", CHAIN, [0.0] * 7),
     ):
         with pytest.raises(InvalidArgument):
@@ -49,10 +72,13 @@ def test_what_fits_nothing_is_refused(network: str) -> None:
     with pytest.raises(InvalidArgument):
         _core.clairvoyant_bound(network, HOSTS, BYTES, 0, [0.0] * 7)
     with pytest.raises(InvalidArgument):
-        _core.prove_late("mended", 0, True, 1, 10)
+        _core.prove_late("mended", "broadcast", 0, True, 1, 10)
+    for plan, collective in (("mended", "alltoall"), ("breadth_first", "gather"), ("mended", "nothing")):
+        with pytest.raises(InvalidArgument):
+            _core.prove_late(plan, collective, 2, True, 1, 10)
 
 
 def test_proofs_are_counted() -> None:
-    proof = json.loads(_core.prove_late("mended", 3, True, 1, 10))
+    proof = json.loads(_core.prove_late("mended", "reduce", 3, True, 1, 10))
     assert proof["plays"] == proof["cases"] * (6 * 9 + 10)
     assert proof["faults"] == []

@@ -25,6 +25,8 @@ class Segments {
   std::size_t count() const { return (total_ + segment_ - 1) / segment_; }
   std::size_t bytes() const { return segment_; }  // of the longest
   sched::Region region(sched::Buffer buffer, std::size_t j, std::size_t base = 0) const;
+  // Where the j-th begins; of j = count(), where all have ended.
+  std::size_t begin_of(std::size_t j) const { return j >= count() ? total_ : j * segment_; }
   // How many segments begin before, and how many have ended by, this place.
   std::size_t begun_before(std::size_t place) const;
   std::size_t ended_by(std::size_t place) const;

@@ -5,7 +5,7 @@
     eco verify --op allreduce --ranks 2-6,16 --seed 7   other parameters are picked with another seed
     eco verify --algorithm broadcast/subnets --picks 0  all parameters of one algorithm
 
-Broadcasts that form around late ranks (`ECO_LATE`) are played through all orders in which few ranks can come, and
+Collectives that form around late ranks (`ECO_LATE`) are played through all orders in which few ranks can come, and
 random ones of many. `--op late` proves these alone.
 
 All roots, odd and zero counts, operations that commute and that do not, in place where a collective can be; eco/algo/
@@ -31,7 +31,7 @@ from eco.errors import EcoError, InvalidArgument
 from eco.report.progress import make_console, task_progress
 from eco.report.records import parse_ops, write_json
 
-#: What `--op` calls the broadcasts that form around late ranks.
+#: What `--op` calls the collectives that form around late ranks.
 LATE = "late"
 #: So many ranks are played in all orders of arrival, without and with --all.
 MOST_IN_ALL_ORDERS = {False: 5, True: 6}
@@ -166,14 +166,24 @@ def prove_all(tasks: Sequence[Task], seed: int, picks: int, jobs: int, step: Cal
     return counts, True
 
 
+def late_forms() -> dict[str, tuple[str, str]]:
+    """Plan and collective of everything that forms around late ranks, by name."""
+    return {
+        f"{collective}/{plan}": (plan, collective)
+        for plan in _core.late_plans()
+        for collective in _core.late_collectives(plan)
+    }
+
+
 def prove_late(ranks: Sequence[int], seed: int, most_in_all_orders: int, jobs: int, step: Callable[[str], None]
                ) -> tuple[dict[str, Plays], bool]:  # fmt: skip
-    """As prove_all, of the broadcasts that form around late ranks."""
-    plans = {name: Plays() for name in _core.late_plans()}
+    """As prove_all, of the collectives that form around late ranks, each by every plan: "reduce/mended"."""
+    forms = late_forms()
+    plans = {name: Plays() for name in forms}
     with ThreadPoolExecutor(jobs) as pool:
         running = {
-            pool.submit(_core.prove_late, name, n, n <= most_in_all_orders, seed, RANDOM_PLAYS): (name, n)
-            for name in plans for n in reversed(ranks)
+            pool.submit(_core.prove_late, plan, collective, n, n <= most_in_all_orders, seed, RANDOM_PLAYS): (name, n)
+            for name, (plan, collective) in forms.items() for n in reversed(ranks)
         }  # fmt: skip
         try:
             for future in as_completed(running):
@@ -213,7 +223,7 @@ def verify(
         counts, complete = prove_all(tasks, seed, picks, jobs or os.cpu_count() or 1, step)
     late: dict[str, Plays] = {}
     if complete and late_ranks:
-        with task_progress(console, "late ranks", len(late_ranks) * len(_core.late_plans())) as step:
+        with task_progress(console, "late ranks", len(late_ranks) * len(late_forms())) as step:
             late, complete = prove_late(
                 late_ranks, seed, MOST_IN_ALL_ORDERS[everything], jobs or os.cpu_count() or 1, step
             )
@@ -236,7 +246,7 @@ def verify(
         plays = sum(one.plays for one in late.values())
         faults = sum(len(one.faults) for one in late.values())
         console.print(
-            f"{len(late)} broadcasts that form around late ranks: {plays} orders of arrival and of messages played; "
+            f"{len(late)} collectives that form around late ranks: {plays} orders of arrival and of messages played; "
             f"{faults} faults",
             highlight=False,
         )

@@ -1,4 +1,4 @@
-/* Ranks that come late to broadcasts at random, among other collectives, on MPI_COMM_WORLD and on halves of it.
+/* Ranks that come late to collectives at random, most of them such as form around who is there, on MPI_COMM_WORLD and on halves of it.
  * Arguments: seed, calls, longest sleep in microseconds. Every rank draws what is called alike, and when it comes by itself. */
 #include <unistd.h>
 
@@ -13,6 +13,57 @@ static unsigned draw(unsigned long long* state, unsigned below) {
 
 static unsigned char content(int call, int root, int i) { return (unsigned char)(call * 31 + root * 7 + i); }
 
+static int value(int call, int from, int i) { return call * 31 + from * 7 + i % 1000; }
+
+/* Sums, at one root or everywhere; of doubles too, which stay as they were but for ECO_ANY_ORDER=1. */
+static void sum(MPI_Comm comm, int call, int bytes, int root, int to_all, int of_doubles, int in_place) {
+  int size, me;
+  MPI_Comm_size(comm, &size);
+  MPI_Comm_rank(comm, &me);
+  const int count = bytes / 8;
+  const MPI_Datatype type = of_doubles ? MPI_DOUBLE : MPI_INT;
+  double *in = malloc((size_t)count * 8), *out = malloc((size_t)count * 8);
+  for (int i = 0; i < count; ++i) {
+    if (of_doubles)
+      in[i] = value(call, me, i);
+    else
+      ((int*)in)[i] = value(call, me, i);
+  }
+  const int has_result = to_all || me == root;
+  const int keeps_in_place = in_place && has_result;
+  if (keeps_in_place) memcpy(out, in, (size_t)count * 8);
+  const void* from = keeps_in_place ? MPI_IN_PLACE : in;
+  if (to_all)
+    MPI_Allreduce(from, out, count, type, MPI_SUM, comm);
+  else
+    MPI_Reduce(from, out, count, type, MPI_SUM, root, comm);
+  for (int i = 0; i < count && has_result; ++i) {
+    int expected = 0;
+    for (int r = 0; r < size; ++r) expected += value(call, r, i);
+    CHECK((of_doubles ? (int)out[i] : ((int*)out)[i]) == expected);
+  }
+  free(in);
+  free(out);
+}
+
+/* Blocks of so many bytes, to the root or from it. */
+static void move(MPI_Comm comm, int call, int bytes, int root, int to_root) {
+  int size, me;
+  MPI_Comm_size(comm, &size);
+  MPI_Comm_rank(comm, &me);
+  unsigned char *block = malloc((size_t)bytes), *all = malloc((size_t)bytes * (size_t)size);
+  for (int i = 0; i < bytes * size; ++i) all[i] = to_root ? 0xEE : content(call, i / bytes, i % bytes);
+  for (int i = 0; i < bytes; ++i) block[i] = to_root ? content(call, me, i) : 0xEE;
+  if (to_root)
+    MPI_Gather(block, bytes, MPI_BYTE, all, bytes, MPI_BYTE, root, comm);
+  else
+    MPI_Scatter(all, bytes, MPI_BYTE, block, bytes, MPI_BYTE, root, comm);
+  for (int i = 0; i < bytes; ++i) CHECK(block[i] == content(call, me, i));
+  for (int i = 0; i < bytes * size && me == root; ++i) CHECK(all[i] == content(call, i / bytes, i % bytes));
+  free(block);
+  free(all);
+}
+
 int main(int argc, char** argv) {
   static const int kSizes[] = {8, 400, 3000, 20000, 300000};
   MPI_Comm half;
@@ -24,7 +75,7 @@ int main(int argc, char** argv) {
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
   unsigned char* data = malloc(300000);
   for (int call = 0; call < calls; ++call) {
-    const unsigned kind = draw(&common, 8);
+    const unsigned kind = draw(&common, 14);
     const MPI_Comm comm = draw(&common, 4) == 0 ? half : MPI_COMM_WORLD;
     const int bytes = kSizes[draw(&common, 5)];
     const unsigned drawn = draw(&common, 1000);
@@ -39,10 +90,14 @@ int main(int argc, char** argv) {
       CHECK(sum == size * (size - 1) / 2);
     } else if (kind == 1) {
       MPI_Barrier(comm);
+    } else if (kind < 6) {
+      sum(comm, call, bytes, root, kind < 4, drawn % 4 == 0, drawn % 3 == 0);
+    } else if (kind < 9) {
+      move(comm, call, bytes / size + 1, root, kind < 8);
     } else {
       MPI_Request request = MPI_REQUEST_NULL;
       for (int i = 0; i < bytes; ++i) data[i] = me == root ? content(call, root, i) : 0xEE;
-      if (kind == 2) {
+      if (kind == 9) {
         MPI_Ibcast(data, bytes, MPI_BYTE, root, comm, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
       } else {

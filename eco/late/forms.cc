@@ -1,19 +1,27 @@
-#include "eco/late/broadcasts.h"
+#include "eco/late/forms.h"
 
 #include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
 
+#include "eco/base/assert.h"
 #include "eco/late/arrival_broadcast.h"
 #include "eco/late/mended_broadcast.h"
+#include "eco/late/wave_gather.h"
+#include "eco/late/wave_reduce.h"
+#include "eco/late/wave_scatter.h"
 
 namespace eco::late {
 namespace {
 
+using coll::Collective;
+
 constexpr std::array<algo::Pattern, 6> kPatterns = {algo::Pattern::subnets,  algo::Pattern::flat,
                                                     algo::Pattern::chain,    algo::Pattern::kary,
                                                     algo::Pattern::binomial, algo::Pattern::knomial};
+// Six packets less the library's header, where a recipe that is no tree says nothing of pipelines (algo/patterns/segments.cc).
+constexpr std::size_t kSegment_bytes = 8624;
 // What a scheduler does to a rank that is on time; ranks are not late by less.
 constexpr double kLeastPatience_s = 0.001;
 // An answer to an offer takes a message there and one back; as much again for what is queued before them.
@@ -68,31 +76,63 @@ std::optional<Plan> plan_from_name(std::string_view wanted) {
   return std::nullopt;
 }
 
-Broadcasts::Broadcasts(Plan plan, const algo::Tree& tree, Pieces pieces, double patience_s)
-    : plan_(plan),
-      tree_(plan == Plan::mended ? tree : over_places(tree)),
-      root_(tree.root),
-      pieces_(pieces),
-      patience_s_(patience_s) {}
-
-std::unique_ptr<ScheduleSource> Broadcasts::source(int rank, std::span<std::byte> message) const {
-  if (plan_ == Plan::mended)
-    return std::make_unique<MendedBroadcast>(tree_, rank, message, MendedParams{patience_s_, pieces_});
-  const ArrivalPlan how = arrival_plan(plan_);
-  return std::make_unique<ArrivalBroadcast>(tree_, root_, rank, message,
-                                            ArrivalParams{how.filling, how.telling, pieces_});
+bool forms(Plan plan, Collective collective) {
+  const bool may = std::find(kForming.begin(), kForming.end(), collective) != kForming.end();
+  return may && (plan == Plan::mended || collective == Collective::broadcast);
 }
 
-std::optional<Broadcasts> broadcasts_of(Plan plan, const algo::Recipe& recipe,
-                                        const coll::CommonProblem& problem, const net::GroupView& view) {
-  if (problem.collective != coll::Collective::broadcast) return std::nullopt;
-  for (const algo::Pattern pattern : kPatterns) {
-    if (recipe.algorithm != "broadcast/" + std::string(algo::name(pattern))) continue;
-    const Pieces pieces{recipe.params.segment_bytes, recipe.params.window};
-    return Broadcasts(plan, algo::pattern_tree(pattern, view, problem.root, recipe.params), pieces,
-                      patience_s(view, problem.bytes));
+Form::Form(Plan plan, const coll::CommonProblem& problem, const algo::Tree& tree, Pieces pieces,
+           double patience_s)
+    : plan_(plan),
+      problem_(problem),
+      tree_(plan == Plan::mended ? tree : over_places(tree)),
+      pieces_(pieces),
+      patience_s_(patience_s) {
+  ECO_ASSERT(light, forms(plan, problem.collective), "whoever asks has asked forms()");
+}
+
+std::size_t Form::scratch_bytes() const {
+  if (problem_.collective == Collective::broadcast) return 0;
+  return coll::is_reduction(problem_.collective) ? WaveReduce::scratch_bytes(problem_, pieces_)
+                                                 : problem_.bytes;
+}
+
+std::unique_ptr<ScheduleSource> Form::source(int rank, const exec::Buffers& buffers,
+                                             std::span<std::byte> scratch) const {
+  switch (problem_.collective) {
+    case Collective::broadcast:
+      if (plan_ == Plan::mended) {
+        return std::make_unique<MendedBroadcast>(tree_, rank, buffers.output,
+                                                 MendedParams{patience_s_, pieces_});
+      } else {
+        const ArrivalPlan how = arrival_plan(plan_);
+        return std::make_unique<ArrivalBroadcast>(tree_, problem_.root, rank, buffers.output,
+                                                  ArrivalParams{how.filling, how.telling, pieces_});
+      }
+    case Collective::gather:
+      return std::make_unique<WaveGather>(problem_, tree_, rank, buffers, scratch, pieces_, patience_s_);
+    case Collective::scatter:
+      return std::make_unique<WaveScatter>(problem_, tree_, rank, buffers, scratch, pieces_, patience_s_);
+    default:
+      return std::make_unique<WaveReduce>(problem_, tree_, rank, buffers, scratch, pieces_, patience_s_);
   }
-  return std::nullopt;
+}
+
+std::optional<Form> form_of(Plan plan, const algo::Recipe& recipe, const coll::CommonProblem& problem,
+                            const net::GroupView& view) {
+  if (!forms(plan, problem.collective)) return std::nullopt;
+  if (coll::is_reduction(problem.collective) && !WaveReduce::fits(problem)) return std::nullopt;
+  const Pieces pieces{recipe.params.segment_bytes, recipe.params.window};
+  const double patience = patience_s(view, problem.bytes);
+  const std::string prefix = std::string(coll::name(problem.collective)) + "/";
+  for (const algo::Pattern pattern : kPatterns) {
+    if (recipe.algorithm != prefix + std::string(algo::name(pattern))) continue;
+    return Form(plan, problem, algo::pattern_tree(pattern, view, problem.root, recipe.params), pieces,
+                patience);
+  }
+  const algo::Params of_subnets{.segment_bytes = pieces.segment_bytes};
+  return Form(plan, problem, algo::pattern_tree(algo::Pattern::subnets, view, problem.root, of_subnets),
+              {pieces.segment_bytes > 0 ? pieces.segment_bytes : kSegment_bytes, 0}, patience);
 }
 
 double patience_s(const net::GroupView& view, std::size_t bytes) {

@@ -1,0 +1,194 @@
+"""Collectives whose ranks come at random times, stock against ECO, on emulated networks.
+
+    python bench/imbalance.py [--json F.json] [--network one-switch,three-subnets] [--library openmpi,mpich]
+                              [--launches 3] [--calls 8] [--ops broadcast,reduce] [--sizes 65536,1048576]
+
+T is what the library takes for a cell when everybody comes at once. Ranks are late by random draws, the same in every
+launch of a cell (bench/late_ranks/imbalance.c): `exponential`, each by its own of mean T; `straggler`, one of them,
+drawn for each call, by 2 T; `classes`, every second one by about 2 T; `none`.
+
+What is compared is what users feel: the mean seconds in the call of the ranks that were on time, which are those that
+came in the first half of the time in which all came. The root of a reduce or gather is left out: it has to wait for
+everybody. So has every rank of an allreduce: its seconds are that wait and what is left of the call after it. Each
+launch runs all cells; launches of stock, ECO as it is (`static`) and ECO_LATE=mended (`dynamic`) alternate. Networks
+are measured and plans made before. The last line is one JSON object: stock / dynamic of each cell.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from compiled import compiled
+from rich.console import Console
+from rich.table import Table
+
+from eco import jobs
+from eco.lab import Lab, load
+from eco.provenance import provenance
+from eco.report.records import seconds_text, write_json
+from eco.stats import Ratio, ratio_of_launches
+from eco.tune import Part, TuneOptions, tune_place
+
+SOURCE = Path(__file__).with_name("late_ranks") / "imbalance.c"
+#: Mean or amount of what ranks are late by, of T.
+IMBALANCES = {"none": 0.0, "exponential": 1.0, "straggler": 2.0, "classes": 2.0}
+#: ECO_LATE of each way; None: the library alone.
+WAYS: dict[str, str | None] = {"stock": None, "static": "off", "dynamic": "mended"}
+TIMEOUT_S = 900.0
+SEED = 20261122
+
+#: When each rank came and left, by rank.
+Call = Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Cell:
+    collective: str
+    size: int
+    imbalance: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.collective} {self.size} {self.imbalance}"
+
+    def seconds_in_call(self, call: Call) -> float:
+        """The mean of the ranks that were on time and need not wait for all."""
+        half = max(came for came, _ in call) / 2
+        roots = {0} if self.collective in ("reduce", "gather") else set()
+        on_time = [
+            left - came for rank, (came, left) in enumerate(call) if came <= half and rank not in roots
+        ]
+        return statistics.mean(on_time or [left - came for came, left in call])
+
+
+def launch(
+    place: jobs.LabPlace, way: str, cells: Sequence[Cell], t_s: dict[str, float], calls: int
+) -> list[list[Call]]:
+    """All calls of all cells."""
+    with jobs.scratch("imbalance") as folder:
+        wanted, out = folder / "cells", folder / "out.json"
+        wanted.write_text(
+            "".join(
+                f"{cell.collective} {cell.size} {cell.imbalance} "
+                f"{IMBALANCES[cell.imbalance] * t_s.get(f'{cell.collective} {cell.size}', 0.0):.6f}\n"
+                for cell in cells
+            )
+        )
+        program = compiled(place.library, SOURCE, "-lm")
+        words = [str(program), str(wanted), str(calls), str(SEED), str(out)]
+        late = WAYS[way]
+        command = (
+            place.stock(words)
+            if late is None
+            else place.with_eco(words, {"ECO_QUIET": "1", "ECO_LATE": late, "ECO_MEASURE": "never"})
+        )
+        ended = place.start(command, TIMEOUT_S)
+        jobs.check(ended, f"launch of {way}", "start it by hand to see more")
+        return json.loads(out.read_text())["cells"]  # type: ignore[no-any-return]
+
+
+def measured(
+    lab: Lab, cells: Sequence[Cell], options: argparse.Namespace, console: Console
+) -> dict[str, Any]:
+    place = jobs.LabPlace(lab)
+    sizes = ",".join(str(size) for size in sorted({cell.size for cell in cells}))
+    parts = [Part(["--ops", op, "--sizes", sizes]) for op in dict.fromkeys(cell.collective for cell in cells)]
+    tune_place(place, parts, console, TuneOptions(timeout_s=TIMEOUT_S))
+    at_once = [cell for cell in cells if cell.imbalance == "none"]
+    undelayed = launch(place, "stock", at_once, {}, options.calls)
+    t_s = {
+        f"{cell.collective} {cell.size}": statistics.median(max(left for _, left in call) for call in calls)
+        for cell, calls in zip(at_once, undelayed, strict=True)
+    }
+    launches: dict[str, list[list[list[Call]]]] = {way: [] for way in WAYS}
+    for number in range(options.launches):
+        for way in list(WAYS) if number % 2 == 0 else list(WAYS)[::-1]:
+            launches[way].append(launch(place, way, cells, t_s, options.calls))
+            console.print(
+                f"  {lab.description.name}, {lab.library}: launch {number + 1} of {way}", style="dim"
+            )
+    return {"t_s": t_s, "cells": [cell.name for cell in cells], "launches": launches}
+
+
+def ratios(record: dict[str, Any], cells: Sequence[Cell], way: str) -> list[tuple[float, Ratio]]:
+    """Of each cell: seconds of this way, and stock against it."""
+    found = []
+    for index, cell in enumerate(cells):
+        of = {
+            one: [
+                [cell.seconds_in_call(call) for call in one_launch[index]]
+                for one_launch in record["launches"][one]
+            ]
+            for one in ("stock", way)
+        }
+        seconds = statistics.median(statistics.median(calls) for calls in of[way])
+        found.append((seconds, ratio_of_launches(of["stock"], of[way])))
+    return found
+
+
+def show(name: str, record: dict[str, Any], cells: Sequence[Cell], console: Console) -> None:
+    table = Table(
+        "cell", "T", "stock / static", "stock / dynamic", "dynamic", title=name, title_justify="left"
+    )
+    static, dynamic = (ratios(record, cells, way) for way in ("static", "dynamic"))
+    for cell, (_, before), (seconds, after) in zip(cells, static, dynamic, strict=True):
+        texts = [f"{r.ratio:.2f} ({r.low:.2f} to {r.high:.2f})" for r in (before, after)]
+        t_s = record["t_s"][f"{cell.collective} {cell.size}"]
+        table.add_row(cell.name, seconds_text(t_s), *texts, seconds_text(seconds))
+    console.print(table)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--network", default="one-switch,three-subnets")
+    parser.add_argument("--library", default="openmpi,mpich")
+    parser.add_argument("--launches", type=int, default=3)
+    parser.add_argument("--calls", type=int, default=8)
+    parser.add_argument("--ops", default="broadcast,reduce,allreduce,gather")
+    parser.add_argument("--sizes", default="65536,1048576")
+    parser.add_argument("--memory", type=Path, help="a folder that keeps what is measured and planned")
+    return parser.parse_args()
+
+
+def main() -> int:
+    options, console = parse(), Console(width=130)
+    sizes = [int(size) for size in options.sizes.split(",")]
+    cells = [Cell(*of) for of in itertools.product(options.ops.split(","), sizes, IMBALANCES)]
+    records: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory(prefix="eco-imbalance-") as only_now:
+        os.environ["ECO_CACHE_DIR"] = str((options.memory or Path(only_now)).absolute())
+        for network, library in itertools.product(options.network.split(","), options.library.split(",")):
+            with Lab(load(network), library=library, placement="block") as lab:
+                record = measured(lab, cells, options, console)
+            records[f"{network}, {library}"] = record
+            show(f"{network}, {library}", record, cells, console)
+            # After each, so that an interrupt keeps what there is.
+            if options.json:
+                write_json(
+                    options.json,
+                    {"schema": "eco.bench.imbalance", "version": 1, **provenance(), "records": records},
+                )
+    gains = {
+        name: {
+            cell.name: round(ratio.ratio, 3)
+            for cell, (_, ratio) in zip(cells, ratios(of, cells, "dynamic"), strict=True)
+        }
+        for name, of in records.items()
+    }
+    print(json.dumps(gains))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

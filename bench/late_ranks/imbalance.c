@@ -1,0 +1,144 @@
+/* Collectives whose ranks come at random times.
+ *
+ *   imbalance CELLS CALLS SEED FILE
+ *
+ * CELLS holds lines "COLLECTIVE BYTES IMBALANCE SECONDS": broadcast, reduce, allreduce or gather, rooted at rank 0, of so many
+ * bytes (a gather: of so many in all), whose ranks come late by
+ *   none         nothing
+ *   exponential  each by its own draw of this mean
+ *   straggler    one of them, drawn for each call, by so much
+ *   classes      those of odd number, by nine to eleven tenths of it
+ * after a common instant of the machine's clock, so they must be on one machine, as in the lab. The draws follow from SEED alone. Rank 0
+ * writes for every cell and call when each rank came and when it left, in seconds after the instant. Results are checked.
+ * The first calls of a cell are not written: connections are made and ECO arms, or sees who is late. */
+#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../instant.h"
+
+enum { UNTIMED = 3 };
+
+static int rank, n;
+static unsigned long long state;
+static int *in, *out;
+
+static double draw(void) {
+  state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+  return ((double)(state >> 11) + 1) / 9007199254740993.0;
+}
+
+static void fail(const char* what, const char* which) {
+  fprintf(stderr, "imbalance: %s %s\n", what, which);
+  MPI_Abort(MPI_COMM_WORLD, 2);
+}
+
+/* When this rank comes; all ranks draw for all. */
+static double delay_s(const char* imbalance, double seconds) {
+  double mine = 0;
+  const int straggler = (int)(draw() * n) % n;
+  for (int r = 0; r < n; ++r) {
+    const double drawn = draw();
+    double late = 0;
+    if (strcmp(imbalance, "exponential") == 0)
+      late = -seconds * log(drawn);
+    else if (strcmp(imbalance, "straggler") == 0)
+      late = r == straggler ? seconds : 0;
+    else if (strcmp(imbalance, "classes") == 0)
+      late = r % 2 == 1 ? seconds * (0.9 + 0.2 * drawn) : 0;
+    else if (strcmp(imbalance, "none") != 0)
+      fail("there is no imbalance", imbalance);
+    if (r == rank) mine = late;
+  }
+  return mine;
+}
+
+static int content(int call, int from, int i) { return call * 31 + from * 7 + i % 1000; }
+
+/* One call of so many integers (a gather: of each rank). */
+static void run(const char* collective, int count) {
+  if (strcmp(collective, "broadcast") == 0)
+    MPI_Bcast(in, count, MPI_INT, 0, MPI_COMM_WORLD);
+  else if (strcmp(collective, "reduce") == 0)
+    MPI_Reduce(in, out, count, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+  else if (strcmp(collective, "allreduce") == 0)
+    MPI_Allreduce(in, out, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  else if (strcmp(collective, "gather") == 0)
+    MPI_Gather(in, count, MPI_INT, out, count, MPI_INT, 0, MPI_COMM_WORLD);
+  else
+    fail("there is no collective", collective);
+}
+
+static void check(const char* collective, int count, int call) {
+  const int is_broadcast = strcmp(collective, "broadcast") == 0,
+            is_gather = strcmp(collective, "gather") == 0;
+  if (!is_broadcast && rank != 0 && strcmp(collective, "allreduce") != 0) return;
+  for (int i = 0; i < (is_gather ? count * n : count); ++i) {
+    int expected = 0;
+    if (is_broadcast)
+      expected = content(call, 0, i);
+    else if (is_gather)
+      expected = content(call, i / count, i % count);
+    else
+      for (int from = 0; from < n; ++from) expected += content(call, from, i);
+    if ((is_broadcast ? in : out)[i] != expected) fail("wrong bytes of a", collective);
+  }
+}
+
+int main(int argc, char** argv) {
+  char collective[32], imbalance[32];
+  int bytes, n_cells = 0;
+  double seconds;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &n);
+  FILE* cells = argc == 5 ? fopen(argv[1], "r") : NULL;
+  FILE* file = argc == 5 && rank == 0 ? fopen(argv[4], "w") : NULL;
+  if (cells == NULL || (rank == 0 && file == NULL)) fail("usage: imbalance CELLS CALLS SEED", "FILE");
+  const int calls = atoi(argv[2]);
+  state = strtoull(argv[3], NULL, 10);
+  double* times = malloc(sizeof(double) * 2 * (size_t)n);
+  if (rank == 0) fprintf(file, "{\"cells\": [");
+  while (fscanf(cells, "%31s %d %31s %lf", collective, &bytes, imbalance, &seconds) == 4) {
+    const int count = bytes / (int)sizeof(int) / (strcmp(collective, "gather") == 0 ? n : 1);
+    in = malloc((size_t)bytes);
+    out = malloc((size_t)bytes);
+    if (times == NULL || in == NULL || out == NULL || count == 0)
+      fail("no memory, or nothing to send, for a", collective);
+    if (rank == 0) fprintf(file, "%s[", n_cells++ > 0 ? ", " : "");
+    for (int call = 0; call < calls + UNTIMED; ++call) {
+      const int is_receiver = strcmp(collective, "broadcast") == 0 && rank != 0;
+      for (int i = 0; i < count; ++i) in[i] = is_receiver ? -1 : content(call, rank, i);
+      const double late_s = delay_s(imbalance, seconds);
+      /* Past ECO, which serves what is measured alone. */
+      PMPI_Barrier(MPI_COMM_WORLD);
+      double start_s = now_s() + 0.05, mine[2];
+      PMPI_Allreduce(MPI_IN_PLACE, &start_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+      sleep_until(start_s + late_s);
+      mine[0] = now_s() - start_s;
+      run(collective, count);
+      mine[1] = now_s() - start_s;
+      PMPI_Gather(mine, 2, MPI_DOUBLE, times, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+      check(collective, count, call);
+      for (int r = 0; rank == 0 && call >= UNTIMED && r < n; ++r)
+        fprintf(file, "%s[%.7f, %.7f]%s",
+                r > 0            ? ", "
+                : call > UNTIMED ? ", ["
+                                 : "[",
+                times[2 * r], times[2 * r + 1], r == n - 1 ? "]" : "");
+    }
+    if (rank == 0) fprintf(file, "]");
+    free(in);
+    free(out);
+  }
+  if (rank == 0) {
+    fprintf(file, "]}\n");
+    fclose(file);
+  }
+  fclose(cells);
+  free(times);
+  MPI_Finalize();
+  return 0;
+}

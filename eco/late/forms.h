@@ -1,0 +1,67 @@
+// The collectives of this room, by name.
+//
+//   const Form form(Plan::mended, problem, tree, {.segment_bytes = 8192}, patience_s);      // the same on all ranks
+//   std::unique_ptr<ScheduleSource> source = form.source(rank, buffers, scratch);           // form.scratch_bytes() of it
+//   if (auto form = form_of(Plan::mended, recipe, problem, view)) ...                       // of a recipe
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "eco/algo/patterns/tree.h"
+#include "eco/algo/recipe.h"
+#include "eco/coll/problem.h"
+#include "eco/exec/executor.h"
+#include "eco/late/flow.h"
+#include "eco/net/group_view.h"
+
+namespace eco::late {
+
+enum class Plan : std::uint8_t { depth_first, depth_first_ahead, breadth_first, breadth_first_ahead, mended };
+inline constexpr std::size_t kPlans = 5;
+std::string_view name(Plan plan);
+std::optional<Plan> plan_from_name(std::string_view name);
+
+// Does any such collective form by this plan?
+bool forms(Plan plan, coll::Collective collective);
+// Those that form by some plan.
+inline constexpr std::array<coll::Collective, 5> kForming = {
+    coll::Collective::broadcast, coll::Collective::reduce, coll::Collective::allreduce,
+    coll::Collective::scatter, coll::Collective::gather};
+
+// How one collective forms: a broadcast by any plan; reduce, allreduce, gather and scatter in waves, by Plan::mended alone.
+class Form {
+ public:
+  // `tree`: over ranks, its root the problem's. (By order of arrival its places are numbered anew.)
+  Form(Plan plan, const coll::CommonProblem& problem, const algo::Tree& tree, Pieces pieces,
+       double patience_s = 0.001);
+
+  // Of every rank.
+  std::size_t scratch_bytes() const;
+  // Buffers as a schedule's; they, the scratch and this outlive the source.
+  std::unique_ptr<ScheduleSource> source(int rank, const exec::Buffers& buffers,
+                                         std::span<std::byte> scratch) const;
+
+ private:
+  Plan plan_;
+  coll::CommonProblem problem_;
+  algo::Tree tree_;  // over ranks, or over places
+  Pieces pieces_;
+  double patience_s_;
+};
+
+// Of a recipe that sends all down or up one tree, over that, and cut as it says (segments that it sends another way, by head,
+// tail or owners, go over the tree too); of others over ECO's tree of subnets. Nothing of other collectives, and of
+// reductions whose bytes depend on the order, nothing.
+std::optional<Form> form_of(Plan plan, const algo::Recipe& recipe, const coll::CommonProblem& problem,
+                            const net::GroupView& view);
+
+// A rank that is less late than this is waited for: what nobody would call late, answers included.
+double patience_s(const net::GroupView& view, std::size_t bytes);
+
+}  // namespace eco::late

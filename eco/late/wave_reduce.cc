@@ -1,0 +1,114 @@
+#include "eco/late/wave_reduce.h"
+
+#include <algorithm>
+
+#include "eco/late/channels.h"
+
+namespace eco::late {
+namespace {
+
+// Pieces of one child that may lie there until they are combined. An uncut vector is cut, so that they need little room.
+constexpr std::size_t kPlaces = 8;
+constexpr std::size_t kLongestPiece = std::size_t{64} << 10;
+
+std::size_t longest_piece(Pieces pieces) {
+  return pieces.segment_bytes == 0 ? kLongestPiece
+                                   : std::max(pieces.segment_bytes, WaveReduce::kLongestElement);
+}
+
+Pieces whole_elements(const coll::CommonProblem& problem, Pieces pieces) {
+  pieces.segment_bytes = longest_piece(pieces) / problem.element_bytes * problem.element_bytes;
+  return pieces;
+}
+
+algo::Segments cut(const coll::CommonProblem& problem, Pieces pieces) {
+  return {problem.bytes, problem.element_bytes, whole_elements(problem, pieces).segment_bytes};
+}
+
+}  // namespace
+
+std::size_t WaveReduce::scratch_bytes(const coll::CommonProblem& problem, Pieces pieces) {
+  const auto n_others = static_cast<std::size_t>(problem.n_ranks - 1);
+  return problem.bytes + n_others * kPlaces * std::min(problem.bytes, longest_piece(pieces));
+}
+
+WaveReduce::WaveReduce(const coll::CommonProblem& problem, const algo::Tree& tree, int rank,
+                       const exec::Buffers& buffers, std::span<std::byte> scratch, Pieces pieces,
+                       double patience_s)
+    : WaveSource(tree, rank, patience_s),
+      to_all_(problem.collective == coll::Collective::allreduce),
+      buffers_(buffers),
+      scratch_(scratch),
+      segments_(cut(problem, pieces)),
+      window_(pieces.window),
+      down_(to_all_ ? buffers.output.first(problem.bytes) : scratch.first(problem.bytes),
+            whole_elements(problem, pieces), false) {
+  if (buffers_.input_is_output) buffers_.input = buffers_.output;
+  buffers_.input = buffers_.input.first(problem.bytes);
+  sum_ = is_root() ? buffers_.output.first(problem.bytes) : scratch_.first(problem.bytes);
+}
+
+void WaveReduce::begin() {
+  const bool is_there = is_root() && buffers_.input_is_output;
+  if (!is_there) std::copy(buffers_.input.begin(), buffers_.input.end(), sum_.begin());
+  if (!to_all_) return;
+  // Everybody is there when the first segment comes down, so the whole tree is.
+  if (!is_root()) down_.receive(book_, tree().parent[static_cast<std::size_t>(rank())], 0);
+  for (const int child : tree().children[static_cast<std::size_t>(rank())]) down_.feed(book_, child, 0);
+}
+
+void WaveReduce::enter_wave(const algo::Tree& wave) {
+  const std::size_t room = kPlaces * segments_.bytes();
+  const std::span<std::byte> places = scratch_.subspan(sum_.size());
+  for (const int child : wave.children[static_cast<std::size_t>(rank())]) {
+    const std::size_t index = below_.size();
+    below_.emplace_back(child, kUpChannel, places.subspan(index * room, room), segments_,
+                        Note{kUpIn, static_cast<int>(index)});
+    below_.back().post(book_);
+  }
+  if (!is_root()) {
+    above_.emplace_back(wave.parent[static_cast<std::size_t>(rank())], kUpChannel, sum_, segments_, window_,
+                        Note{kUpOut});
+  }
+  advance();
+}
+
+void WaveReduce::on_note(const Note& note) {
+  if (down_.on_done(book_, note)) return;
+  if (note.what == kUpOut) {
+    above_.front().on_done(book_);
+    return;
+  }
+  Inflow& child = below_[static_cast<std::size_t>(note.who)];
+  child.on_done(book_, note.index);
+  while (child.has_next()) {
+    const std::span<const std::byte> piece = child.next();
+    buffers_.combine.function(buffers_.combine.context, piece.data(),
+                              sum_.data() + segments_.begin_of(child.n_taken()), piece.size());
+    child.take(book_);
+  }
+  advance();
+}
+
+// What everybody below has added to goes on: upwards, or, where that is everybody at all, down to all.
+void WaveReduce::advance() {
+  std::size_t n = segments_.count();
+  for (const Inflow& child : below_) n = std::min(n, child.n_taken());
+  if (!is_root()) {
+    above_.front().offer(book_, segments_.begin_of(n));
+  } else if (to_all_ && all_have_come()) {
+    down_.have(book_, n);
+  }
+}
+
+bool WaveReduce::has_ended() const {
+  const bool has_taken = std::all_of(below_.begin(), below_.end(), [&](const Inflow& child) {
+    return child.n_taken() == segments_.count();
+  });
+  const bool has_given =
+      std::all_of(above_.begin(), above_.end(), [](const Outflow& parent) { return parent.all_sent(); });
+  if (!has_taken || !has_given) return false;
+  return !to_all_ || (down_.has_all() && down_.all_sent()) || n_ranks() == 1;
+}
+
+}  // namespace eco::late

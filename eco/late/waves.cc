@@ -1,0 +1,109 @@
+#include "eco/late/waves.h"
+
+#include <span>
+
+#include "eco/late/channels.h"
+#include "eco/late/notice.h"
+
+namespace eco::late {
+namespace {
+
+// Hangs what is in of the subtree, and gives those of it who have no parent yet: the rank, or who leads in its place.
+std::vector<int> hang(const algo::Tree& tree, const std::vector<bool>& is_in, int rank, algo::Tree& wave) {
+  std::vector<int> below;
+  for (const int child : tree.children[static_cast<std::size_t>(rank)]) {
+    const std::vector<int> of_child = hang(tree, is_in, child, wave);
+    below.insert(below.end(), of_child.begin(), of_child.end());
+  }
+  const bool is_here = rank == tree.root || is_in[static_cast<std::size_t>(rank)];
+  if (!is_here && below.empty()) return {};
+  const int lead = is_here ? rank : below.front();
+  for (const int other : below) {
+    if (other == lead) continue;
+    wave.parent[static_cast<std::size_t>(other)] = lead;
+    wave.children[static_cast<std::size_t>(lead)].push_back(other);
+  }
+  return {lead};
+}
+
+}  // namespace
+
+algo::Tree among(const algo::Tree& tree, const std::vector<bool>& is_in) {
+  const std::size_t n = tree.parent.size();
+  algo::Tree wave{.root = tree.root,
+                  .parent = std::vector<int>(n, -1),
+                  .children = std::vector<std::vector<int>>(n),
+                  .n_far = std::vector<int>(n)};
+  hang(tree, is_in, tree.root, wave);
+  return wave;
+}
+
+void WaveSource::enter() {
+  begin();
+  if (!is_root()) {
+    book_.send(tree_.root, kReadyChannel, {}, {kSmallOut});
+    notice_.resize(notice_bytes(n_ranks()));
+    book_.recv(tree_.root, kNoticeChannel, notice_, {kNotice});
+    return;
+  }
+  if (n_ranks() == 1) return;
+  for (int rank = 0; rank < static_cast<int>(n_ranks()); ++rank) {
+    if (rank != rank_) book_.recv(rank, kReadyChannel, {}, {kReady, rank});
+  }
+  is_patient_ = true;
+  book_.wake(patience_s_, {kPatience});
+}
+
+void WaveSource::on_ready(int rank) {
+  waiting_.push_back(rank);
+  if (n_in_waves_ + waiting_.size() + 1 == n_ranks()) {
+    form_wave();
+  } else if (!is_patient_) {
+    is_patient_ = true;
+    book_.wake(patience_s_, {kPatience});
+  }
+}
+
+void WaveSource::form_wave() {
+  std::vector<bool> is_in(n_ranks());
+  for (const int rank : waiting_) is_in[static_cast<std::size_t>(rank)] = true;
+  // Nobody in particular: everybody.
+  const bool all = waiting_.size() + 1 == n_ranks();
+  told_.push_back(write({.ranks = all ? std::vector<int>() : waiting_}));
+  for (const int rank : waiting_) book_.send(rank, kNoticeChannel, told_.back(), {kSmallOut});
+  n_in_waves_ += waiting_.size();
+  waiting_.clear();
+  enter_wave(all ? tree_ : among(tree_, is_in));
+}
+
+void WaveSource::on_done(Ticket ticket) {
+  const Note note = book_.close(ticket);
+  switch (note.what) {
+    case kReady:
+      on_ready(note.who);
+      break;
+    case kNotice: {
+      std::span<const std::byte> none;
+      const std::vector<int> members = read(notice_, none).ranks;
+      std::vector<bool> is_in(n_ranks(), members.empty());
+      for (const int rank : members) is_in[static_cast<std::size_t>(rank)] = true;
+      has_wave_ = true;
+      enter_wave(members.empty() ? tree_ : among(tree_, is_in));
+      break;
+    }
+    case kSmallOut:
+      break;
+    case kPatience:
+      is_patient_ = false;
+      if (!waiting_.empty()) form_wave();
+      break;
+    default:
+      on_note(note);
+  }
+}
+
+bool WaveSource::is_done() const {
+  return (is_root() ? all_have_come() : has_wave_) && book_.n_messages() == 0 && has_ended();
+}
+
+}  // namespace eco::late
