@@ -23,7 +23,8 @@ struct Notice {
   int feeder = -1;
   int place = 0;             // head, by order of arrival: where in the shape
   bool leads = false;        // head, of a tree mended: feed your own children
-  std::vector<int> ranks{};  // head, of a tree mended: feed these too, they are there
+  std::vector<int> ranks{};  // head, of a tree mended: feed these too, they are there; of a wave: its members
+  std::vector<int> first{};  // of a wave: the members of the first
 };
 
 std::size_t notice_bytes(std::size_t n_ranks);

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "eco/algo/patterns/stream.h"
+#include "eco/late/channels.h"
 #include "eco/late/mended_broadcast.h"
 #include "eco/late/play.h"
+#include "eco/late/waves.h"
 
 namespace eco::late {
 namespace {
@@ -63,7 +66,8 @@ class Broken final : public ScheduleSource {
  public:
   enum class How : std::uint8_t { forgets, repeats, spoils, ends_early };
 
-  Broken(std::unique_ptr<ScheduleSource> good, How how) : good_(std::move(good)), how_(how) {}
+  Broken(std::unique_ptr<ScheduleSource> good, How how, int channel)
+      : good_(std::move(good)), how_(how), channel_(channel) {}
 
   void enter() override { good_->enter(); }
   void on_done(Ticket ticket) override {
@@ -73,8 +77,8 @@ class Broken final : public ScheduleSource {
 
   std::vector<Order> take_orders() override {
     std::vector<Order> orders = good_->take_orders();
-    const auto data = std::find_if(orders.begin(), orders.end(), [](const Order& order) {
-      return order.kind == Order::Kind::send && order.channel == Flow::kChannel;
+    const auto data = std::find_if(orders.begin(), orders.end(), [&](const Order& order) {
+      return order.kind == Order::Kind::send && order.channel == channel_;
     });
     if (data == orders.end() || std::exchange(did_, true)) return orders;
     switch (how_) {
@@ -101,6 +105,7 @@ class Broken final : public ScheduleSource {
 
   std::unique_ptr<ScheduleSource> good_;
   How how_;
+  int channel_;
   bool did_ = false;
   std::vector<std::byte> spoiled_;
 };
@@ -119,7 +124,8 @@ TEST_P(Mutation, IsFound) {
     for (int rank = 0; rank < 4; ++rank) {
       sources.push_back(
           form.source(rank, {.input = {}, .output = messages[static_cast<std::size_t>(rank)]}, {}));
-      if (rank == 1) sources.back() = std::make_unique<Broken>(std::move(sources.back()), GetParam());
+      if (rank == 1)
+        sources.back() = std::make_unique<Broken>(std::move(sources.back()), GetParam(), Flow::kChannel);
       pointers.push_back(sources.back().get());
     }
     messages[0].assign(12, std::byte{7});
@@ -129,6 +135,59 @@ TEST_P(Mutation, IsFound) {
     const bool is_wrong = std::any_of(messages.begin(), messages.end(),
                                       [&](const auto& message) { return message != messages[0]; });
     EXPECT_TRUE(is_wrong || !play.fault().empty()) << name(plan);
+  }
+}
+
+TEST_P(Mutation, IsFoundInWaves) {
+  constexpr std::size_t kBytes = 2000;
+  const algo::Tree tree = algo::shape_tree(algo::Shape::chain, algo::rank_ring(4, 0), 4);
+  const auto add = [](void*, const void* in, void* inout, std::size_t bytes) {
+    for (std::size_t i = 0; i < bytes; ++i)
+      static_cast<std::uint8_t*>(inout)[i] += static_cast<const std::uint8_t*>(in)[i];
+  };
+  for (const coll::Collective collective : {coll::Collective::reduce, coll::Collective::allreduce}) {
+    const coll::CommonProblem problem{.collective = collective, .n_ranks = 4, .bytes = kBytes, .exact = true};
+    const Form form(Plan::mended, problem, tree, {});
+    const std::vector<std::byte> input(kBytes, std::byte{7});
+    std::vector<std::vector<std::byte>> outputs(4, std::vector<std::byte>(kBytes));
+    std::vector<std::vector<std::byte>> scratches(4, std::vector<std::byte>(form.scratch_bytes()));
+    std::vector<std::unique_ptr<ScheduleSource>> sources;
+    std::vector<ScheduleSource*> pointers;
+    for (int rank = 0; rank < 4; ++rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      const exec::Buffers buffers{.input = input, .output = outputs[r], .combine = {.function = add}};
+      sources.push_back(form.source(rank, buffers, scratches[r]));
+      if (rank == 2)
+        sources.back() = std::make_unique<Broken>(std::move(sources.back()), GetParam(), kUpChannel);
+      pointers.push_back(sources.back().get());
+    }
+    Play play(pointers, 1);
+    for (const int rank : {0, 1, 2, 3}) play.enter(rank);
+    play.settle();
+    const bool is_wrong = outputs[0] != std::vector<std::byte>(kBytes, std::byte{28});
+    EXPECT_TRUE(is_wrong || !play.fault().empty()) << coll::name(collective);
+  }
+}
+
+// Whoever is out has nobody below but others who are out.
+TEST(LateTrees, OthersComeLast) {
+  for (const auto shape : {algo::Shape::chain, algo::Shape::binomial, algo::Shape::flat}) {
+    const algo::Tree tree = algo::shape_tree(shape, algo::rank_ring(9, 4), 9);
+    for (unsigned mask = 0; mask < 512; ++mask) {
+      std::vector<bool> is_in(9);
+      for (std::size_t r = 0; r < 9; ++r) is_in[r] = (mask >> r & 1U) != 0;
+      const algo::Tree wave = among(tree, is_in);
+      const algo::Tree all = others_last(tree, is_in);
+      EXPECT_EQ(algo::stream_of(all, 4, algo::Own::first).ranks.size(), 9U);
+      for (std::size_t r = 0; r < 9; ++r) {
+        if (is_in[r] || r == 4) {
+          EXPECT_EQ(all.parent[r], wave.parent[r]);
+          continue;
+        }
+        EXPECT_TRUE(wave.children[r].empty() && wave.parent[r] == -1);
+        for (const int child : all.children[r]) EXPECT_FALSE(is_in[static_cast<std::size_t>(child)]);
+      }
+    }
   }
 }
 

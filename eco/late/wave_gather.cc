@@ -22,7 +22,7 @@ void WaveGather::begin() {
   std::copy_n(buffers_.input.begin(), block_, place.begin());
 }
 
-void WaveGather::enter_wave(const algo::Tree& wave) {
+void WaveGather::enter_wave(const algo::Tree& wave, const algo::Tree&) {
   const algo::Stream stream = algo::stream_of(wave, rank(), algo::Own::first);
   for (const algo::Stream::Part& part : stream.parts) {
     const std::size_t bytes = part.count * block_;

@@ -33,7 +33,7 @@ class WaveGather final : public WaveSource {
   };
 
   void begin() override;
-  void enter_wave(const algo::Tree& wave) override;
+  void enter_wave(const algo::Tree& wave, const algo::Tree& all) override;
   void on_note(const Note& note) override;
   bool has_ended() const override;
   void receive(const algo::Stream& stream, const algo::Stream::Part& part, std::span<std::byte> memory);

@@ -1,6 +1,7 @@
 #include "eco/late/wave_reduce.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "eco/late/channels.h"
 
@@ -51,13 +52,13 @@ WaveReduce::WaveReduce(const coll::CommonProblem& problem, const algo::Tree& tre
 void WaveReduce::begin() {
   const bool is_there = is_root() && buffers_.input_is_output;
   if (!is_there) std::copy(buffers_.input.begin(), buffers_.input.end(), sum_.begin());
-  if (!to_all_) return;
-  // Everybody is there when the first segment comes down, so the whole tree is.
-  if (!is_root()) down_.receive(book_, tree().parent[static_cast<std::size_t>(rank())], 0);
-  for (const int child : tree().children[static_cast<std::size_t>(rank())]) down_.feed(book_, child, 0);
 }
 
-void WaveReduce::enter_wave(const algo::Tree& wave) {
+void WaveReduce::enter_wave(const algo::Tree& wave, const algo::Tree& all) {
+  if (to_all_ && !std::exchange(has_way_down_, true)) {
+    if (!is_root()) down_.receive(book_, all.parent[static_cast<std::size_t>(rank())], 0);
+    for (const int child : all.children[static_cast<std::size_t>(rank())]) down_.feed(book_, child, 0);
+  }
   const std::size_t room = kPlaces * segments_.bytes();
   const std::span<std::byte> places = scratch_.subspan(sum_.size());
   for (const int child : wave.children[static_cast<std::size_t>(rank())]) {

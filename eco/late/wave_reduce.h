@@ -1,7 +1,7 @@
 // Reduce and allreduce in waves (waves.h): those who are there combine first, whoever is late adds its own at the root.
 //
-//   messages   the wave's tree upwards, segment by segment; of an allreduce the whole tree downwards, each segment as soon as
-//              everybody's is in it
+//   messages   the wave's tree upwards, segment by segment; of an allreduce a tree of all downwards, in which nobody waits
+//              behind a late rank, each segment as soon as everybody's is in it
 //   waits      reduce: an early rank for those below it in its own wave; allreduce: everybody for the last
 //   order      by arrival: only where elements combine to the same bytes in every order (CommonProblem::exact)
 #pragma once
@@ -32,7 +32,7 @@ class WaveReduce final : public WaveSource {
   enum What : std::uint32_t { kUpIn = WaveSource::kFirstFreeNote, kUpOut };
 
   void begin() override;
-  void enter_wave(const algo::Tree& wave) override;
+  void enter_wave(const algo::Tree& wave, const algo::Tree& all) override;
   void on_note(const Note& note) override;
   bool has_ended() const override;
   void advance();
@@ -46,6 +46,7 @@ class WaveReduce final : public WaveSource {
   std::vector<Inflow> below_;
   std::vector<Outflow> above_;  // one, of all but the root
   Flow down_;                   // an allreduce's result
+  bool has_way_down_ = false;
 };
 
 }  // namespace eco::late

@@ -22,7 +22,7 @@ void WaveScatter::begin() {
   std::copy(own.begin(), own.end(), buffers_.output.begin());
 }
 
-void WaveScatter::enter_wave(const algo::Tree& wave) {
+void WaveScatter::enter_wave(const algo::Tree& wave, const algo::Tree&) {
   const algo::Stream stream = algo::stream_of(wave, rank(), algo::Own::last);
   if (!is_root()) {
     stream_ = stream;

@@ -26,7 +26,7 @@ class WaveScatter final : public WaveSource {
   enum What : std::uint32_t { kDownIn = WaveSource::kFirstFreeNote, kDownOut };
 
   void begin() override;
-  void enter_wave(const algo::Tree& wave) override;
+  void enter_wave(const algo::Tree& wave, const algo::Tree& all) override;
   void on_note(const Note& note) override;
   bool has_ended() const override;
   std::span<const std::byte> blocks_of(const algo::Stream& stream, const algo::Stream::Part& part);

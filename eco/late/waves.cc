@@ -1,7 +1,9 @@
 #include "eco/late/waves.h"
 
 #include <span>
+#include <utility>
 
+#include "eco/algo/patterns/stream.h"
 #include "eco/late/channels.h"
 #include "eco/late/notice.h"
 
@@ -38,11 +40,29 @@ algo::Tree among(const algo::Tree& tree, const std::vector<bool>& is_in) {
   return wave;
 }
 
+algo::Tree others_last(const algo::Tree& tree, const std::vector<bool>& is_in) {
+  algo::Tree all = among(tree, is_in);
+  const std::vector<int> ranks =
+      algo::stream_of(tree, tree.root, algo::Own::first).ranks;  // parents before children
+  for (const int rank : ranks) {
+    if (rank == tree.root || is_in[static_cast<std::size_t>(rank)]) continue;
+    int above = tree.parent[static_cast<std::size_t>(rank)];
+    // Its own kind further up may be below others by now; who is in is where it was.
+    while (above != tree.root && !is_in[static_cast<std::size_t>(above)])
+      above = tree.parent[static_cast<std::size_t>(above)];
+    while (!all.children[static_cast<std::size_t>(above)].empty())
+      above = all.children[static_cast<std::size_t>(above)].back();
+    all.parent[static_cast<std::size_t>(rank)] = above;
+    all.children[static_cast<std::size_t>(above)].push_back(rank);
+  }
+  return all;
+}
+
 void WaveSource::enter() {
   begin();
   if (!is_root()) {
     book_.send(tree_.root, kReadyChannel, {}, {kSmallOut});
-    notice_.resize(notice_bytes(n_ranks()));
+    notice_.resize(notice_bytes(2 * n_ranks()));
     book_.recv(tree_.root, kNoticeChannel, notice_, {kNotice});
     return;
   }
@@ -65,15 +85,23 @@ void WaveSource::on_ready(int rank) {
 }
 
 void WaveSource::form_wave() {
-  std::vector<bool> is_in(n_ranks());
-  for (const int rank : waiting_) is_in[static_cast<std::size_t>(rank)] = true;
-  // Nobody in particular: everybody.
-  const bool all = waiting_.size() + 1 == n_ranks();
-  told_.push_back(write({.ranks = all ? std::vector<int>() : waiting_}));
-  for (const int rank : waiting_) book_.send(rank, kNoticeChannel, told_.back(), {kSmallOut});
-  n_in_waves_ += waiting_.size();
-  waiting_.clear();
-  enter_wave(all ? tree_ : among(tree_, is_in));
+  const std::vector<int> members = std::exchange(waiting_, {});
+  const bool is_first = n_in_waves_ == 0;
+  n_in_waves_ += members.size();
+  if (is_first && !all_have_come()) first_ = members;
+  told_.push_back(write({.ranks = is_first ? first_ : members, .first = first_}));
+  for (const int rank : members) book_.send(rank, kNoticeChannel, told_.back(), {kSmallOut});
+  enter_wave_of(is_first ? first_ : members, first_);
+}
+
+void WaveSource::enter_wave_of(const std::vector<int>& members, const std::vector<int>& first) {
+  if (members.empty()) return enter_wave(tree_, tree_);
+  const auto marked = [&](const std::vector<int>& ranks) {
+    std::vector<bool> is_in(n_ranks());
+    for (const int rank : ranks) is_in[static_cast<std::size_t>(rank)] = true;
+    return is_in;
+  };
+  enter_wave(among(tree_, marked(members)), others_last(tree_, marked(first)));
 }
 
 void WaveSource::on_done(Ticket ticket) {
@@ -84,11 +112,9 @@ void WaveSource::on_done(Ticket ticket) {
       break;
     case kNotice: {
       std::span<const std::byte> none;
-      const std::vector<int> members = read(notice_, none).ranks;
-      std::vector<bool> is_in(n_ranks(), members.empty());
-      for (const int rank : members) is_in[static_cast<std::size_t>(rank)] = true;
+      const Notice notice = read(notice_, none);
       has_wave_ = true;
-      enter_wave(members.empty() ? tree_ : among(tree_, is_in));
+      enter_wave_of(notice.ranks, notice.first);
       break;
     }
     case kSmallOut:

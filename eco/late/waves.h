@@ -30,6 +30,9 @@ namespace eco::late {
 // The tree over its root and those who are in. Whoever is not is left out: its children are its parent's; where that is
 // out too, the first of them leads the others, so that a subnet is still entered once.
 algo::Tree among(const algo::Tree& tree, const std::vector<bool>& is_in);
+// The same with the others below them, each at an end of the part where it belongs: they forward nothing to those who are in,
+// since what a late rank still has to send takes its link.
+algo::Tree others_last(const algo::Tree& tree, const std::vector<bool>& is_in);
 
 class WaveSource : public ScheduleSource {
  public:
@@ -45,7 +48,6 @@ class WaveSource : public ScheduleSource {
   bool is_root() const { return tree_.root == rank_; }
   int rank() const { return rank_; }
   std::size_t n_ranks() const { return tree_.parent.size(); }
-  const algo::Tree& tree() const { return tree_; }
   // Everybody is in some wave: of the root, who alone knows.
   bool all_have_come() const { return n_in_waves_ + 1 == n_ranks(); }
 
@@ -56,8 +58,9 @@ class WaveSource : public ScheduleSource {
 
   // When the rank is in the call.
   virtual void begin() = 0;
-  // This rank is in a wave with this tree: the root in each, others in one.
-  virtual void enter_wave(const algo::Tree& wave) = 0;
+  // This rank is in a wave with this tree: the root in each, others in one. `all`: over everybody, those of the first wave
+  // first; the same on all ranks.
+  virtual void enter_wave(const algo::Tree& wave, const algo::Tree& all) = 0;
   // Of what begin() and enter_wave() ordered.
   virtual void on_note(const Note& note) = 0;
   // Nothing of that is left to do.
@@ -65,6 +68,7 @@ class WaveSource : public ScheduleSource {
 
   void on_ready(int rank);
   void form_wave();
+  void enter_wave_of(const std::vector<int>& members, const std::vector<int>& first);
 
   const algo::Tree& tree_;
   int rank_;
@@ -72,6 +76,7 @@ class WaveSource : public ScheduleSource {
   bool has_wave_ = false;
   bool is_patient_ = false;   // a wake is under way
   std::vector<int> waiting_;  // at the root: for the next wave
+  std::vector<int> first_;    // at the root: of the first wave; nobody in particular: everybody
   std::size_t n_in_waves_ = 0;
   // Bytes of messages; they stay where they are until the end.
   std::deque<std::vector<std::byte>> told_;
