@@ -30,6 +30,8 @@ from eco.fuzz.steps import calls_in, members
 NETWORKS = ("hosts=1", "hosts=1", "hosts=1+1", "hosts=2+1", "hosts=2+2", "hosts=1+1+1", "hosts=3+2 kind=bus")
 #: Communicators are armed in their first call, or in one of the next.
 ARM_AFTER = ("0", "0", "1", "3")
+#: In turn: half of the launches with ECO form around late ranks.
+LATE = ("off", "mended", "off", "breadth_first")
 #: Without ECO too. Open MPI 5.0.11 has no calls with large counts, breaks down when a communicator is freed while
 #: a nonblocking call is under way on it, takes places for numbers of elements in an alltoallw of one rank, and
 #: does not end an ialltoallw in place that has blocks of nothing. MPICH 5.0.2 passes blocks on as bytes in trees
@@ -155,7 +157,8 @@ class Campaign:
             return False
         for i in range(options.plans_per_program):
             plans = tuple(recipes.plans_for(dice, layout, groups, edges, MOST_PLANS))
-            settings = {"ECO_ARM_AFTER": dice.choice(ARM_AFTER), **options.settings}
+            late = LATE[(self.outcome.programs + i) % len(LATE)]
+            settings = {"ECO_ARM_AFTER": dice.choice(ARM_AFTER), "ECO_LATE": late, **options.settings}
             case = Case(base.library, ranks, base.where, program, layout, plans, settings)
             seen = self._launch(case, served=True)
             self._count(seen, calls_in(program))
