@@ -125,6 +125,10 @@ std::optional<Form> form_of(Plan plan, const algo::Recipe& recipe, const coll::C
   const Pieces pieces{recipe.params.segment_bytes, recipe.params.window};
   const double patience = patience_s(view, problem.bytes);
   const std::string prefix = std::string(coll::name(problem.collective)) + "/";
+  // To or from the root straight: only the root waits for who is late.
+  const bool concerns_the_root =
+      problem.collective != Collective::broadcast && problem.collective != Collective::allreduce;
+  if (concerns_the_root && recipe.algorithm == prefix + "flat") return std::nullopt;
   for (const algo::Pattern pattern : kPatterns) {
     if (recipe.algorithm != prefix + std::string(algo::name(pattern))) continue;
     return Form(plan, problem, algo::pattern_tree(pattern, view, problem.root, recipe.params), pieces,

@@ -56,8 +56,8 @@ class Form {
 };
 
 // Of a recipe that sends all down or up one tree, over that, and cut as it says (segments that it sends another way, by head,
-// tail or owners, go over the tree too); of others over ECO's tree of subnets. Nothing of other collectives, and of
-// reductions whose bytes depend on the order, nothing.
+// tail or owners, go over the tree too); of others over ECO's tree of subnets. Nothing of other collectives, of
+// reductions whose bytes depend on the order, and where the recipe has everybody deal with the root alone.
 std::optional<Form> form_of(Plan plan, const algo::Recipe& recipe, const coll::CommonProblem& problem,
                             const net::GroupView& view);
 
