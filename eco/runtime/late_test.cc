@@ -1,10 +1,13 @@
 // Collectives that form around who is there, among static calls: armed, with ranks that come late.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <functional>
 #include <random>
 #include <thread>
+#include <vector>
 
 #include "eco/runtime/testing.h"
 
@@ -105,6 +108,78 @@ TEST(LateRanks, BroadcastsStayStaticWhereTagsAreFew) {
                                testing::problem_of(Collective::broadcast, 3000, call % 4));
     });
   }
+}
+
+// Where it is told whether forming pays: what each rank did in each call.
+struct Log {
+  std::vector<bool> formed;
+  std::vector<int> leaves;
+};
+
+// A chain of four in one subnet, of broadcasts among static calls, one of which is late where `is_late` says so.
+std::vector<Log> run_where_it_pays(std::uint64_t seed, const std::function<bool(int call, int rank)>& is_late,
+                                   const std::function<bool(const Log& log)>& goes_on) {
+  const Directory directory;
+  Options options = testing::with_network(directory);
+  testing::Group group;
+  group.network = "hosts=4 rate_mbit=200";
+  net::save_network(net::synthetic_network(group.network), options.network_file);
+  options.plan_file = directory.write(
+      "plan.json", testing::plan_text("broadcast/chain segment=512", 0, {0, 1, 2, 3}, 100000));
+  group.native_delay_s = 0;
+  group.loopback.seed = seed;
+  std::vector<Log> logs(4);
+  testing::run_program(group, options, [&](Communicator& communicator, int rank, testing::Program& program) {
+    communicator.form_around_the_late(late::Plan::mended, Forming::where_it_pays);
+    Log& log = logs[static_cast<std::size_t>(rank)];
+    std::mt19937 common(3);
+    for (int call = 0; goes_on(log); ++call) {
+      const auto problem = testing::problem_of(Collective::broadcast, 8 + common() % 4000);
+      if (is_late(call, rank)) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      if (communicator.asks_who_is_late(Collective::broadcast))
+        communicator.ask_who_is_late(program.native, Collective::broadcast);
+      testing::expect_served(communicator, rank, problem);
+      log.formed.push_back(communicator.last_formed());
+      const auto leaves = communicator.planned_as_leaves(Collective::broadcast);
+      if (leaves.size() > log.leaves.size()) log.leaves.assign(leaves.begin(), leaves.end());
+    }
+  });
+  return logs;
+}
+
+std::ptrdiff_t n_formed(const Log& log) { return std::count(log.formed.begin(), log.formed.end(), true); }
+
+void expect_alike(const std::vector<Log>& logs) {
+  for (const Log& log : logs) {
+    EXPECT_EQ(log.formed, logs[0].formed) << "ranks disagree";
+    EXPECT_EQ(log.leaves, logs[0].leaves);
+  }
+}
+
+TEST(LateRanks, FormWhileSomebodyIsLateAndNoLongerThanThat) {
+  constexpr int kLateCalls = 60;
+  for (const std::uint64_t seed : {0, 5}) {
+    const auto logs = run_where_it_pays(
+        seed, [](int call, int rank) { return call < kLateCalls && rank == 1; },
+        // Until they are static again; a machine that is slow enough for that to take forever ends the test.
+        [](const Log& log) {
+          return log.formed.size() < kLateCalls || (log.formed.back() && log.formed.size() < 5000);
+        });
+    expect_alike(logs);
+    const Log& log = logs[0];
+    EXPECT_EQ(std::find(log.formed.begin(), log.formed.end(), true) - log.formed.begin(), 8);
+    EXPECT_GE(n_formed(log), kLateCalls - 8);
+    EXPECT_FALSE(log.formed.back());
+    EXPECT_EQ(log.leaves, std::vector{1});
+  }
+}
+
+TEST(LateRanks, ALateRootIsNobodysToFormAround) {
+  const auto logs = run_where_it_pays(
+      0, [](int, int rank) { return rank == 0; }, [](const Log& log) { return log.formed.size() < 60; });
+  expect_alike(logs);
+  EXPECT_LT(n_formed(logs[0]), 60);
+  EXPECT_TRUE(logs[0].leaves.empty());
 }
 
 }  // namespace
