@@ -40,7 +40,8 @@ def test_a_rank_that_is_seconds_late(library: Library, plan: str) -> None:
     assert ("message(s) from anybody" in ended.stderr) == (plan == "mended"), ended.stderr
 
 
-@pytest.mark.parametrize("ranks", [2, 4, 7])
+# Of two the one that is late holds up nobody: its root has sent and left.
+@pytest.mark.parametrize("ranks", [4, 7])
 def test_calls_form_where_somebody_is_late(library: Library, ranks: int, tmp_path: Path) -> None:
     settings = {"ECO_LATE": "auto", "ECO_REPORT": str(tmp_path / "report.json")}
     ended = library.run_served(ranks, [library.compile("late_phases"), "60", "200", "30000"], settings)
