@@ -1,10 +1,10 @@
 /* Broadcasts to which some ranks come late.
  *
- *   late BYTES CALLS FILE [RANK:SECONDS ...]
+ *   late BYTES UNTIMED CALLS FILE [RANK:SECONDS ...]
  *
  * All ranks wait for a common instant of the machine's clock, so they must be on one machine, as in the lab; those that are named
  * wait so much longer and then call. Rank 0 writes when each rank was out of each call, in seconds after the
- * instant. What arrives is checked. The first calls are not written: connections are made and ECO arms. */
+ * instant. What arrives is checked. The first calls are not written: connections are made, ECO arms and sees who is late. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,20 +12,18 @@
 
 #include "../instant.h"
 
-enum { UNTIMED = 3 };
-
 int main(int argc, char** argv) {
   int rank, n;
   double late_s = 0;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &n);
-  if (argc < 4) {
-    fprintf(stderr, "usage: late BYTES CALLS FILE [RANK:SECONDS ...]\n");
+  if (argc < 5) {
+    fprintf(stderr, "usage: late BYTES UNTIMED CALLS FILE [RANK:SECONDS ...]\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
-  const int bytes = atoi(argv[1]), calls = atoi(argv[2]);
-  for (int i = 4; i < argc; ++i) {
+  const int bytes = atoi(argv[1]), untimed = atoi(argv[2]), calls = atoi(argv[3]);
+  for (int i = 5; i < argc; ++i) {
     const char* colon = strchr(argv[i], ':');
     if (colon != NULL && atoi(argv[i]) == rank) late_s = atof(colon + 1);
   }
@@ -33,9 +31,9 @@ int main(int argc, char** argv) {
   double* ends = malloc(sizeof(double) * (size_t)n);
   if (data == NULL || ends == NULL) MPI_Abort(MPI_COMM_WORLD, 3);
   FILE* out = NULL;
-  if (rank == 0 && (out = fopen(argv[3], "w")) == NULL) MPI_Abort(MPI_COMM_WORLD, 4);
+  if (rank == 0 && (out = fopen(argv[4], "w")) == NULL) MPI_Abort(MPI_COMM_WORLD, 4);
   if (rank == 0) fprintf(out, "{\"ends_s\": [");
-  for (int call = 0; call < calls + UNTIMED; ++call) {
+  for (int call = 0; call < calls + untimed; ++call) {
     double start_s = 0, end_s;
     memset(data, rank == 0 ? call + 1 : 0, (size_t)bytes);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -51,8 +49,8 @@ int main(int argc, char** argv) {
       fprintf(stderr, "rank %d: a wrong byte at %d\n", rank, i);
       MPI_Abort(MPI_COMM_WORLD, 9);
     }
-    for (int i = 0; i < n && rank == 0 && call >= UNTIMED; ++i)
-      fprintf(out, "%s%s%.9f%s", i == 0 && call > UNTIMED ? ", " : "", i == 0 ? "[" : ", ", ends[i],
+    for (int i = 0; i < n && rank == 0 && call >= untimed; ++i)
+      fprintf(out, "%s%s%.9f%s", i == 0 && call > untimed ? ", " : "", i == 0 ? "[" : ", ", ends[i],
               i == n - 1 ? "]" : "");
   }
   if (rank == 0) {

@@ -105,6 +105,8 @@ class ScheduleSource {
   // Wakes may still be under way; whoever drives the source forgets them.
   virtual bool is_done() const = 0;
   virtual std::vector<Order> take_orders() { return book_.take(); }
+  // The ranks that this one found late, by its own patience, so far; of sources that have none, nobody.
+  virtual std::span<const int> late() const { return {}; }
 
  protected:
   OrderBook book_;

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "eco/base/assert.h"
 #include "eco/late/arrival_broadcast.h"
+#include "eco/late/leaves.h"
 #include "eco/late/mended_broadcast.h"
 #include "eco/late/wave_gather.h"
 #include "eco/late/wave_reduce.h"
@@ -59,6 +61,14 @@ algo::Tree over_places(const algo::Tree& tree) {
   }
   places.n_far.assign(rank_at.size(), 0);
   return places;
+}
+
+std::optional<algo::Pattern> pattern_of(const algo::Recipe& recipe, Collective collective) {
+  const std::string prefix = std::string(coll::name(collective)) + "/";
+  for (const algo::Pattern pattern : kPatterns) {
+    if (recipe.algorithm == prefix + std::string(algo::name(pattern))) return pattern;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -118,25 +128,31 @@ std::unique_ptr<ScheduleSource> Form::source(int rank, const exec::Buffers& buff
   }
 }
 
+// An allreduce over subnets has an owner, and so a tree, in each of them.
+bool is_of_one_tree(const algo::Recipe& recipe, const coll::CommonProblem& problem,
+                    const net::GroupView& view) {
+  const std::optional<algo::Pattern> pattern = pattern_of(recipe, problem.collective);
+  const bool has_owners = problem.collective == Collective::allreduce && pattern == algo::Pattern::subnets &&
+                          view.n_subnets() > 1;
+  return pattern && !has_owners && recipe.params.owners.empty();
+}
+
 std::optional<Form> form_of(Plan plan, const algo::Recipe& recipe, const coll::CommonProblem& problem,
-                            const net::GroupView& view) {
+                            const net::GroupView& view, std::span<const int> known_late) {
   if (!forms(plan, problem.collective)) return std::nullopt;
   if (coll::is_reduction(problem.collective) && !WaveReduce::fits(problem)) return std::nullopt;
-  const Pieces pieces{recipe.params.segment_bytes, recipe.params.window};
-  const double patience = patience_s(view, problem.bytes);
-  const std::string prefix = std::string(coll::name(problem.collective)) + "/";
+  const std::optional<algo::Pattern> pattern = pattern_of(recipe, problem.collective);
   // To or from the root straight: only the root waits for who is late.
   const bool concerns_the_root =
       problem.collective != Collective::broadcast && problem.collective != Collective::allreduce;
-  if (concerns_the_root && recipe.algorithm == prefix + "flat") return std::nullopt;
-  for (const algo::Pattern pattern : kPatterns) {
-    if (recipe.algorithm != prefix + std::string(algo::name(pattern))) continue;
-    return Form(plan, problem, algo::pattern_tree(pattern, view, problem.root, recipe.params), pieces,
-                patience);
-  }
-  const algo::Params of_subnets{.segment_bytes = pieces.segment_bytes};
-  return Form(plan, problem, algo::pattern_tree(algo::Pattern::subnets, view, problem.root, of_subnets),
-              {pieces.segment_bytes > 0 ? pieces.segment_bytes : kSegment_bytes, 0}, patience);
+  if (concerns_the_root && pattern == algo::Pattern::flat) return std::nullopt;
+  const algo::Params of_subnets{.segment_bytes = recipe.params.segment_bytes};
+  Pieces pieces{recipe.params.segment_bytes, pattern ? recipe.params.window : 0};
+  if (!pattern && pieces.segment_bytes == 0) pieces.segment_bytes = kSegment_bytes;
+  algo::Tree tree = algo::pattern_tree(pattern.value_or(algo::Pattern::subnets), view, problem.root,
+                                       pattern ? recipe.params : of_subnets);
+  return Form(plan, problem, late_as_leaves(std::move(tree), known_late, view.subnet_of_rank), pieces,
+              patience_s(view, problem.bytes));
 }
 
 double patience_s(const net::GroupView& view, std::size_t bytes) {

@@ -57,9 +57,14 @@ class Form {
 
 // Of a recipe that sends all down or up one tree, over that, and cut as it says (segments that it sends another way, by head,
 // tail or owners, go over the tree too); of others over ECO's tree of subnets. Nothing of other collectives, of
-// reductions whose bytes depend on the order, and where the recipe has everybody deal with the root alone.
+// reductions whose bytes depend on the order, and where the recipe has everybody deal with the root alone. Ranks that are known
+// to come late are put as low as may be (leaves.h).
 std::optional<Form> form_of(Plan plan, const algo::Recipe& recipe, const coll::CommonProblem& problem,
-                            const net::GroupView& view);
+                            const net::GroupView& view, std::span<const int> known_late = {});
+// Does the recipe itself send all over one tree? Then its form takes no longer than it where nobody is late, but for what the
+// ranks tell each other.
+bool is_of_one_tree(const algo::Recipe& recipe, const coll::CommonProblem& problem,
+                    const net::GroupView& view);
 
 // A rank that is less late than this is waited for: what nobody would call late, answers included.
 double patience_s(const net::GroupView& view, std::size_t bytes);

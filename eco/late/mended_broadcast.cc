@@ -98,6 +98,7 @@ void MendedBroadcast::settle(std::size_t index) {
     } else {
       charge.is_late = true;
       late.push_back(i);
+      late_.push_back(charge.rank);
     }
   }
   const Group group = groups_[index];

@@ -51,6 +51,7 @@ class MendedBroadcast final : public ScheduleSource {
   void enter() override;
   void on_done(Ticket ticket) override;
   bool is_done() const override;
+  std::span<const int> late() const override { return late_; }
 
  private:
   enum What : std::uint32_t { kReady = Flow::kFirstFreeNote, kNotice, kSmallOut, kPatience };
@@ -93,6 +94,7 @@ class MendedBroadcast final : public ScheduleSource {
   std::vector<Charge> charges_;
   std::vector<Group> groups_;          // the first: this rank's children
   std::deque<std::size_t> late_ones_;  // charges that are here and wait until others have all
+  std::vector<int> late_;              // ranks, whatever became of them
   // Bytes of messages; they stay where they are until the end.
   std::deque<std::vector<std::byte>> told_;
   std::vector<std::byte> notice_;

@@ -65,15 +65,18 @@ TEST(LateRun, ALostPeerEndsTheCall) {
   transport::Hub hub(kRanks);
   const auto tree = algo::shape_tree(algo::Shape::chain, algo::rank_ring(kRanks, 0), kRanks);
   const Form form(Plan::mended, broadcast_of(1000, 0, kRanks), tree, {100, 0});
+  // They outlive the ranks: the receives of a call that has failed are still posted, and others may send yet.
+  std::vector<std::vector<std::byte>> messages(kRanks, std::vector<std::byte>(1000));
+  std::vector<std::unique_ptr<ScheduleSource>> sources(kRanks);
   transport::run_ranks(hub, [&](transport::LoopbackTransport& transport, transport::LoopbackNative&) {
-    if (transport.rank() == 2) {
+    const auto rank = static_cast<std::size_t>(transport.rank());
+    if (rank == 2) {
       hub.lose(2);
       return;
     }
     exec::Executor executor(transport);
-    std::vector<std::byte> message(1000);
-    const auto source = form.source(transport.rank(), {.input = {}, .output = message}, {});
-    const Status status = executor.run(*source, 0);
+    sources[rank] = form.source(transport.rank(), {.input = {}, .output = messages[rank]}, {});
+    const Status status = executor.run(*sources[rank], 0);
     if (transport.rank() == 1) {
       EXPECT_EQ(status, Status::lost_peer);
       EXPECT_FALSE(executor.recorder().in_call());

@@ -89,6 +89,7 @@ void WaveSource::form_wave() {
   const bool is_first = n_in_waves_ == 0;
   n_in_waves_ += members.size();
   if (is_first && !all_have_come()) first_ = members;
+  if (!is_first) late_.insert(late_.end(), members.begin(), members.end());
   told_.push_back(write({.ranks = is_first ? first_ : members, .first = first_}));
   for (const int rank : members) book_.send(rank, kNoticeChannel, told_.back(), {kSmallOut});
   enter_wave_of(is_first ? first_ : members, first_);

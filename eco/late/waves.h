@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <vector>
 
 #include "eco/algo/patterns/tree.h"
@@ -39,6 +40,8 @@ class WaveSource : public ScheduleSource {
   void enter() final;
   void on_done(Ticket ticket) final;
   bool is_done() const final;
+  // Of the root, who alone knows.
+  std::span<const int> late() const final { return late_; }
 
  protected:
   // The tree outlives this.
@@ -76,6 +79,7 @@ class WaveSource : public ScheduleSource {
   bool has_wave_ = false;
   bool is_patient_ = false;   // a wake is under way
   std::vector<int> waiting_;  // at the root: for the next wave
+  std::vector<int> late_;     // likewise: all of later waves than the first
   std::vector<int> first_;    // at the root: of the first wave; nobody in particular: everybody
   std::size_t n_in_waves_ = 0;
   // Bytes of messages; they stay where they are until the end.

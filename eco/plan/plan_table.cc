@@ -175,6 +175,12 @@ double PlanTable::gain_s(const coll::CommonProblem& problem, const net::GroupVie
   return row->native_s - row->measured_s;
 }
 
+double PlanTable::recipe_s(const coll::CommonProblem& problem, const net::GroupView& view) const {
+  const Row* row = find_row(problem.collective, root_subnet(problem, view), problem.bytes);
+  if (row == nullptr || !row->recipe) return 0;
+  return row->measured_s > 0 ? row->measured_s : row->predicted_s;
+}
+
 bool PlanTable::is_all_native() const {
   for (const Entry& entry : entries) {
     for (const Row& row : entry.rows) {

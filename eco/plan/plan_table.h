@@ -66,6 +66,9 @@ struct PlanTable {
                              bool commutative = true) const;
   // Seconds that a call gains by its recipe, as both were measured; 0 where that was not, or the library serves it.
   double gain_s(const coll::CommonProblem& problem, const net::GroupView& view) const;
+  // Seconds that a call takes by its recipe when all ranks come together, as its row says: measured or else predicted, of
+  // the row's largest size; 0 where neither is known.
+  double recipe_s(const coll::CommonProblem& problem, const net::GroupView& view) const;
   // True if no row holds a recipe.
   bool is_all_native() const;
   // True if it was planned, whatever came out.

@@ -1,6 +1,7 @@
 #include "eco/runtime/communicator.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "eco/algo/algorithm.h"
@@ -10,6 +11,7 @@
 #include "eco/late/channels.h"
 #include "eco/runtime/abandoned.h"
 #include "eco/runtime/combine.h"
+#include "eco/runtime/common_start.h"
 
 namespace eco::runtime {
 namespace {
@@ -79,9 +81,7 @@ const Communicator::Built& Communicator::built(const CommonProblem& problem, con
                     std::stoull(base::digest(recipe.text()), nullptr, 16),
                     {},
                     calls_});
-  // Forms know of no rails.
-  if (late_ && built_.back().schedule->rails.empty())
-    built_.back().forming = late::form_of(*late_, recipe, problem, view_);
+  if (late_) form(built_.back());
   if (view_.n_subnets() > 1)
     built_.back().crossing = sched::count_crossing(*built_.back().schedule, view_.subnet_of_rank);
   return built_.back();
@@ -154,7 +154,7 @@ std::shared_ptr<const KnownGroup> Communicator::known_group() const {
   return known;
 }
 
-void Communicator::form_around_the_late(late::Plan plan) {
+void Communicator::form_around_the_late(late::Plan plan, Forming when) {
   // As many turns as there are ranks: nobody is further ahead of a rank than that (late/mended_broadcast.h).
   const int wanted = late::kChannels * view_.n_ranks();
   const int n_tags = transport_.max_tag() + 1;
@@ -163,10 +163,32 @@ void Communicator::form_around_the_late(late::Plan plan) {
   transport_.set_rails(n_tags - wanted,
                        std::vector<std::uint8_t>(static_cast<std::size_t>(wanted), transport::kNoRail));
   late_ = plan;
+  if (when == Forming::where_it_pays)
+    lateness_ = std::make_unique<std::array<Lateness, coll::kCollectives>>();
   n_forming_tags_ = wanted;
   built_.clear();  // as schedules alone
   Needs needs = needs_;
   reserve(table_.entries, needs);
+}
+
+void Communicator::form(Built& call) const {
+  if (!call.schedule->rails.empty()) return;  // forms know of none
+  // Over another tree than the recipe's it would have to pay for that too.
+  if (lateness_ && !late::is_of_one_tree(call.recipe, call.problem, view_)) return;
+  call.forming =
+      late::form_of(*late_, call.recipe, call.problem, view_, planned_as_leaves(call.problem.collective));
+  if (!call.forming || !lateness_) return;
+  call.unskewed_s = table_.recipe_s(call.problem, view_);
+  call.patience_s = late::patience_s(view_, call.problem.bytes);
+}
+
+void Communicator::ask_who_is_late(transport::Native& native, Collective collective) {
+  Lateness& lateness = lateness_of(collective);
+  native.allreduce_min(lateness.question());
+  if (!lateness.conclude()) return;
+  for (Built& known : built_) {
+    if (known.forming && known.problem.collective == collective) form(known);
+  }
 }
 
 Status Communicator::run_forming(const Built& call, const exec::Buffers& buffers) {
@@ -178,6 +200,14 @@ Status Communicator::run_forming(const Built& call, const exec::Buffers& buffers
   return executor.run(*running_->source, tag_base, call.digest);
 }
 
+// What is not known to take any time takes no more than the rank that was in the call for least.
+void Communicator::note(Lateness& lateness, const Built& call, std::int64_t took_ns) const {
+  if (last_formed_) return lateness.note_found(running_->source->late());
+  const auto nanoseconds = [](double seconds) { return std::llround(seconds * 1e9); };
+  lateness.note_took(
+      took_ns, nanoseconds(call.patience_s) + (call.unskewed_s > 0 ? nanoseconds(call.unskewed_s) : took_ns));
+}
+
 Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recipe,
                          const exec::Buffers& buffers) {
   if (poisoned_) return Status::failed;
@@ -186,6 +216,9 @@ Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recip
   const auto turns = std::min(kTagTurns, n_tags / static_cast<std::uint64_t>(needs_.channels));
   const int tag_base = static_cast<int>(calls_ % turns) * needs_.channels;
   ++calls_;
+  Lateness* const lateness = call.forming && lateness_ ? &lateness_of(problem.collective) : nullptr;
+  last_formed_ = call.forming && (lateness == nullptr || lateness->forms());
+  const std::int64_t began_ns = lateness != nullptr ? now_ns() : 0;
   Status status = Status::ok;
   if (problem.collective == Collective::barrier) {
     const exec::Buffers token{.input = running_->token,
@@ -193,11 +226,12 @@ Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recip
                               .input_is_output = false,
                               .combine = or_of_bytes()};
     status = running_->executor.run(*call.schedule, token, tag_base, call.digest);
-  } else if (call.forming) {
+  } else if (last_formed_) {
     status = run_forming(call, buffers);
   } else {
     status = running_->executor.run(*call.schedule, buffers, tag_base, call.digest);
   }
+  if (lateness != nullptr) note(*lateness, call, now_ns() - began_ns);
   last_crossing_ = call.crossing;
   if (status != Status::ok) {
     poisoned_ = true;

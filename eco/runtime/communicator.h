@@ -23,6 +23,7 @@
 #include "eco/net/group_view.h"
 #include "eco/plan/plan_table.h"
 #include "eco/runtime/known_in_job.h"
+#include "eco/runtime/lateness.h"
 #include "eco/runtime/options.h"
 #include "eco/sched/traffic.h"
 #include "eco/transport/native.h"
@@ -86,9 +87,20 @@ class Communicator {
   // Local, the same on all ranks: collectives that follow a graph follow this one. Before they are learned.
   void follow(std::shared_ptr<const coll::Neighborhood> neighbors) { view_.neighbors = std::move(neighbors); }
   // Local, before the first call and the same on all ranks: collectives form around who is there (eco/late), where there
-  // are tags for that. Only of run(). Throws Unsupported if this rank has no memory for it.
-  void form_around_the_late(late::Plan plan);
+  // are tags for that. Only of run(). Throws Unsupported if this rank has no memory for it. Where it pays:
+  // told by lateness.h.
+  void form_around_the_late(late::Plan plan, Forming when = Forming::always);
   bool forms_around_the_late() const { return late_.has_value(); }
+  // Local, the same on all ranks: before the next run() of this collective the ranks ask each other whether it forms.
+  bool asks_who_is_late(coll::Collective collective) const {
+    return lateness_ && lateness_of(collective).is_due();
+  }
+  // Local, the same on all ranks: those that come late so steadily that forms have them as low as may be.
+  std::span<const int> planned_as_leaves(coll::Collective collective) const {
+    return lateness_ ? lateness_of(collective).leaves() : std::span<const int>();
+  }
+  // Collective, inside the program's call, then. Throws TransportError where the library fails.
+  void ask_who_is_late(transport::Native& native, coll::Collective collective);
   // Local: nothing is served by now, since the library's own collectives are as good. More may be learned.
   bool serves_nothing() const { return table_.is_all_native(); }
 
@@ -99,6 +111,8 @@ class Communicator {
   [[nodiscard]] transport::Status run(const coll::CommonProblem& problem, const algo::Recipe& recipe,
                                       const exec::Buffers& buffers);
 
+  // Local, the same on all ranks: did the last run form?
+  bool last_formed() const { return last_formed_; }
   // Local: what this rank sent to other subnets in the last run; of a call that forms, what its recipe would send.
   const sched::Crossing& last_crossing() const { return last_crossing_; }
 
@@ -133,7 +147,9 @@ class Communicator {
     std::uint64_t digest = 0;  // of the recipe, for the flight recorder
     sched::Crossing crossing;
     std::uint64_t last_use = 0;
-    std::optional<late::Form> forming{};  // where it forms around who is there
+    std::optional<late::Form> forming{};  // where it may form around who is there
+    double unskewed_s = 0;                // it takes, all ranks together; 0: not known
+    double patience_s = 0;                // late::patience_s()
   };
   // What messages under way point into; outlives a failed run (abandoned.h).
   struct Running {
@@ -144,7 +160,12 @@ class Communicator {
     std::array<std::byte, coll::kBarrierTokenBytes> all_tokens{};
   };
   const Built& built(const coll::CommonProblem& problem, const algo::Recipe& recipe);
+  void form(Built& call) const;
   transport::Status run_forming(const Built& call, const exec::Buffers& buffers);
+  void note(Lateness& lateness, const Built& call, std::int64_t took_ns) const;
+  Lateness& lateness_of(coll::Collective collective) const {
+    return (*lateness_)[static_cast<std::size_t>(collective)];
+  }
   bool is_built(const coll::CommonProblem& problem, const algo::Recipe& recipe) const;
   // What one call may need of what all ranks have to have.
   struct Needs {
@@ -171,11 +192,13 @@ class Communicator {
   Needs needs_;  // tags go round in steps of its channels
   std::uint64_t calls_ = 0;
   std::optional<late::Plan> late_;
+  std::unique_ptr<std::array<Lateness, coll::kCollectives>> lateness_;  // where it decides who forms
   // The last tags of the transport are for calls that form, of which broadcasts receive from anybody: no other call's messages
   // may meet those receives.
   int n_forming_tags_ = 0;
   std::uint64_t forming_calls_ = 0;
   sched::Crossing last_crossing_;
+  bool last_formed_ = false;
   bool poisoned_ = false;
 };
 

@@ -1,10 +1,13 @@
 // Collectives that form around who is there, among static calls: armed, with ranks that come late.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <functional>
 #include <random>
 #include <thread>
+#include <vector>
 
 #include "eco/runtime/testing.h"
 
@@ -105,6 +108,113 @@ TEST(LateRanks, BroadcastsStayStaticWhereTagsAreFew) {
                                testing::problem_of(Collective::broadcast, 3000, call % 4));
     });
   }
+}
+
+// Where it is told whether forming pays: what each rank did in each call.
+struct Log {
+  std::vector<bool> formed;
+  std::vector<int> leaves;
+};
+
+// Of four in one subnet, over binomial trees.
+std::string plan_of_one_tree(Collective collective) {
+  plan::PlanTable table;
+  table.host_of_rank = {0, 1, 2, 3};
+  const std::string recipe = std::string(coll::name(collective)) + "/binomial segment=512";
+  table.entries.push_back({collective, 0, {{100000, algo::parse_recipe(recipe), 0, 0, 0, "by hand"}}});
+  return table.to_json();
+}
+
+// Calls from or to rank 0, to which ranks are late where `is_late` says so.
+std::vector<Log> run_where_it_pays(Collective collective, std::uint64_t seed,
+                                   const std::function<bool(int call, int rank)>& is_late,
+                                   const std::function<bool(const Log& log)>& goes_on) {
+  const Directory directory;
+  Options options = testing::with_network(directory);
+  testing::Group group;
+  group.network = "hosts=4 rate_mbit=200";
+  net::save_network(net::synthetic_network(group.network), options.network_file);
+  options.plan_file = directory.write("plan.json", plan_of_one_tree(collective));
+  group.native_delay_s = 0;
+  group.loopback.seed = seed;
+  std::vector<Log> logs(4);
+  testing::run_program(group, options, [&](Communicator& communicator, int rank, testing::Program& program) {
+    communicator.form_around_the_late(late::Plan::mended, Forming::where_it_pays);
+    Log& log = logs[static_cast<std::size_t>(rank)];
+    std::mt19937 common(3);
+    for (int call = 0; goes_on(log); ++call) {
+      const auto problem = testing::problem_of(collective, 8 + common() % 4000);
+      if (is_late(call, rank)) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      if (communicator.asks_who_is_late(collective)) communicator.ask_who_is_late(program.native, collective);
+      testing::expect_served(communicator, rank, problem);
+      log.formed.push_back(communicator.last_formed());
+      const auto leaves = communicator.planned_as_leaves(collective);
+      if (leaves.size() > log.leaves.size()) log.leaves.assign(leaves.begin(), leaves.end());
+    }
+  });
+  return logs;
+}
+
+std::ptrdiff_t n_formed(const Log& log) { return std::count(log.formed.begin(), log.formed.end(), true); }
+
+void expect_alike(const std::vector<Log>& logs) {
+  for (const Log& log : logs) {
+    EXPECT_EQ(log.formed, logs[0].formed) << "ranks disagree";
+    EXPECT_EQ(log.leaves, logs[0].leaves);
+  }
+}
+
+TEST(LateRanks, FormWhileSomebodyIsLateAndNoLongerThanThat) {
+  constexpr int kLateCalls = 60;
+  for (const std::uint64_t seed : {0, 5}) {
+    const auto logs = run_where_it_pays(
+        Collective::broadcast, seed, [](int call, int rank) { return call < kLateCalls && rank == 2; },
+        // Until they are static again; a machine that is slow enough for that to take forever ends the test.
+        [](const Log& log) {
+          return log.formed.size() < kLateCalls || (log.formed.back() && log.formed.size() < 5000);
+        });
+    expect_alike(logs);
+    const Log& log = logs[0];
+    EXPECT_EQ(std::find(log.formed.begin(), log.formed.end(), true) - log.formed.begin(), 8);
+    EXPECT_GE(n_formed(log), kLateCalls - 8);
+    EXPECT_FALSE(log.formed.back());
+    EXPECT_EQ(log.leaves, std::vector{2});
+  }
+}
+
+TEST(LateRanks, ALateRootIsNobodysToFormAround) {
+  const auto logs = run_where_it_pays(
+      Collective::broadcast, 0, [](int, int rank) { return rank == 0; },
+      [](const Log& log) { return log.formed.size() < 60; });
+  expect_alike(logs);
+  EXPECT_LT(n_formed(logs[0]), 60);
+  EXPECT_TRUE(logs[0].leaves.empty());
+}
+
+TEST(LateRanks, WavesFormWhereSomebodyIsLateToo) {
+  for (const Collective collective :
+       {Collective::reduce, Collective::allreduce, Collective::gather, Collective::scatter}) {
+    const auto logs = run_where_it_pays(
+        collective, 3, [](int, int rank) { return rank == 2; },
+        [](const Log& log) { return log.formed.size() < 60; });
+    expect_alike(logs);
+    EXPECT_EQ(n_formed(logs[0]), 60 - 8) << coll::name(collective);
+    EXPECT_EQ(logs[0].leaves, std::vector{2}) << coll::name(collective);
+  }
+}
+
+// The waves' tree would be another than the ring.
+TEST(LateRanks, WhatTheirRecipeDoesNotSendOverOneTreeStays) {
+  const auto network = std::make_shared<const net::Network>(net::synthetic_network(testing::kNetwork));
+  const net::GroupView view = net::make_view(network, {0, 1, 2, 3});
+  const auto is = [&](const char* recipe, Collective collective) {
+    return late::is_of_one_tree(algo::parse_recipe(recipe), testing::problem_of(collective, 1000), view);
+  };
+  EXPECT_TRUE(is("broadcast/subnets segment=512", Collective::broadcast));
+  EXPECT_TRUE(is("allreduce/binomial", Collective::allreduce));
+  EXPECT_FALSE(is("allreduce/ring segment=512", Collective::allreduce));
+  EXPECT_FALSE(is("allreduce/subnets segment=512", Collective::allreduce)) << "a tree for each subnet";
+  EXPECT_FALSE(is("reduce/two_tree segment=512", Collective::reduce));
 }
 
 }  // namespace

@@ -87,6 +87,13 @@ bool set_rails(const std::string& text, Options& options) {
   return true;
 }
 
+bool set_late(const std::string& text, Options& options) {
+  const bool is_auto = text == "auto";
+  options.late = is_auto ? late::Plan::mended : late::plan_from_name(text);
+  options.forming = is_auto ? Forming::where_it_pays : Forming::always;
+  return options.late || text == "off";
+}
+
 bool parse_switch(const std::string& text, bool& on) {
   if (text != "0" && text != "1") return false;
   on = text == "1";
@@ -184,14 +191,13 @@ const std::vector<Entry>& entries() {
         "1: SIGUSR1 makes a rank say who is awaited, if nobody else has a use for it; 0: it is left alone "
         "(0)"},
        [](const std::string& text, Options& o) { return parse_switch(text, o.stall_signal); }},
-      {{"ECO_LATE", "off|mended|depth_first|depth_first_ahead|breadth_first|breadth_first_ahead",
+      {{"ECO_LATE", "off|auto|mended|depth_first|depth_first_ahead|breadth_first|breadth_first_ahead",
         "mended: broadcast, reduce, allreduce, gather and scatter go around ranks that have not come, who "
         "are "
-        "served when they do; the others: a broadcast's tree is filled in the order of arrival (off)"},
-       [](const std::string& text, Options& o) {
-         o.late = late::plan_from_name(text);
-         return o.late || text == "off";
-       }},
+        "served when they do; auto: so they do where ranks come late by more than the call takes; the "
+        "others: "
+        "a broadcast's tree is filled in the order of arrival (off)"},
+       set_late},
       {{"ECO_ANY_ORDER", "0|1",
         "1: under ECO_LATE also reductions of floating-point numbers and by a program's own commutative "
         "operations "
@@ -225,12 +231,12 @@ bool Options::is_disabled(std::string_view name) const {
 }
 
 std::uint64_t Options::agreed_digest() const {
-  std::string text = std::to_string(static_cast<int>(mode)) + ';' +
-                     std::to_string(static_cast<int>(measure)) + ';' + std::to_string(budget_s) + ';' +
-                     std::to_string(max_communicators) + ';' + std::to_string(arm_after.value_or(-1)) + ';' +
-                     std::to_string(static_cast<int>(compare_calls)) + ';' +
-                     std::to_string(late ? static_cast<int>(*late) : -1) + (any_order ? "any;" : ";") +
-                     std::to_string(static_cast<int>(carrier)) + ';';
+  std::string text =
+      std::to_string(static_cast<int>(mode)) + ';' + std::to_string(static_cast<int>(measure)) + ';' +
+      std::to_string(budget_s) + ';' + std::to_string(max_communicators) + ';' +
+      std::to_string(arm_after.value_or(-1)) + ';' + std::to_string(static_cast<int>(compare_calls)) + ';' +
+      std::to_string(late ? static_cast<int>(*late) : -1) + (any_order ? "any;" : ";") +
+      std::to_string(static_cast<int>(forming)) + ';' + std::to_string(static_cast<int>(carrier)) + ';';
   for (const std::string& name : disable) text += name + ',';
   text += ';';
   for (const std::string& rail : rails) text += rail + ',';

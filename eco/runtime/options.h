@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "eco/late/forms.h"
+#include "eco/runtime/lateness.h"
 
 namespace eco::runtime {
 
@@ -41,15 +42,16 @@ struct Options {
   // ECO_ARM_AFTER: blocking collectives of a communicator that pass before it is armed; nothing: as soon as they have
   // taken long enough (readiness.h)
   std::optional<int> arm_after;
-  std::vector<std::string> disable;  // ECO_DISABLE=allreduce,topology,...
-  std::string report_file;           // ECO_REPORT
-  std::string profile_file;          // ECO_PROFILE: of every call, where all ranks have it
-  bool quiet = false;                // ECO_QUIET: no line at exit
-  double stall_s = 60;               // ECO_STALL: say who is awaited after this long; 0: never
-  bool stall_signal = false;         // ECO_STALL_SIGNAL: SIGUSR1 asks who is awaited now
-  std::optional<late::Plan> late;    // ECO_LATE: collectives form around who is there
-  bool any_order = false;            // ECO_ANY_ORDER: reductions that form may combine numbers that round
-  bool compare_calls = false;        // ECO_CHECK=communication: ranks compare each call before it begins
+  std::vector<std::string> disable;   // ECO_DISABLE=allreduce,topology,...
+  std::string report_file;            // ECO_REPORT
+  std::string profile_file;           // ECO_PROFILE: of every call, where all ranks have it
+  bool quiet = false;                 // ECO_QUIET: no line at exit
+  double stall_s = 60;                // ECO_STALL: say who is awaited after this long; 0: never
+  bool stall_signal = false;          // ECO_STALL_SIGNAL: SIGUSR1 asks who is awaited now
+  std::optional<late::Plan> late;     // ECO_LATE: collectives form around who is there
+  Forming forming = Forming::always;  // likewise; auto: where_it_pays
+  bool any_order = false;             // ECO_ANY_ORDER: reductions that form may combine numbers that round
+  bool compare_calls = false;         // ECO_CHECK=communication: ranks compare each call before it begins
 
   // A collective by name, or kTopology.
   bool is_disabled(std::string_view name) const;

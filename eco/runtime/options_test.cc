@@ -101,6 +101,9 @@ TEST(Options, TheDigestCoversWhatAllRanksMustShare) {
   EXPECT_NE(digest, parse({{"ECO_CHECK", "communication"}}).agreed_digest())
       << "or some would wait for the others";
   EXPECT_EQ(digest, parse({{"ECO_CHECK", "none"}}).agreed_digest());
+  EXPECT_EQ(digest, parse({{"ECO_LATE", "off"}}).agreed_digest());
+  EXPECT_NE(digest, parse({{"ECO_LATE", "mended"}}).agreed_digest());
+  EXPECT_NE(parse({{"ECO_LATE", "auto"}}).agreed_digest(), parse({{"ECO_LATE", "mended"}}).agreed_digest());
   EXPECT_EQ(digest,
             parse({{"ECO_HOST_ID", "host-3"}, {"ECO_NETWORK", "n"}, {"ECO_QUIET", "1"}}).agreed_digest())
       << "what differs between hosts by design is not compared";

@@ -59,7 +59,7 @@ Attempt serve_to_the_end(Session& session, Group& group, const coll::CommonProbl
   if (attempt.code != MPI_SUCCESS) return attempt;
   const std::uint64_t took_ns = now_ns() - began;
   session.counters().served(problem.collective, problem.bytes, took_ns, group.planned_gain_s(problem),
-                            group.last_crossing());
+                            group.last_crossing(), group.last_formed());
   group.note_served(problem.collective, problem.bytes, took_ns);
   return attempt;
 }

@@ -19,16 +19,18 @@ struct Tally {
   // Sent by this rank to other subnets in served calls.
   std::uint64_t messages_between = 0;
   std::uint64_t bytes_between = 0;
+  std::uint64_t calls_formed = 0;  // of those served: around late ranks (ECO_LATE)
 };
-inline constexpr int kTallyNumbers = 7;
+inline constexpr int kTallyNumbers = 8;
 static_assert(sizeof(Tally) == kTallyNumbers * sizeof(std::uint64_t));
 
 class Counters {
  public:
   void served(coll::Collective collective, std::size_t bytes, std::uint64_t nanoseconds, double gain_s,
-              const sched::Crossing& crossing) {
+              const sched::Crossing& crossing, bool formed = false) {
     Cell& cell = cells_[static_cast<std::size_t>(collective)];
     cell.calls_served.fetch_add(1, std::memory_order_relaxed);
+    if (formed) cell.calls_formed.fetch_add(1, std::memory_order_relaxed);
     cell.bytes.fetch_add(bytes, std::memory_order_relaxed);
     cell.nanoseconds_served.fetch_add(nanoseconds, std::memory_order_relaxed);
     cell.messages_between.fetch_add(crossing.messages, std::memory_order_relaxed);
@@ -59,7 +61,7 @@ class Counters {
       result[i] = {
           cell.calls_served.load(),       cell.calls_passed.load(),       cell.bytes.load(),
           cell.nanoseconds_served.load(), cell.nanoseconds_passed.load(), cell.messages_between.load(),
-          cell.bytes_between.load()};
+          cell.bytes_between.load(),      cell.calls_formed.load()};
     }
     return result;
   }
@@ -69,7 +71,7 @@ class Counters {
  private:
   struct Cell {
     std::atomic<std::uint64_t> calls_served{0}, calls_passed{0}, bytes{0}, nanoseconds_served{0},
-        nanoseconds_passed{0}, messages_between{0}, bytes_between{0};
+        nanoseconds_passed{0}, messages_between{0}, bytes_between{0}, calls_formed{0};
   };
   std::array<Cell, coll::kCollectives> cells_;
   std::atomic<std::int64_t> gain_nanoseconds_{0};

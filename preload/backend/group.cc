@@ -74,6 +74,7 @@ void Group::prepare(const coll::CommonProblem& problem) {
     if (std::exchange(wished_[static_cast<std::size_t>(wished)], false) && !runtime_->knows(wished))
       learn(wished);
   }
+  if (runtime_->asks_who_is_late(problem.collective)) ask_who_is_late(problem.collective);
 }
 
 bool Group::is_due(std::size_t bytes) {
@@ -166,7 +167,9 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
   runtime_ = std::move(result.communicator);
   // Calls that form receive from anybody, which TCP can't.
   if (session_.options().late && !is_over_tcp()) {
-    const auto form = [&] { runtime_->form_around_the_late(*session_.options().late); };
+    const auto form = [&] {
+      runtime_->form_around_the_late(*session_.options().late, session_.options().forming);
+    };
     if (auto why_not = agreement.steps.agreement().failed(form)) return stay_native(std::move(*why_not));
   }
   state_ = State::armed;
@@ -259,6 +262,15 @@ void Group::learn(coll::Collective collective) {
     // As in arm(). What was planned before stays.
   } catch (const std::exception& error) {
     lose("learn", error.what());
+  }
+}
+
+void Group::ask_who_is_late(coll::Collective collective) {
+  try {
+    LibraryAgreement agreement(comm_, rank_, n_ranks_);
+    runtime_->ask_who_is_late(agreement.native, collective);
+  } catch (const std::exception& error) {
+    lose("agree on who is late in", error.what());  // others may form by now
   }
 }
 

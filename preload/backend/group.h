@@ -48,8 +48,8 @@ class Group {
   bool may_serve() const { return state_ != State::native; }
   bool is_inter() const { return is_inter_; }
 
-  // Collective in the call that arms, and in the first call of every other collective after it; else local. Only from
-  // blocking calls that no binding of the library can bypass, with facts that all ranks share, so that all ranks do
+  // Collective in the call that arms, in the first call of every other collective after it, and where ranks ask each other
+  // who comes late; else local. Only from blocking calls that no binding of the library can bypass, with facts that all ranks share, so that all ranks do
   // the same in the same call.
   void prepare(const coll::CommonProblem& problem);
   // Before it, in calls that follow a graph: collective in the first that could arm or learn, else local.
@@ -105,6 +105,8 @@ class Group {
   void poison() { poisoned_ = true; }
   bool poisoned() const { return poisoned_ || (lane_ && lane_->lost); }
 
+  // Did the last run form around late ranks?
+  bool last_formed() const { return runtime_->last_formed(); }
   // What this rank sent to other subnets in the last run.
   const sched::Crossing& last_crossing() const { return runtime_->last_crossing(); }
   // By the plan's measurements, native less ECO; 0 if not known.
@@ -141,6 +143,7 @@ class Group {
   // Collective, like what they are called by; see the comment at arm().
   void arm(const coll::CommonProblem& problem);
   void learn(coll::Collective collective);
+  void ask_who_is_late(coll::Collective collective);
   // Local: the ranks in MPI_COMM_WORLD; nothing if some are beyond it, which is the same answer on all ranks.
   std::optional<std::vector<int>> ranks_in_world() const;
   net::GroupView look_for_network(LibraryAgreement& agreement, const std::vector<int>& world_ranks,

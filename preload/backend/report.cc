@@ -47,6 +47,7 @@ nlohmann::json to_json(const Tallies& tallies) {
     const Tally& tally = tallies[static_cast<std::size_t>(i)];
     json[std::string(coll::name(static_cast<coll::Collective>(i)))] = {
         {"calls_served", tally.calls_served},
+        {"calls_formed", tally.calls_formed},
         {"calls_passed", tally.calls_passed},
         {"bytes", tally.bytes},
         {"seconds", static_cast<double>(tally.nanoseconds_served + tally.nanoseconds_passed) * kNanosecond_s},
@@ -145,10 +146,12 @@ void print_line(Session& session, const Session::Summary& summary, const Tallies
                 const FailedRails& failed) {
   std::uint64_t served = 0;
   std::uint64_t all = 0;
+  std::uint64_t formed = 0;
   std::string parts;
   for (int i = 0; i < coll::kCollectives; ++i) {
     const Tally& tally = mine[static_cast<std::size_t>(i)];
     served += tally.calls_served;
+    formed += tally.calls_formed;
     all += tally.calls_served + tally.calls_passed;
     if (tally.calls_served == 0) continue;
     parts += (parts.empty() ? " (" : ", ") + std::string(coll::name(static_cast<coll::Collective>(i))) + " " +
@@ -156,6 +159,9 @@ void print_line(Session& session, const Session::Summary& summary, const Tallies
   }
   if (!parts.empty()) parts += ")";
   std::string end;
+  // Who asked for it wants to know.
+  if (session.options().late && session.arms())
+    end += "; " + std::to_string(formed) + " formed around late ranks";
   const std::uint64_t reordered = session.counters().topologies().reordered;
   if (reordered > 0)
     end += "; " + std::to_string(reordered) + (reordered == 1 ? " topology" : " topologies") + " reordered";

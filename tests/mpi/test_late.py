@@ -1,5 +1,8 @@
 """ECO_LATE: collectives that form around who is there give right results, whoever comes late, among other calls."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from eco import paths
@@ -8,7 +11,7 @@ from .conftest import Library
 
 pytestmark = pytest.mark.mpi
 
-PLANS = ("mended", "depth_first", "breadth_first_ahead")
+PLANS = ("mended", "depth_first", "breadth_first_ahead", "auto")
 
 
 @pytest.mark.parametrize("ranks", [2, 5, 8])
@@ -35,6 +38,20 @@ def test_a_rank_that_is_seconds_late(library: Library, plan: str) -> None:
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     # Down a mended tree nobody knows whom it will be fed by.
     assert ("message(s) from anybody" in ended.stderr) == (plan == "mended"), ended.stderr
+
+
+# Of two the one that is late holds up nobody: its root has sent and left.
+@pytest.mark.parametrize("ranks", [4, 7])
+def test_calls_form_where_somebody_is_late(library: Library, ranks: int, tmp_path: Path) -> None:
+    settings = {"ECO_LATE": "auto", "ECO_REPORT": str(tmp_path / "report.json")}
+    ended = library.run_served(ranks, [library.compile("late_phases"), "60", "200", "30000"], settings)
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    report: Any = ended.report
+    formed = report["collectives"]["broadcast"]["calls_formed"]
+    # Not before the first question, and then at least while it is so.
+    assert 60 - 8 <= formed <= 260 - 8, ended.stderr
+    assert report["totals"]["broadcast"]["calls_formed"] == ranks * formed, "ranks disagree"
+    assert f"; {formed} formed around late ranks" in ended.stderr
 
 
 def test_ranks_that_want_different_ones_stay_native(library: Library) -> None:

@@ -1,0 +1,110 @@
+#include "eco/runtime/lateness.h"
+
+#include <algorithm>
+
+namespace eco::runtime {
+namespace {
+
+// Shares of a period's calls in which somebody has to be late. To form: so often that it isn't the machine's noise. To go
+// on: half as often, since what is about there should not go to and fro. A leaf: nearly always.
+constexpr std::size_t kFormsFrom = 4;  // one in so many
+constexpr std::size_t kStaysFrom = 8;  // likewise
+constexpr std::size_t kAlways = 3;     // of
+constexpr std::size_t kOf = 4;
+// Later words say who; a leaf that is late is where it should be.
+constexpr std::int64_t kLeafWasLate = -1;
+constexpr std::int64_t kFirstRank = -2;
+// Clocks may say anything. Sums and negatives of these still fit: 36 years.
+constexpr std::int64_t kLongest_ns = std::int64_t{1} << 60;
+
+// At least kMostSamples of them are in a period; a prime, since what programs do has periods of its own.
+std::uint32_t stride_of(std::uint32_t period) {
+  std::uint32_t stride = 1;
+  for (const std::uint32_t prime : {3, 7, 13, 31}) {
+    if (prime * Lateness::kMostSamples < period) stride = prime;
+  }
+  return stride;
+}
+
+std::int64_t sane(std::int64_t nanoseconds) { return std::clamp<std::int64_t>(nanoseconds, 0, kLongest_ns); }
+
+}  // namespace
+
+// Not the first call of a period: its ranks come together out of an agreement. Of a long one every so many-th.
+std::int64_t* Lateness::sample(std::size_t n_words) {
+  const std::uint32_t call = n_calls_++;
+  if (call == 0 || call % stride_of(period_) != 0) return nullptr;
+  return &words_[n_words * (n_sampled_++ % kMostSamples)];
+}
+
+void Lateness::note_took(std::int64_t took_ns, std::int64_t unskewed_ns) {
+  std::int64_t* const words = sample(kStaticWords);
+  if (words == nullptr) return;
+  words[0] = sane(took_ns);
+  words[1] = -sane(took_ns);
+  words[2] = sane(unskewed_ns);
+}
+
+void Lateness::note_found(std::span<const int> late) {
+  std::int64_t* const word = sample(1);
+  if (word == nullptr) return;
+  *word = late.empty() ? 0 : kLeafWasLate;
+  for (const int rank : late) {
+    if (std::find(leaves_.begin(), leaves_.end(), rank) == leaves_.end())
+      *word = std::min(*word, kFirstRank - rank);
+  }
+}
+
+std::span<std::int64_t> Lateness::question() {
+  return {words_.data(), std::min(n_sampled_, kMostSamples) * (forms_ ? 1 : kStaticWords)};
+}
+
+bool Lateness::was_late(std::size_t sample) const {
+  if (forms_) return words_[sample] < 0;
+  const std::int64_t* const words = &words_[kStaticWords * sample];
+  const std::int64_t least_ns = words[0];
+  const std::int64_t most_ns = -words[1];
+  return most_ns - least_ns > words[2];
+}
+
+bool Lateness::add_leaf(std::size_t n_samples) {
+  if (leaves_.size() == kMostLeaves) return false;
+  // One that was late in most calls is the one in the middle.
+  std::array<std::int64_t, kMostSamples> sorted{};
+  std::copy_n(words_.begin(), n_samples, sorted.begin());
+  std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n_samples));
+  const std::int64_t word = sorted[n_samples / 2];
+  const auto n_calls = static_cast<std::size_t>(
+      std::count_if(words_.begin(), words_.begin() + static_cast<std::ptrdiff_t>(n_samples),
+                    [&](std::int64_t other) { return other == word; }));
+  if (word > kFirstRank || n_calls * kOf < n_samples * kAlways) return false;
+  leaves_.push_back(static_cast<int>(kFirstRank - word));
+  return true;
+}
+
+bool Lateness::conclude() {
+  const std::size_t n_samples = std::min(n_sampled_, kMostSamples);
+  std::size_t n_late = 0;
+  for (std::size_t i = 0; i < n_samples; ++i) n_late += was_late(i) ? 1 : 0;
+  const auto twice = [](std::uint32_t period) { return std::min(2 * period, kLongestPeriod); };
+  bool changes = false;
+  if (forms_ && n_late * kStaysFrom >= n_samples) {
+    changes = add_leaf(n_samples);
+    period_ = twice(period_);
+  } else if (forms_) {
+    forms_ = false;
+    changes = !leaves_.empty();
+    leaves_.clear();
+    period_ = static_period_ = twice(static_period_);
+  } else if (n_late * kFormsFrom >= n_samples) {
+    forms_ = true;
+    period_ = kFirstFormingPeriod;
+  } else {
+    period_ = static_period_ = twice(static_period_);
+  }
+  n_calls_ = 0;
+  n_sampled_ = 0;
+  return changes;
+}
+
+}  // namespace eco::runtime

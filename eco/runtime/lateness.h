@@ -1,0 +1,73 @@
+// Whether a collective of one communicator forms around late ranks (eco/late), told from what its calls took: agreed before calls
+// that all ranks count alike. Pure.
+//
+//   if (lateness.is_due()) {                                    // the same on all ranks, before a call
+//     native.allreduce_min(lateness.question());                // collective
+//     lateness.conclude();
+//   }
+//   if (lateness.forms()) lateness.note_found(source.late());   // after it
+//   else lateness.note_took(took_ns, unskewed_ns);
+//
+// Of each period some calls are kept, the same ones on all ranks. In a static call somebody was late if some rank was in it for
+// longer than another by more than the call itself takes, and a rank's patience; in one that formed, if a rank found
+// somebody late. Where that is so in enough of them, the next period forms. Whoever is late in nearly all of a period's
+// calls is a leaf from then on. docs/adr/0026 says why so.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace eco::runtime {
+
+// When a communicator's collectives form around late ranks, where they can.
+enum class Forming : std::uint8_t { always, where_it_pays };
+
+class Lateness {
+ public:
+  // Periods, in calls. The first is short, since programs may be; each that changes nothing is followed by one twice as long.
+  static constexpr std::uint32_t kFirstPeriod = 8;
+  static constexpr std::uint32_t kLongestPeriod = 512;
+  // Of the first that forms: a wrong guess is over soon.
+  static constexpr std::uint32_t kFirstFormingPeriod = 16;
+  // Calls of a period that are compared: few enough for one short message.
+  static constexpr std::size_t kMostSamples = 16;
+  // Planned as leaves at a time.
+  static constexpr std::size_t kMostLeaves = 16;
+
+  // The same on all ranks.
+  bool forms() const { return forms_; }
+  bool is_due() const { return n_calls_ == period_; }
+  std::span<const int> leaves() const { return leaves_; }
+
+  // Local, after each call: a static one took this rank so long, and would take no rank more than `unskewed_ns` if all came
+  // together and had some patience.
+  void note_took(std::int64_t took_ns, std::int64_t unskewed_ns);
+  // Local, after each call that formed: the ranks that this one found late.
+  void note_found(std::span<const int> late);
+
+  // What this rank has to say of the period. Before conclude() each becomes the least of all ranks'.
+  std::span<std::int64_t> question();
+  // The next period begins. True if others are leaves than before.
+  bool conclude();
+
+ private:
+  // Where the call at hand is kept; null if it is not.
+  std::int64_t* sample(std::size_t n_words);
+  bool was_late(std::size_t sample) const;
+  bool add_leaf(std::size_t n_samples);
+
+  bool forms_ = false;
+  std::uint32_t period_ = kFirstPeriod;
+  std::uint32_t static_period_ = kFirstPeriod;  // the last, or the next
+  std::uint32_t n_calls_ = 0;                   // of this period
+  std::size_t n_sampled_ = 0;
+  // Static calls: what the call took, its negative, what it takes unskewed. Others: 0; kLeafWasLate; below that who was late.
+  static constexpr std::size_t kStaticWords = 3;
+  std::array<std::int64_t, kStaticWords * kMostSamples> words_{};
+  std::vector<int> leaves_;
+};
+
+}  // namespace eco::runtime

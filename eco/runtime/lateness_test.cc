@@ -1,0 +1,203 @@
+#include "eco/runtime/lateness.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <random>
+
+namespace eco::runtime {
+namespace {
+
+constexpr std::int64_t kOwn_ns = 1'000'000;
+constexpr std::int64_t kLate_ns = 50'000'000;
+
+// All ranks of a group, as they would agree.
+class Ranks {
+ public:
+  explicit Ranks(std::size_t n) : of_(n) {}
+
+  // One call: how late each rank is. Before it they agree, if it is time.
+  void call(const std::vector<std::int64_t>& late_ns) {
+    ask();
+    ++n_calls_;
+    if (of_[0].forms()) ++n_formed_;
+    const std::int64_t last_ns = *std::max_element(late_ns.begin(), late_ns.end());
+    for (std::size_t rank = 0; rank < of_.size(); ++rank) {
+      if (!of_[rank].forms()) {
+        of_[rank].note_took(last_ns - late_ns[rank] + kOwn_ns, 2 * kOwn_ns);
+        continue;
+      }
+      // Each sees the one after it.
+      const std::size_t next = (rank + 1) % of_.size();
+      const int seen = static_cast<int>(next);
+      if (late_ns[next] > kOwn_ns)
+        of_[rank].note_found({&seen, 1});
+      else
+        of_[rank].note_found({});
+    }
+  }
+  void calls(std::size_t n, const std::vector<std::int64_t>& late_ns) {
+    for (std::size_t i = 0; i < n; ++i) call(late_ns);
+  }
+  void ask() {
+    for (const Lateness& each : of_) ASSERT_EQ(each.is_due(), of_[0].is_due());
+    if (!of_[0].is_due()) return;
+    ++n_questions_;
+    std::vector<std::int64_t> least;
+    for (Lateness& each : of_) {
+      const std::span<const std::int64_t> mine = each.question();
+      n_words_ = mine.size();
+      if (least.empty()) least.assign(mine.begin(), mine.end());
+      ASSERT_EQ(least.size(), mine.size());
+      for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], mine[i]);
+    }
+    bool changed = false;
+    for (std::size_t rank = 0; rank < of_.size(); ++rank) {
+      std::ranges::copy(least, of_[rank].question().begin());
+      const bool changes = of_[rank].conclude();
+      if (rank == 0) changed = changes;
+      ASSERT_EQ(changes, changed);
+      ASSERT_EQ(of_[rank].forms(), of_[0].forms());
+      ASSERT_TRUE(std::ranges::equal(of_[rank].leaves(), of_[0].leaves()));
+    }
+  }
+  Lateness& operator[](std::size_t rank) { return of_[rank]; }
+  bool forms() const { return of_[0].forms(); }
+  std::vector<int> leaves() const { return {of_[0].leaves().begin(), of_[0].leaves().end()}; }
+  std::size_t n_questions() const { return n_questions_; }
+  std::size_t n_words() const { return n_words_; }
+  std::size_t n_formed() const { return n_formed_; }
+
+ private:
+  std::vector<Lateness> of_;
+  std::size_t n_calls_ = 0;
+  std::size_t n_questions_ = 0;
+  std::size_t n_words_ = 0;
+  std::size_t n_formed_ = 0;
+};
+
+TEST(Lateness, StaysStaticWhereNobodyIsLateAndAsksEverMoreRarely) {
+  Ranks ranks(4);
+  ranks.calls(10000, {0, 0, 0, 0});
+  EXPECT_EQ(ranks.n_formed(), 0u);
+  // After 8, 24, 56, ... 504, 1016, then every 512.
+  EXPECT_EQ(ranks.n_questions(), 6u + 1 + (10000 - 1017) / 512);
+  EXPECT_LE(ranks.n_words() * sizeof(std::int64_t), 384u);
+}
+
+TEST(Lateness, FormsFromTheFirstQuestionWhereSomebodyIsLateAndUntilNobodyIs) {
+  Ranks ranks(4);
+  ranks.calls(8, {0, 0, kLate_ns, 0});
+  EXPECT_FALSE(ranks.forms());
+  ranks.calls(1000, {0, 0, kLate_ns, 0});
+  EXPECT_TRUE(ranks.forms());
+  EXPECT_EQ(ranks.n_formed(), 1000u);
+  ranks.calls(2 * Lateness::kLongestPeriod, {0, 0, 0, 0});
+  EXPECT_FALSE(ranks.forms());
+}
+
+TEST(Lateness, ARankThatIsLateForShorterThanTheCallTakesIsWaitedFor) {
+  Ranks ranks(4);
+  ranks.calls(1000, {0, 0, 2 * kOwn_ns, 0});
+  EXPECT_EQ(ranks.n_formed(), 0u);
+  ranks.calls(2 * Lateness::kLongestPeriod, {0, 0, 3 * kOwn_ns + 1, 0});
+  EXPECT_TRUE(ranks.forms());
+}
+
+// A static call's times may differ for other reasons, as where its root is late: then nobody is found late.
+TEST(Lateness, AWrongGuessIsTakenBackAndMadeTwiceAsRarelyEachTime) {
+  Ranks ranks(4);
+  std::size_t n_forming = 0;
+  constexpr std::size_t kCalls = 10000;
+  for (std::size_t call = 0; call < kCalls; ++call) {
+    ranks.ask();
+    n_forming += ranks.forms() ? 1 : 0;
+    if (ranks.forms())
+      ranks.call({0, 0, 0, 0});
+    else
+      ranks.call({kLate_ns, 0, 0, 0});
+  }
+  // 16 of 8 + 16, of 16 + 16, ... 256 + 16, and then of every 512 + 16.
+  const std::size_t n_later = (kCalls - 504 - 6 * 16) / 528;
+  EXPECT_NEAR(static_cast<double>(n_forming), static_cast<double>((6 + n_later) * 16), 16);
+}
+
+TEST(Lateness, SomebodyElseEachTimeIsLateToo) {
+  Ranks ranks(8);
+  std::mt19937 chance(1);
+  for (int call = 0; call < 2000; ++call) {
+    std::vector<std::int64_t> late(8);
+    for (std::int64_t& each : late) each = chance() % 8 == 0 ? kLate_ns : 0;
+    ranks.call(late);
+  }
+  EXPECT_GT(ranks.n_formed(), 1900u);
+  EXPECT_TRUE(ranks.leaves().empty());
+}
+
+TEST(Lateness, NowAndThenIsNotEnough) {
+  Ranks ranks(8);
+  for (int call = 0; call < 5000; ++call) ranks.call({0, 0, 0, call % 20 == 3 ? kLate_ns : 0, 0, 0, 0, 0});
+  EXPECT_EQ(ranks.n_formed(), 0u);
+}
+
+TEST(Lateness, WhoIsLateSteadilyIsALeafAtLast) {
+  Ranks ranks(8);
+  std::mt19937 chance(1);
+  for (int call = 0; call < 400; ++call) {
+    std::vector<std::int64_t> late(8);
+    late[2] = late[5] = kLate_ns;
+    late[7] = chance() % 8 == 0 ? kLate_ns : 0;
+    ranks.call(late);
+  }
+  EXPECT_EQ(ranks.leaves(), (std::vector{5, 2}));
+  EXPECT_TRUE(ranks.forms()) << "leaves that are late are late all the same";
+  ranks.calls(1000, std::vector<std::int64_t>(8));
+  EXPECT_TRUE(ranks.leaves().empty()) << "static trees are those of the plan";
+}
+
+TEST(Lateness, NoMoreThanSoManyAreLeaves) {
+  Ranks ranks(40);
+  std::vector<std::int64_t> late(40, kLate_ns);
+  late[0] = 0;
+  ranks.calls(40000, late);
+  EXPECT_EQ(ranks.leaves().size(), Lateness::kMostLeaves);
+}
+
+TEST(Lateness, AClockThatSaysAnythingDecidesForAllAlike) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t odd : {-kMost - 1, std::int64_t{-5}, std::int64_t{0}, kMost}) {
+    Ranks ranks(3);
+    for (int call = 0; call < 200; ++call) {
+      ranks.ask();
+      for (std::size_t rank = 0; rank < 3; ++rank) {
+        if (ranks[rank].forms())
+          ranks[rank].note_found({});
+        else
+          ranks[rank].note_took(rank == 1 ? odd : kOwn_ns, rank == 1 ? odd : 2 * kOwn_ns);
+      }
+    }
+    EXPECT_GT(ranks.n_questions(), 3u);
+  }
+}
+
+TEST(Lateness, WhatACallTakesNeedNotBeKnown) {
+  std::vector<Lateness> ranks(3);
+  while (!ranks[0].is_due()) {
+    // Then each says what it was in the call for, and the least counts: 1, and not more than 3.
+    ranks[0].note_took(1, 1);
+    ranks[1].note_took(2, 2);
+    ranks[2].note_took(2, 2);
+  }
+  std::vector<std::int64_t> least(ranks[0].question().begin(), ranks[0].question().end());
+  for (Lateness& each : ranks) {
+    for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], each.question()[i]);
+  }
+  std::ranges::copy(least, ranks[0].question().begin());
+  ranks[0].conclude();
+  EXPECT_FALSE(ranks[0].forms());
+}
+
+}  // namespace
+}  // namespace eco::runtime
