@@ -119,3 +119,12 @@ def test_a_run_in_which_nothing_was_served_is_wrong(suite: ModuleType) -> None:
     assert suite.wrong(records) == ["mpich 2 ranks: ECO SERVED NOTHING in all modules"]
     records["mpich", 1, "m"] = record | {"served": 0, "ranks": 1, "verdict": "differs"}
     assert suite.wrong(records)[0] == "mpich 1 m"
+
+
+def test_what_differed_or_was_cut_short_by_a_shorter_limit_runs_again(suite: ModuleType) -> None:
+    same = {"verdict": "same", "left_out": [], "limit_s": 60}
+    assert suite.settled(same, 600)
+    for record in (same | {"left_out": ["x"]}, same | {"verdict": "stock did not end in 60 s"}):
+        assert suite.settled(record, 60)
+        assert not suite.settled(record, 61)
+    assert not suite.settled(same | {"verdict": "differs"}, 60)
