@@ -27,7 +27,7 @@ from platform_file import Platform
 from platforms import PLATFORMS, platform_text
 from smpi import BUILD, asked, build, smpi, version, why_not
 
-from eco.report.records import size_text, write_text
+from eco.report.records import size_text, write_records
 
 SELECTORS = ("ompi", "mpich", "mvapich2", "impi")
 OPERATIONS = ("broadcast", "allreduce", "allgather", "alltoall")
@@ -215,10 +215,8 @@ def read_records(path: Path | None) -> list[Record]:
 
 
 def write(path: Path, records: list[Record], seed: int) -> None:
-    one_a_line = ",\n".join("  " + json.dumps(record) for record in records)
     head = {"schema": "eco.bench.scale", "version": 1, "simgrid": version(), "seed": seed}
-    text = json.dumps(head, indent=1)[:-2] + f',\n "records": [\n{one_a_line}\n ]\n}}\n'
-    write_text(path, text)
+    write_records(path, head, records)
 
 
 def chosen_from(text: str, all_of: tuple[Any, ...]) -> list[Any]:

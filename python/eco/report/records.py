@@ -295,6 +295,12 @@ def write_json(path: Path, document: dict[str, Any]) -> None:
     write_text(path, json.dumps(document, indent=1) + "\n")
 
 
+def write_records(path: Path, head: dict[str, Any], records: Sequence[dict[str, Any]]) -> None:
+    """A versioned file of many short records, one a line. Atomically, as write_text."""
+    one_a_line = ",\n".join("  " + json.dumps(record) for record in records)
+    write_text(path, json.dumps(head, indent=1)[:-2] + f',\n "records": [\n{one_a_line}\n ]\n}}\n')
+
+
 def read_json(path: Path, schema: str, version: int) -> dict[str, Any]:
     """A versioned file, or the reason why it is none. Throws CorruptFile."""
     document = _read(path)
