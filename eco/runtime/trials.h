@@ -7,11 +7,12 @@
 //
 // A trial is one problem and several candidates. Each candidate runs once untimed, with its result checked (but for
 // barriers, which have none: that nobody leaves before all have come is what plan::prove() showed of their recipes
-// before they got here); then, unless calls of seconds have
-// decided it by that, all of them in turn, as often as rank 0's clock allows. Every run begins at a common instant (see CommonStart); its time is the latest rank's. Interleaving lets ambient traffic hit all candidates alike; the median is reported because single delays
+// before they got here); then in turn, as often as rank 0's clock allows, those whose further runs may still change what serves
+// (undecided.h). Every run begins at a common instant (see CommonStart); its time is the latest rank's. Interleaving lets ambient traffic hit all candidates alike; the median is reported because single delays
 // (a retransmission, a preempted rank) are many times the quantity measured.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -56,7 +57,7 @@ struct TrialResult {
 struct Repetitions {
   int rounds = 0;
   int in_turn = 0;    // timed
-  bool wakes = true;  // whether turns have the run that is not timed
+  bool wakes = true;  // whether turns have the run that is not timed; of a long one that decides none has
 };
 
 // What one rank did in the run in the middle of several of one recipe (Trials::trace).
@@ -67,8 +68,14 @@ struct Traced {
   exec::Trace trace{now_ns};
 };
 
-// How often to run, given the seconds that one run of each candidate took.
-using Repeat = std::function<Repetitions(double run_all_s)>;
+// Seconds that a run of each candidate takes, and a run of each that has to be wakened.
+struct Cost {
+  double run_s = 0;
+  double wake_s = 0;
+};
+
+// How often to run those that were not decided by their first runs; no round: there is no time to decide it.
+using Repeat = std::function<Repetitions(const Cost& cost)>;
 
 class Trials {
  public:
@@ -104,8 +111,9 @@ class Trials {
   class Times {
    public:
     explicit Times(std::size_t n = 0) : values_(2 * n) {}
+    void clear() { std::fill(values_.begin(), values_.end(), 0.0); }
     void set(std::size_t i, const Run& run);
-    // Collective, once. From then on the same on all ranks.
+    // Collective, once after they were set. From then on the same on all ranks.
     void agree(transport::Native& native);
     // Of each run the latest rank's time, from when the first one was awake.
     std::span<const double> seconds() const { return std::span(values_).first(n()); }

@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "eco/net/synthetic.h"
 #include "eco/runtime/testing.h"
@@ -29,8 +31,8 @@ struct Slow final : testing::PassingTransport {
   double seconds_;
 };
 
-// The library's own allreduce, which takes so long, beside one of messages that take so long; on four threads.
-Outcome trial_beside(double native_s, double message_s) {
+// The library's own allreduce, which takes so long, beside others of messages that take so long; on four threads.
+Outcome trial_of(const Trial& trial, double native_s, double message_s) {
   const auto network = std::make_shared<const net::Network>(net::synthetic_network(testing::kNetwork));
   const net::GroupView view = net::make_view(network, {0, 1, 2, 3});
   Outcome outcome;
@@ -40,15 +42,24 @@ Outcome trial_beside(double native_s, double message_s) {
     Slow slow(transport, message_s);
     Trials trials(slow, paced, view, CommonStart(paced, true, 5'000'000));
     if (transport.rank() != 0) return trials.follow();
-    const Trial trial{testing::problem_of(coll::Collective::allreduce, 4096),
-                      {std::nullopt, algo::parse_recipe("allreduce/chain")}};
-    outcome.result = trials.order(trial, [&](double) {
+    outcome.result = trials.order(trial, [&](const Cost&) {
       ++outcome.asked;
       return Repetitions{2, 1};
     });
     trials.end();
   });
   return outcome;
+}
+
+Trial trial_with(const std::vector<std::string>& recipes) {
+  Trial trial{.problem = testing::problem_of(coll::Collective::allreduce, 4096),
+              .candidates = {std::nullopt}};
+  for (const std::string& recipe : recipes) trial.candidates.emplace_back(algo::parse_recipe(recipe));
+  return trial;
+}
+
+Outcome trial_beside(double native_s, double message_s) {
+  return trial_of(trial_with({"allreduce/chain"}), native_s, message_s);
 }
 
 TEST(Trials, RunEveryCandidateInTurn) {
@@ -63,6 +74,22 @@ TEST(Trials, AreDecidedByOneRunWhereItIsLongAndClear) {
   ASSERT_EQ(outcome.result.seconds.size(), 2U);
   for (const auto& seconds : outcome.result.seconds) EXPECT_EQ(seconds.size(), 1U);
   EXPECT_EQ(trial_beside(0.5, 0).asked, 1) << "the other one is short, whatever the ratio";
+}
+
+TEST(Trials, EndWhenWhatIsLeftCannotChangeWhatServes) {
+  // Six messages one after the other.
+  const Outcome outcome = trial_beside(0.3, 0.12);
+  EXPECT_EQ(outcome.asked, 1);
+  for (const auto& seconds : outcome.result.seconds)
+    EXPECT_EQ(seconds.size(), 2U) << "the check and one round of two";
+}
+
+TEST(Trials, OfOneThatKeepsAllNothingIsDecided) {
+  Trial trial = trial_with({"allreduce/chain"});
+  trial.keeps_all = true;
+  const Outcome outcome = trial_of(trial, 0.3, 0.12);
+  for (const auto& seconds : outcome.result.seconds)
+    EXPECT_EQ(seconds.size(), 2U) << "two rounds, and not the check";
 }
 
 }  // namespace
