@@ -54,7 +54,7 @@ class Conduct {
       known_[c].runs = runs[c];
       known_[c].left = left;
     }
-    const std::vector<bool> again = undecided(known_, plan::PlannerOptions().gain_needed);
+    const std::vector<bool> again = undecided(known_, plan::kGainNeeded);
     for (std::size_t c = 0; c < known_.size(); ++c) known_[c].is_open = known_[c].is_open && again[c];
   }
 
@@ -92,7 +92,8 @@ class Conduct {
 std::string Trial::text() const {
   std::ostringstream out;
   out << coll::name(problem.collective) << ' ' << problem.n_ranks << ' ' << problem.root << ' '
-      << problem.bytes << ' ' << problem.element_bytes << ' ' << keeps_all << ' ' << is_checked << '\n';
+      << problem.bytes << ' ' << problem.element_bytes << ' ' << keeps_all << ' ' << is_checked << ' '
+      << !predicted_s.empty() << '\n';
   for (const auto& candidate : candidates)
     out << (candidate ? candidate->text() : std::string(kNative)) << '\n';
   return out.str();
@@ -105,8 +106,9 @@ Trial Trial::parse(std::string_view text) {
   std::istringstream first{line};
   Trial trial;
   std::string collective;
+  bool is_predicted = false;
   first >> collective >> trial.problem.n_ranks >> trial.problem.root >> trial.problem.bytes >>
-      trial.problem.element_bytes >> trial.keeps_all >> trial.is_checked;
+      trial.problem.element_bytes >> trial.keeps_all >> trial.is_checked >> is_predicted;
   const auto known = coll::collective_from_name(collective);
   if (!first || !known) throw InvalidArgument("trial: '" + line + "' is not an order");
   trial.problem.collective = *known;
@@ -116,6 +118,7 @@ Trial Trial::parse(std::string_view text) {
     else
       trial.candidates.emplace_back(algo::parse_recipe(line));
   }
+  if (is_predicted) trial.predicted_s.assign(trial.candidates.size(), 0.0);
   return trial;
 }
 
@@ -223,6 +226,33 @@ void Trials::agree_that_nothing_is_lost(Prepared& prepared) {
   throw TransportError(*reason);
 }
 
+bool Trials::check(const Trial& trial, Prepared& prepared, std::vector<std::int64_t>& able,
+                   std::vector<double>& first_s) {
+  bool late = false;
+  double as_predicted_s = kNoSample;  // the least prediction that came true
+  for (std::size_t c = 0; c < first_s.size(); ++c) {
+    if (able[c] == 0) continue;
+    const bool is_spared = trial.candidates[c] && !trial.predicted_s.empty() &&
+                           trial.predicted_s[c] * (1 + plan::kGainNeeded) >= as_predicted_s;
+    if (!trial.predicted_s.empty() && agreement_.share_number(is_spared ? 1 : 0) != 0) {
+      able[c] = 0;
+      continue;
+    }
+    const Run run = run_once(trial, prepared, c);
+    first_s[c] = run.seconds;
+    late = late || run.late;
+    // A barrier has no result: see trials.h.
+    const bool has_result = trial.problem.collective != Collective::barrier;
+    if (has_result && prepared.output != prepared.expected) able[c] = 0;
+    if (trial.predicted_s.empty()) continue;
+    const bool is_right = agreement_.all(able[c] != 0 && !run.late);
+    const double seconds = agreement_.largest(run.seconds);
+    if (trial.candidates[c] && is_right && is_as_predicted(seconds, trial.predicted_s[c]))
+      as_predicted_s = std::min(as_predicted_s, trial.predicted_s[c]);
+  }
+  return late;
+}
+
 TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
   const std::size_t n = trial.candidates.size();
   Prepared prepared;
@@ -243,15 +273,7 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
   native_.allreduce_min(able);
   open_groups(prepared, able);
   const std::int64_t began_ns = now_ns();
-  for (std::size_t c = 0; c < n && !trial.is_checked; ++c) {
-    if (able[c] == 0) continue;
-    const Run run = run_once(trial, prepared, c);
-    first_s[c] = run.seconds;
-    late = late || run.late;
-    // A barrier has no result: see trials.h.
-    const bool has_result = trial.problem.collective != Collective::barrier;
-    if (has_result && prepared.output != prepared.expected) able[c] = 0;
-  }
+  if (!trial.is_checked) late = check(trial, prepared, able, first_s);
   const double checked_s = static_cast<double>(now_ns() - began_ns) * 1e-9;
   agree_that_nothing_is_lost(prepared);
   native_.allreduce_min(able);
@@ -398,18 +420,21 @@ plan::Measurement summarize(std::vector<double> seconds) {
 }
 
 plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialLimits& limits) {
-  return [&trials, clock, limits](const coll::CommonProblem& problem,
-                                  const std::vector<const algo::Recipe*>& candidates,
-                                  double expected_s) -> std::vector<std::optional<plan::Measurement>> {
+  return [&trials, clock, limits](
+             const coll::CommonProblem& problem, const std::vector<const algo::Recipe*>& candidates,
+             const std::vector<double>& predicted_s) -> std::vector<std::optional<plan::Measurement>> {
     const auto rounds_in = [](double seconds, const Cost& cost, int in_turn) {
       return seconds / std::max(in_turn * cost.run_s + cost.wake_s, 1e-9);
     };
+    const double expected_s = std::accumulate(predicted_s.begin(), predicted_s.end(), 0.0);
     const bool is_long = is_long_run(expected_s / static_cast<double>(candidates.size()));
     const Cost expected{expected_s, is_long ? 0.0 : expected_s};
     // Each candidate runs once before it is known what that takes.
     if (rounds_in(limits.until_s - clock(), expected, limits.in_turn) < limits.fewest + 1) return {};
     std::vector<std::optional<plan::Measurement>> measured(candidates.size());
-    Trial trial{problem, {}};
+    Trial trial{.problem = problem, .candidates = {}};
+    // Short runs count for nothing by themselves, and to tell everybody who is spared takes time as well.
+    if (std::any_of(predicted_s.begin() + 1, predicted_s.end(), is_long_run)) trial.predicted_s = predicted_s;
     for (const algo::Recipe* candidate : candidates) {
       trial.candidates.push_back(candidate ? std::optional(*candidate) : std::nullopt);
     }

@@ -41,6 +41,9 @@ struct Trial {
   std::vector<std::optional<algo::Recipe>> candidates;  // nothing: the native collective
   bool keeps_all = false;                               // also candidates that have lost already are timed
   bool is_checked = false;  // by an earlier trial of these candidates: they are timed at once, and all kept
+  // What each is predicted to take. Where it is given, a candidate is not run that has nothing to offer, since an earlier one's
+  // first run was as predicted (undecided.h). Rank 0's numbers count.
+  std::vector<double> predicted_s{};
 
   std::string text() const;
   static Trial parse(std::string_view text);
@@ -129,6 +132,9 @@ class Trials {
   // Collective. Candidates whose islands' collectives the transport can't do are not able. What is opened stays so: trials
   // of other sizes need the same.
   void open_groups(const Prepared& prepared, std::vector<std::int64_t>& able);
+  // Collective. Runs each once; `able`: of whom this rank's result was right. Says whether all began in time.
+  bool check(const Trial& trial, Prepared& prepared, std::vector<std::int64_t>& able,
+             std::vector<double>& first_s);
   // Collective.
   Run run_once(const Trial& trial, Prepared& prepared, std::size_t candidate);
   void agree_that_order_is_read(const std::function<void()>& read);

@@ -92,5 +92,22 @@ TEST(Trials, OfOneThatKeepsAllNothingIsDecided) {
     EXPECT_EQ(seconds.size(), 2U) << "two rounds, and not the check";
 }
 
+TEST(Trials, ARivalIsSparedWhereWhatIsAheadOfItIsAsPredicted) {
+  Trial trial = trial_with({"allreduce/chain", "allreduce/flat"});
+  trial.predicted_s = {0.1, 10, 10};
+  EXPECT_TRUE(trial_of(trial, 0.3, 0.12).result.seconds[2].empty());
+  trial.predicted_s = {0.1, 10, 9};
+  EXPECT_FALSE(trial_of(trial, 0.3, 0.12).result.seconds[2].empty()) << "it is predicted to be faster";
+  trial.predicted_s = {0.1, 0.01, 0.01};
+  EXPECT_FALSE(trial_of(trial, 0.3, 0.12).result.seconds[2].empty()) << "predictions are wrong here";
+}
+
+TEST(Trials, AnOrderSaysWhetherSomebodyMayBeSpared) {
+  Trial trial = trial_with({"allreduce/chain"});
+  EXPECT_TRUE(Trial::parse(trial.text()).predicted_s.empty());
+  trial.predicted_s = {1, 2};
+  EXPECT_EQ(Trial::parse(trial.text()).predicted_s.size(), 2U);
+}
+
 }  // namespace
 }  // namespace eco::runtime

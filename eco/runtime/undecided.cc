@@ -25,6 +25,9 @@ constexpr std::size_t kEvidence = 3;
 constexpr double kLong_s = 0.02;
 constexpr double kHopeless = 1.3;
 
+// Of a long run's time: predictions of pipelines come within a few per cent of what is measured (docs/models.md).
+constexpr double kAsPredicted = 1.1;
+
 // Ascending runs, and as many more as are to come, all of them shorter (`longer`: longer) than those: their median.
 double extreme_median(const std::vector<double>& runs, std::size_t to_come, bool longer) {
   const std::size_t all = runs.size() + to_come;
@@ -65,6 +68,10 @@ Range range_of(const Known& known) {
   range.least_s = std::max(range.least_s, extreme_median(runs, to_come, false));
   range.most_s = std::min(range.most_s, extreme_median(runs, to_come, true));
   return range;
+}
+
+bool is_as_predicted(double first_s, double predicted_s) {
+  return is_long_run(first_s) && first_s <= kAsPredicted * predicted_s;
 }
 
 std::vector<bool> undecided(std::span<const Known> known, double gain_needed) {

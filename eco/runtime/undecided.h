@@ -47,6 +47,10 @@ struct Known {
 // Whether a candidate's first run is so long that it counts. It needs no run before it that wakes its connections, either.
 bool is_long_run(double seconds);
 
+// Whether a recipe's first run is as predicted: then others that were predicted no faster, as far as a recipe must be faster than
+// the library to serve, need not run at all. They are there for what predictions do not know, which is not in play.
+bool is_as_predicted(double first_s, double predicted_s);
+
 // Pure. Who runs again. Rank 0's answer is everybody's.
 std::vector<bool> undecided(std::span<const Known> known, double gain_needed);
 

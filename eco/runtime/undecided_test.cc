@@ -124,6 +124,13 @@ TEST(Undecided, WithoutACandidateTheLibraryAloneRuns) {
   EXPECT_EQ(again(known), (Answer{false, false}));
 }
 
+TEST(Undecided, OnlyALongRunIsAsPredicted) {
+  EXPECT_TRUE(is_as_predicted(1.05, 1.0));
+  EXPECT_TRUE(is_as_predicted(0.5, 1.0));
+  EXPECT_FALSE(is_as_predicted(1.2, 1.0));
+  EXPECT_FALSE(is_as_predicted(0.1, 0.1)) << "it does not count";
+}
+
 // Whatever the runs that are left take, the median of all lies in the range.
 TEST(Undecided, TheRangeHoldsTheMedianOfAllRuns) {
   std::mt19937 random(1);
