@@ -286,7 +286,8 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
   }
   // The same numbers on all ranks, so the same answer.
   for (std::size_t c = 0; c < n; ++c) {
-    const bool counts = first_counts && !trial.keeps_all && !trial.is_checked && is_long_run(first_s[c]);
+    const bool counts =
+        first_counts && !trial.keeps_all && !trial.is_checked && runtime::first_counts(first_s[c]);
     if (able[c] != 0 && counts) result.seconds[c].push_back(first_s[c]);
   }
   Conduct conduct(trial, able, first_s, first_counts);

@@ -11,16 +11,18 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 // One run of so long is a sample, though it is the first.
-constexpr double kCounts_s = 0.25;
+constexpr double kCounts_s = 0.02;
+// And of so long it is as good as others.
+constexpr double kLongRun_s = 0.25;
 // What packets that are lost once and again take from a run, and what else is off in a long one.
 constexpr double kResent_s = 0.6;
 constexpr double kOff = 1.3;
 // As many runs as have their median between the least and the greatest of them, as sure as is needed here.
 constexpr std::size_t kSurely = 8;
-// One run of so long that counts tells which of two recipes is faster; and is enough for a row to speak of.
+// One run of so long beside the first tells which of two recipes is faster, and is enough for a row to speak of.
 constexpr double kSteady_s = 0.1;
-// Of shorter ones so many are.
-constexpr std::size_t kEvidence = 3;
+// Of shorter ones so many are; of those that do not count when they are the first, one more.
+constexpr std::size_t kEvidence = 2;
 // One run of a recipe tells, from `kLong_s` on, that it won't win against one that is `kHopeless` times faster.
 constexpr double kLong_s = 0.02;
 constexpr double kHopeless = 1.3;
@@ -45,14 +47,27 @@ double median_of(std::vector<double> runs) {
   return base::quantile(runs, 0.5);
 }
 
-// Whether each of its runs tells by itself what its usual run takes.
-bool is_steady(const Known& known) {
-  return !known.runs.empty() && *std::min_element(known.runs.begin(), known.runs.end()) >= kSteady_s;
+double least_of(const std::vector<double>& runs) {
+  return runs.empty() ? 0 : *std::min_element(runs.begin(), runs.end());
+}
+
+// Whether its runs tell enough for a choice between recipes.
+bool is_known(const Known& known) {
+  const double least_s = least_of(known.runs);
+  if (known.runs.size() >= kSurely || is_long_run(least_s)) return true;
+  return known.runs.size() > 1 && least_s >= kSteady_s;
+}
+
+// And for a row to speak of.
+bool is_evidence(const Known& known) {
+  const std::size_t n = known.runs.size();
+  return is_known(known) || n > kEvidence || (n == kEvidence && first_counts(least_of(known.runs)));
 }
 
 }  // namespace
 
-bool is_long_run(double seconds) { return seconds >= kCounts_s; }
+bool first_counts(double seconds) { return seconds >= kCounts_s; }
+bool is_long_run(double seconds) { return seconds >= kLongRun_s; }
 
 Range range_of(const Known& known) {
   std::vector<double> runs = known.runs;
@@ -96,8 +111,8 @@ std::vector<bool> undecided(std::span<const Known> known, double gain_needed) {
     if (first_s > kLong_s && first_s > kHopeless * fastest_first_s) return true;
     if (has_native && ranges[native].most_s <= gain * ranges[i].least_s) return true;
     if (i == best) return false;
-    const bool are_steady = is_steady(known[i]) && is_steady(known[best]);
-    return are_steady || ranges[best].most_s <= gain * ranges[i].least_s;
+    const bool is_slower = is_known(known[i]) && is_known(known[best]);
+    return is_slower || ranges[best].most_s <= gain * ranges[i].least_s;
   };
   std::vector<std::size_t> left;  // recipes that may still serve
   for (std::size_t i = 0; i < n; ++i) {
@@ -110,11 +125,8 @@ std::vector<bool> undecided(std::span<const Known> known, double gain_needed) {
   if (may_lose && !left.empty()) again[native] = true;
   for (const std::size_t i : left) again[i] = left.size() > 1 || may_lose;
   // What the row will say.
-  const auto lacks_evidence = [&](std::size_t i) {
-    return known[i].runs.size() < kEvidence && !is_steady(known[i]);
-  };
-  if (!left.empty() && lacks_evidence(best)) again[best] = true;
-  if (has_native && lacks_evidence(native)) again[native] = true;
+  if (!left.empty() && !is_evidence(known[best])) again[best] = true;
+  if (has_native && !is_evidence(known[native])) again[native] = true;
   return again;
 }
 
