@@ -259,6 +259,9 @@ class Planning {
     }
     const std::optional<Recipe> borrowed = borrow(cell);
     if (borrowed && !candidates.empty()) add_candidate(cell.problem, *borrowed, candidates);
+    // What served so far, as a job or a trial with the neighbours' recipes found, is not forgotten by a search that did not look at it.
+    const std::optional<Recipe> so_far = cell.row.recipe;
+    if (so_far && !candidates.empty()) add_candidate(cell.problem, *so_far, candidates);
     measure(cell, candidates);
     if (borrowed && cell.row.recipe == borrowed) cell.row.reason += "; borrowed";
   }
