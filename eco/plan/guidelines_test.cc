@@ -111,7 +111,7 @@ TEST(Guidelines, ArePutRightByThePlanner) {
   options.sizes = {65536};
   options.shortlist = 1;
   options.mends = true;
-  const Measure measure = [](const coll::CommonProblem& problem, const auto& candidates, double) {
+  const Measure measure = [](const coll::CommonProblem& problem, const auto& candidates, const auto&) {
     std::vector<std::optional<Measurement>> measured;
     for (const algo::Recipe* recipe : candidates) {
       const bool is_whole = problem.collective == Collective::allreduce;
@@ -141,6 +141,30 @@ TEST(Guidelines, ArePutRightByThePlanner) {
   EXPECT_NE(serves().find("mended"), std::string::npos) << "and is not measured again for having been";
   const PlanTable mended = make_plan(view, all, options, measure);
   EXPECT_EQ(mended.find_row(Collective::allreduce, 0, 65536)->effort, Effort::exhaustive);
+}
+
+// A composition that is as fast as predicted spares others their run, but not what serves.
+TEST(Guidelines, WhatServesIsMeasuredBesideWhatMendsIt) {
+  const net::GroupView view = view_of(kThreeSubnets);
+  PlannerOptions options;
+  options.sizes = {65536};
+  options.shortlist = 1;
+  options.mends = true;
+  std::vector<double> predicted;  // of the last trial of an allreduce
+  const Measure measure = [&](const coll::CommonProblem& problem, const auto& candidates,
+                              const auto& predicted_s) {
+    const bool is_whole = problem.collective == Collective::allreduce;
+    if (is_whole) predicted = predicted_s;
+    std::vector<std::optional<Measurement>> measured(candidates.size(),
+                                                     Measurement{is_whole ? 0.1 : 0.02, 0});
+    measured[0] = Measurement{0.3, 0};
+    return measured;
+  };
+  const PlanTable table =
+      make_plan(view, {Collective::allreduce, Collective::reduce, Collective::broadcast}, options, measure);
+  ASSERT_TRUE(table.find_row(Collective::allreduce, 0, 65536)->recipe);
+  ASSERT_GT(predicted.size(), 2U) << "a composition was tried";
+  for (std::size_t i = 0; i < predicted.size(); ++i) EXPECT_EQ(predicted[i] == 0, i + 1 == predicted.size());
 }
 
 }  // namespace

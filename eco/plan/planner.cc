@@ -39,6 +39,9 @@ constexpr double kRuns = 15;
 // sibling under another send window.
 constexpr std::size_t kLongShortlist = 2;
 
+// What is said of a recipe's time that serves already: it is held against the others whatever they show.
+constexpr double kRunsAnyway_s = 0;
+
 // Compositions measured for a guideline that is broken.
 constexpr std::size_t kRepairsTried = 2;
 
@@ -175,6 +178,10 @@ class Planning {
     row.reason = std::move(reason);
     return row;
   }
+  // Too long for a race.
+  bool is_long(const Cell& cell) const {
+    return !cell.ranked.empty() && cell.ranked.front().forecast.seconds > options_.race.longest_s;
+  }
   static std::string why_none(const Cell& cell) {
     return cell.ranked.empty() ? "no algorithm serves it" : "no candidate: " + cell.ranked.front().why_not;
   }
@@ -226,12 +233,14 @@ class Planning {
   bool decide_by_hints(Cell& cell) {
     const Hints given = hints(cell);
     if (given.empty()) return false;
-    std::vector<Candidate> candidates = shortlisted(cell, 1);
+    // Where nothing is raced there is no search that a hint could spare, and all are measured in one trial.
+    const bool is_all = is_long(cell);
+    std::vector<Candidate> candidates = shortlisted(cell, is_all ? kLongShortlist : 1);
     for (const std::optional<Recipe>& hint : given) {
       if (hint) add_candidate(cell.problem, *hint, candidates);
     }
     const bool is_new = measure(cell, candidates);
-    if (agrees(cell.row.recipe, given)) return true;
+    if (is_all || agrees(cell.row.recipe, given)) return true;
     if (is_new) cell.row.effort = Effort::job;  // a short trial, if there is no time for the search
     return false;
   }
@@ -245,13 +254,14 @@ class Planning {
            raced_shortlist(cell.ranked, options_.shortlist, cell.problem, view_, options_.race, guided_))
         candidates.push_back(*candidate);
     }
-    const bool is_long =
-        !cell.ranked.empty() && cell.ranked.front().forecast.seconds > options_.race.longest_s;
     if (candidates.empty()) {
-      candidates = shortlisted(cell, std::min(options_.shortlist, is_long ? kLongShortlist : SIZE_MAX));
+      candidates = shortlisted(cell, std::min(options_.shortlist, is_long(cell) ? kLongShortlist : SIZE_MAX));
     }
     const std::optional<Recipe> borrowed = borrow(cell);
     if (borrowed && !candidates.empty()) add_candidate(cell.problem, *borrowed, candidates);
+    // What served so far, as a job or a trial with the neighbours' recipes found, is not forgotten by a search that did not look at it.
+    const std::optional<Recipe> so_far = cell.row.recipe;
+    if (so_far && !candidates.empty()) add_candidate(cell.problem, *so_far, candidates);
     measure(cell, candidates);
     if (borrowed && cell.row.recipe == borrowed) cell.row.reason += "; borrowed";
   }
@@ -291,12 +301,12 @@ class Planning {
   std::optional<Row> measured(const Cell& cell, const std::vector<Candidate>& candidates,
                               std::string& why_open) const {
     std::vector<const Recipe*> recipes{nullptr};
-    double expected_s = cell.row.is_measured() ? cell.row.native_s : cell.native_guess_s;
+    std::vector<double> predicted_s{cell.row.is_measured() ? cell.row.native_s : cell.native_guess_s};
     for (const Candidate& candidate : candidates) {
       recipes.push_back(&candidate.recipe);
-      expected_s += candidate.forecast.seconds;
+      predicted_s.push_back(candidate.recipe == cell.row.recipe ? kRunsAnyway_s : candidate.forecast.seconds);
     }
-    const auto measured = measure_(cell.problem, recipes, expected_s);
+    const auto measured = measure_(cell.problem, recipes, predicted_s);
     why_open = measured.empty() ? "no time left to measure it"
                                 : "native not sampled: too slow for the time there was";
     if (measured.empty() || !measured[0]) return std::nullopt;

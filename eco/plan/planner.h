@@ -25,15 +25,17 @@ namespace eco::plan {
 
 // Times the candidates (nullptr: the native collective), interleaved, and returns one Measurement each, or nothing
 // where there is none (it was tried and takes too long to be repeated, or the candidate gave a wrong result). An empty
-// list: there was no time to try. `expected_s` is what all of them together are predicted to take once. Collective in
-// the runtime: it makes the other ranks follow.
+// list: there was no time to try. `predicted_s`: what each is predicted to take; 0: it has to run. Others may be left out
+// where one that was predicted no slower is as fast as predicted. Collective in the runtime: it makes the other ranks follow.
 using Measure = std::function<std::vector<std::optional<Measurement>>(
     const coll::CommonProblem& problem, const std::vector<const algo::Recipe*>& candidates,
-    double expected_s)>;
+    const std::vector<double>& predicted_s)>;
 
 // Sizes at which a plan is made. Powers of two from one packet's part to what one uplink carries in a second, closer
 // around the sizes at which pipelines begin to pay; 8 bytes is the shortest useful reduction.
 const std::vector<std::size_t>& default_sizes();
+
+inline constexpr double kGainNeeded = 0.05;
 
 struct PlannerOptions {
   std::vector<std::size_t> sizes = default_sizes();  // ascending
@@ -43,7 +45,7 @@ struct PlannerOptions {
   std::size_t shortlist = 3;  // candidates measured beside native
   // ECO must be this much faster than the native collective, and beyond both spreads. 5 %: what medians of a few
   // repetitions differ by from one run of a program to the next.
-  double gain_needed = 0.05;
+  double gain_needed = kGainNeeded;
   // A native call that is guessed to take longer is not measured, and stays native. Infinite: all are.
   double most_native_s = std::numeric_limits<double>::infinity();
   // Of schedules that are predicted; fewer for a plan made in a job, where all ranks wait for it.

@@ -29,9 +29,10 @@ struct Bench {
 
   Measure measure() {
     return [this](const CommonProblem& problem, const std::vector<const algo::Recipe*>& candidates,
-                  double expected_s) {
+                  const std::vector<double>& predicted_s) {
       ++calls;
-      EXPECT_GT(expected_s, 0);
+      EXPECT_EQ(predicted_s.size(), candidates.size());
+      EXPECT_GT(predicted_s.at(0), 0);
       std::vector<std::optional<Measurement>> measured(candidates.size());
       if (unsampled.contains(problem.bytes)) return measured;
       EXPECT_EQ(candidates.at(0), nullptr);
@@ -89,7 +90,7 @@ TEST(Planner, PrefersTheLighterOnlyOfThoseThatWin) {
   std::string faster;
   // The lightest and the heaviest of the shortlist, which is 4 % faster; the others were not measured.
   const Measure measure = [&](const CommonProblem& problem, const std::vector<const algo::Recipe*>& recipes,
-                              double) {
+                              const std::vector<double>&) {
     const auto less = [&](const algo::Recipe* a, const algo::Recipe* b) {
       const Forecast one = forecast(*a, problem, view);
       const Forecast other = forecast(*b, problem, view);
@@ -255,9 +256,9 @@ TEST(Planner, KeepsWhatWasMeasuredAfterEveryProblem) {
   options.keep = [&](const PlanTable& table) { kept = PlanTable::from_json(table.to_json()); };
   Bench bench;
   const Measure until_killed = [&, measure = bench.measure()](const auto& problem, const auto& candidates,
-                                                              double expected_s) {
+                                                              const auto& predicted_s) {
     if (bench.calls == 2) throw Error("killed");
-    return measure(problem, candidates, expected_s);
+    return measure(problem, candidates, predicted_s);
   };
   EXPECT_THROW(make_plan(view, {Collective::allreduce}, options, until_killed), Error);
   ASSERT_TRUE(kept);
@@ -313,7 +314,7 @@ TEST(Planner, HoldsSizesOutAndSearchesWhereTheirNeighboursDoNotHold) {
   options.holds_out = true;
   std::vector<std::pair<std::size_t, std::size_t>> asked;  // bytes, candidates
   std::size_t odd = 0;                                     // where native is the fastest
-  const Measure measure = [&](const CommonProblem& problem, const auto& candidates, double) {
+  const Measure measure = [&](const CommonProblem& problem, const auto& candidates, const auto&) {
     asked.emplace_back(problem.bytes, candidates.size() - 1);
     std::vector<std::optional<Measurement>> measured(candidates.size(), Measurement{0.1, 0});
     measured[0] = {problem.bytes == odd ? 0.01 : 1.0, 0};
@@ -337,9 +338,9 @@ TEST(Planner, HoldsSizesOutAndSearchesWhereTheirNeighboursDoNotHold) {
   asked.clear();
   options.effort = Effort::measure;
   options.time_is_up = [&] { return asked.size() == 5; };
-  const Measure until_then = [&](const auto& problem, const auto& candidates, double expected_s) {
+  const Measure until_then = [&](const auto& problem, const auto& candidates, const auto& predicted_s) {
     return options.time_is_up() ? std::vector<std::optional<Measurement>>{}
-                                : measure(problem, candidates, expected_s);
+                                : measure(problem, candidates, predicted_s);
   };
   const PlanTable part = make_plan(view, {Collective::broadcast}, options, until_then);
   EXPECT_TRUE(part.find_row(Collective::broadcast, 0, 64)->is_measured(Effort::measure));
@@ -347,6 +348,33 @@ TEST(Planner, HoldsSizesOutAndSearchesWhereTheirNeighboursDoNotHold) {
   EXPECT_EQ(tried->effort, Effort::job) << "no time for its search, which is for the next time";
   EXPECT_FALSE(tried->recipe);
   EXPECT_TRUE(tried->is_measured());
+}
+
+// A search may not look at what less effort has found.
+TEST(Planner, HoldsWhatServedSoFarAgainstWhatItFinds) {
+  const net::GroupView view = view_of(kOneSwitch);
+  PlannerOptions options;
+  options.sizes = {1024};
+  options.shortlist = 1;
+  const algo::Recipe so_far = algo::parse_recipe("broadcast/chain segment=512");
+  PlanTable known;
+  known.entries.push_back({Collective::broadcast, 0, {{1024, so_far, 0.3, 0.2, 1, "measured 5.00x"}}});
+  known.entries[0].rows[0].effort = Effort::job;
+  options.known = &known;
+  options.effort = Effort::measure;
+  const Measure measure = [&](const CommonProblem&, const auto& candidates, const auto& predicted_s) {
+    std::vector<std::optional<Measurement>> measured{Measurement{1, 0}};
+    for (std::size_t i = 1; i < candidates.size(); ++i) {
+      measured.push_back(Measurement{*candidates[i] == so_far ? 0.1 : 0.2, 0});
+      EXPECT_EQ(predicted_s[i] == 0, *candidates[i] == so_far) << "whatever the others show";
+    }
+    return measured;
+  };
+  const PlanTable table = make_plan(view, {Collective::broadcast}, options, measure);
+  const Row* row = table.find_row(Collective::broadcast, 0, 1024);
+  ASSERT_TRUE(row->recipe);
+  EXPECT_EQ(*row->recipe, so_far);
+  EXPECT_EQ(row->effort, Effort::measure);
 }
 
 // Another group's recipe is a candidate, no more: it is proved and measured, and says where it came from.
@@ -360,7 +388,7 @@ TEST(Planner, StartsFromABorrowedTable) {
   options.borrowed = &other;
   bool second_wins = true;  // the borrowed one
   std::size_t n_candidates = 0;
-  const Measure measure = [&](const CommonProblem&, const auto& candidates, double) {
+  const Measure measure = [&](const CommonProblem&, const auto& candidates, const auto&) {
     n_candidates = candidates.size() - 1;
     std::vector<std::optional<Measurement>> measured{Measurement{1, 0}};
     for (std::size_t i = 1; i < candidates.size(); ++i)

@@ -102,7 +102,7 @@ TEST(Islands, AreTriedWhereTheTransportCan) {
       transport::Transport& transport =
           able || loopback.rank() != 1 ? static_cast<transport::Transport&>(loopback) : poor;
       Trials trials(transport, native, view, CommonStart(native, true, 5'000'000));
-      const TrialResult result = trials.run(trial, [](double) { return Repetitions{2, 1}; });
+      const TrialResult result = trials.run(trial, [](const Cost&) { return Repetitions{2, 1}; });
       ASSERT_EQ(result.seconds.size(), 3U);
       EXPECT_FALSE(result.seconds[0].empty());
       EXPECT_EQ(result.seconds[1].empty(), !able);

@@ -38,7 +38,8 @@ class LiveOracle {
       trial.candidates.emplace_back((*recipes_)[choices[c].form][choices[c].point]);
       trial.is_checked = checked_.contains(choices[c]) && trial.is_checked;
     }
-    const TrialResult result = trials_->order(trial, [&](double) { return Repetitions{times, 1, false}; });
+    const TrialResult result =
+        trials_->order(trial, [&](const Cost&) { return Repetitions{times, 1, false}; });
     for (std::size_t i = 0; i < left.size(); ++i) {
       all[left[i]] = result.seconds[i];
       // What failed its check is checked again.

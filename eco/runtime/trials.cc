@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 #include <new>
+#include <numeric>
 #include <sstream>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "eco/runtime/abandoned.h"
 #include "eco/runtime/combine.h"
 #include "eco/runtime/contents.h"
+#include "eco/runtime/undecided.h"
 
 namespace eco::runtime {
 namespace {
@@ -25,46 +27,73 @@ using transport::Status;
 
 constexpr std::string_view kEnd = "end";
 constexpr std::string_view kNative = "native";
-// Of a round of all candidates: connections need not be wakened before a turn that is so much longer than what they remember.
-constexpr double kLongRound_s = 1.0;
-constexpr double kLong_s = 0.02;                                       // from here on one run tells most
-constexpr double kHopeless = 1.3;                                      // times the fastest
 constexpr double kNoSample = std::numeric_limits<double>::infinity();  // survives the maximum over the ranks
 
-// Whether the runs that checked the results have decided all: the library's own and the fastest candidate took so long, and are
-// so far apart, that no further run could turn it round; a packet that was lost and sent again takes some 200 ms.
-constexpr double kDecides_s = 0.25;
-bool is_decided(const Trial& trial, const std::vector<double>& first_s,
-                const std::vector<std::int64_t>& able) {
-  double native_s = 0;
-  double best_s = kNoSample;
-  for (std::size_t c = 0; c < first_s.size(); ++c) {
-    if (able[c] == 0) continue;
-    if (!trial.candidates[c]) native_s = first_s[c];
-    if (trial.candidates[c]) best_s = std::min(best_s, first_s[c]);
-  }
-  const auto [less_s, more_s] = std::minmax(native_s, best_s);
-  return less_s > kDecides_s && best_s != kNoSample && more_s > kHopeless * less_s + kDecides_s;
-}
+// What a rank does in a round: one letter for each candidate.
+constexpr char kOut = '-';
+constexpr char kRuns = 'r';
+constexpr char kWakesAndRuns = 'w';
 
-// What took long, and much longer than another candidate, cannot win and is not run again; the native collective is,
-// since its time is what the others are held against.
-void drop_hopeless(const Trial& trial, const std::vector<double>& first_s, std::vector<std::int64_t>& able) {
-  double best_s = kNoSample;
-  for (std::size_t c = 0; c < first_s.size(); ++c) {
-    if (able[c] != 0 && trial.candidates[c]) best_s = std::min(best_s, first_s[c]);
+// Rank 0's part of a trial whose candidates have been checked: who runs next.
+class Conduct {
+ public:
+  Conduct(const Trial& trial, const std::vector<std::int64_t>& able, const std::vector<double>& first_s,
+          bool first_counts)
+      : decides_(!trial.keeps_all && !trial.is_checked) {
+    for (std::size_t c = 0; c < able.size(); ++c) {
+      Known known{.is_native = !trial.candidates[c], .is_open = able[c] != 0};
+      if (decides_ && first_counts && known.is_open) known.first_s = first_s[c];
+      known_.push_back(known);
+    }
   }
-  for (std::size_t c = 0; c < first_s.size(); ++c) {
-    if (trial.candidates[c] && first_s[c] > kLong_s && first_s[c] > kHopeless * best_s) able[c] = 0;
+
+  // What the round before has shown of each, and how many are to come.
+  void learn(const std::vector<std::vector<double>>& runs, int left) {
+    if (!decides_) return;
+    for (std::size_t c = 0; c < known_.size(); ++c) {
+      known_[c].runs = runs[c];
+      known_[c].left = left;
+    }
+    const std::vector<bool> again = undecided(known_, plan::kGainNeeded);
+    for (std::size_t c = 0; c < known_.size(); ++c) known_[c].is_open = known_[c].is_open && again[c];
   }
-}
+
+  // Of those that are not out.
+  Cost cost(const std::vector<double>& first_s, double begin_s) const {
+    Cost cost;
+    for (std::size_t c = 0; c < known_.size(); ++c) {
+      if (!known_[c].is_open) continue;
+      cost.run_s += first_s[c] + begin_s;
+      if (is_wakened(c)) cost.wake_s += first_s[c] + begin_s;
+    }
+    return cost;
+  }
+
+  bool is_decided() const {
+    return std::none_of(known_.begin(), known_.end(), [](const Known& one) { return one.is_open; });
+  }
+
+  std::string round(bool wakes) const {
+    std::string letters;
+    for (std::size_t c = 0; c < known_.size(); ++c)
+      letters += !known_[c].is_open ? kOut : wakes && is_wakened(c) ? kWakesAndRuns : kRuns;
+    return letters;
+  }
+
+ private:
+  bool is_wakened(std::size_t c) const { return !known_[c].first_s || !is_long_run(*known_[c].first_s); }
+
+  bool decides_;
+  std::vector<Known> known_;
+};
 
 }  // namespace
 
 std::string Trial::text() const {
   std::ostringstream out;
   out << coll::name(problem.collective) << ' ' << problem.n_ranks << ' ' << problem.root << ' '
-      << problem.bytes << ' ' << problem.element_bytes << ' ' << keeps_all << ' ' << is_checked << '\n';
+      << problem.bytes << ' ' << problem.element_bytes << ' ' << keeps_all << ' ' << is_checked << ' '
+      << !predicted_s.empty() << '\n';
   for (const auto& candidate : candidates)
     out << (candidate ? candidate->text() : std::string(kNative)) << '\n';
   return out.str();
@@ -77,8 +106,9 @@ Trial Trial::parse(std::string_view text) {
   std::istringstream first{line};
   Trial trial;
   std::string collective;
+  bool is_predicted = false;
   first >> collective >> trial.problem.n_ranks >> trial.problem.root >> trial.problem.bytes >>
-      trial.problem.element_bytes >> trial.keeps_all >> trial.is_checked;
+      trial.problem.element_bytes >> trial.keeps_all >> trial.is_checked >> is_predicted;
   const auto known = coll::collective_from_name(collective);
   if (!first || !known) throw InvalidArgument("trial: '" + line + "' is not an order");
   trial.problem.collective = *known;
@@ -88,6 +118,7 @@ Trial Trial::parse(std::string_view text) {
     else
       trial.candidates.emplace_back(algo::parse_recipe(line));
   }
+  if (is_predicted) trial.predicted_s.assign(trial.candidates.size(), 0.0);
   return trial;
 }
 
@@ -195,6 +226,33 @@ void Trials::agree_that_nothing_is_lost(Prepared& prepared) {
   throw TransportError(*reason);
 }
 
+bool Trials::check(const Trial& trial, Prepared& prepared, std::vector<std::int64_t>& able,
+                   std::vector<double>& first_s) {
+  bool late = false;
+  double as_predicted_s = kNoSample;  // the least prediction that came true
+  for (std::size_t c = 0; c < first_s.size(); ++c) {
+    if (able[c] == 0) continue;
+    const bool is_spared = trial.candidates[c] && !trial.predicted_s.empty() &&
+                           trial.predicted_s[c] * (1 + plan::kGainNeeded) >= as_predicted_s;
+    if (!trial.predicted_s.empty() && agreement_.share_number(is_spared ? 1 : 0) != 0) {
+      able[c] = 0;
+      continue;
+    }
+    const Run run = run_once(trial, prepared, c);
+    first_s[c] = run.seconds;
+    late = late || run.late;
+    // A barrier has no result: see trials.h.
+    const bool has_result = trial.problem.collective != Collective::barrier;
+    if (has_result && prepared.output != prepared.expected) able[c] = 0;
+    if (trial.predicted_s.empty()) continue;
+    const bool is_right = agreement_.all(able[c] != 0 && !run.late);
+    const double seconds = agreement_.largest(run.seconds);
+    if (trial.candidates[c] && is_right && is_as_predicted(seconds, trial.predicted_s[c]))
+      as_predicted_s = std::min(as_predicted_s, trial.predicted_s[c]);
+  }
+  return late;
+}
+
 TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
   const std::size_t n = trial.candidates.size();
   Prepared prepared;
@@ -215,17 +273,8 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
   native_.allreduce_min(able);
   open_groups(prepared, able);
   const std::int64_t began_ns = now_ns();
-  for (std::size_t c = 0; c < n && !trial.is_checked; ++c) {
-    if (able[c] == 0) continue;
-    const Run run = run_once(trial, prepared, c);
-    first_s[c] = run.seconds;
-    late = late || run.late;
-    // A barrier has no result: see trials.h.
-    const bool has_result = trial.problem.collective != Collective::barrier;
-    if (has_result && prepared.output != prepared.expected) able[c] = 0;
-  }
-  // With what it takes to begin together: on a network of long latency that is more than the run.
-  double run_all_s = static_cast<double>(now_ns() - began_ns) * 1e-9;
+  if (!trial.is_checked) late = check(trial, prepared, able, first_s);
+  const double checked_s = static_cast<double>(now_ns() - began_ns) * 1e-9;
   agree_that_nothing_is_lost(prepared);
   native_.allreduce_min(able);
 
@@ -235,43 +284,48 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
   if (!first_counts) {
     while (!agreement_.all(!late) && start_.widen()) late = start_.wait().late;
   }
-  if (!trial.keeps_all && !trial.is_checked) {
-    // The same numbers on all ranks, so the same answer.
-    if (first_counts && is_decided(trial, first_s, able)) {
-      for (std::size_t c = 0; c < n; ++c) {
-        if (able[c] != 0) result.seconds[c] = {first_s[c]};
-      }
-      return result;
-    }
-    drop_hopeless(trial, first_s, able);
+  // The same numbers on all ranks, so the same answer.
+  for (std::size_t c = 0; c < n; ++c) {
+    const bool counts =
+        first_counts && !trial.keeps_all && !trial.is_checked && runtime::first_counts(first_s[c]);
+    if (able[c] != 0 && counts) result.seconds[c].push_back(first_s[c]);
   }
-  for (std::size_t c = 0; c < n; ++c) run_all_s -= able[c] != 0 ? 0 : first_s[c];
-  const bool conducts = transport_.rank() == 0;
-  const Repetitions wanted = conducts ? repeat(std::max(run_all_s, 0.0)) : Repetitions{};
+  Conduct conduct(trial, able, first_s, first_counts);
+  conduct.learn(result.seconds, 1);
+  if (agreement_.all(conduct.is_decided())) return result;
+  // With what it takes to begin together: on a network of long latency that is more than the run.
+  const double runs_s = std::accumulate(first_s.begin(), first_s.end(), 0.0);
+  const double begin_s = std::max(0.0, checked_s - runs_s) / static_cast<double>(std::max<std::size_t>(n, 1));
+  const Repetitions wanted = transport_.rank() == 0 ? repeat(conduct.cost(first_s, begin_s)) : Repetitions{};
   const auto n_rounds = static_cast<std::size_t>(agreement_.share_number(wanted.rounds));
   const auto n_in_turn = static_cast<std::size_t>(agreement_.share_number(wanted.in_turn));
-  const bool wakes = agreement_.share_number(wanted.wakes ? 1 : 0) != 0;
-  const std::size_t n_timed = n_rounds * n_in_turn;
   Times runs;
-  if (agreement_.failed([&] { runs = Times(n * n_timed); })) return result;
+  if (n_rounds == 0 || agreement_.failed([&] { runs = Times(n * n_in_turn); })) {
+    result.seconds.assign(n, {});
+    return result;
+  }
   for (std::size_t round = 0; round < n_rounds; ++round) {
+    // The order in which they run is turned from round to round.
+    const std::string letters = agreement_.share(transport_.rank() == 0 ? conduct.round(wanted.wakes) : "");
+    runs.clear();
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t c = (i + round) % n;
-      if (able[c] == 0) continue;
-      if (wakes) run_once(trial, prepared, c);
-      for (std::size_t k = 0; k < n_in_turn; ++k) {
-        runs.set(c * n_timed + round * n_in_turn + k, run_once(trial, prepared, c));
-      }
+      if (letters[c] == kOut) continue;
+      if (letters[c] == kWakesAndRuns) run_once(trial, prepared, c);
+      for (std::size_t k = 0; k < n_in_turn; ++k) runs.set(c * n_in_turn + k, run_once(trial, prepared, c));
     }
-  }
-  agree_that_nothing_is_lost(prepared);
-  runs.agree(native_);
-  const std::span<const double> times = runs.seconds();
-  if (std::find(times.begin(), times.end(), kNoSample) != times.end()) start_.widen();
-  for (std::size_t c = 0; c < n; ++c) {
-    const auto begin = times.begin() + static_cast<std::ptrdiff_t>(c * n_timed);
-    std::copy_if(begin, begin + static_cast<std::ptrdiff_t>(able[c] != 0 ? n_timed : 0),
-                 std::back_inserter(result.seconds[c]), [](double seconds) { return seconds != kNoSample; });
+    agree_that_nothing_is_lost(prepared);
+    runs.agree(native_);
+    const std::span<const double> times = runs.seconds();
+    if (std::find(times.begin(), times.end(), kNoSample) != times.end()) start_.widen();
+    for (std::size_t c = 0; c < n; ++c) {
+      if (letters[c] == kOut) continue;
+      const std::span<const double> mine = times.subspan(c * n_in_turn, n_in_turn);
+      std::copy_if(mine.begin(), mine.end(), std::back_inserter(result.seconds[c]),
+                   [](double seconds) { return seconds != kNoSample; });
+    }
+    conduct.learn(result.seconds, static_cast<int>((n_rounds - round - 1) * n_in_turn));
+    if (agreement_.all(conduct.is_decided())) break;
   }
   return result;
 }
@@ -367,29 +421,33 @@ plan::Measurement summarize(std::vector<double> seconds) {
 }
 
 plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialLimits& limits) {
-  return [&trials, clock, limits](const coll::CommonProblem& problem,
-                                  const std::vector<const algo::Recipe*>& candidates,
-                                  double expected_s) -> std::vector<std::optional<plan::Measurement>> {
-    const auto wakes = [](double run_all_s) { return run_all_s < kLongRound_s; };
-    const auto rounds_in = [wakes](double seconds, double run_all_s, int in_turn) {
-      return seconds / (std::max(run_all_s, 1e-9) * (in_turn + (wakes(run_all_s) ? 1 : 0)));
+  return [&trials, clock, limits](
+             const coll::CommonProblem& problem, const std::vector<const algo::Recipe*>& candidates,
+             const std::vector<double>& predicted_s) -> std::vector<std::optional<plan::Measurement>> {
+    const auto rounds_in = [](double seconds, const Cost& cost, int in_turn) {
+      return seconds / std::max(in_turn * cost.run_s + cost.wake_s, 1e-9);
     };
+    const double expected_s = std::accumulate(predicted_s.begin(), predicted_s.end(), 0.0);
+    const bool is_long = is_long_run(expected_s / static_cast<double>(candidates.size()));
+    const Cost expected{expected_s, is_long ? 0.0 : expected_s};
     // Each candidate runs once before it is known what that takes.
-    if (rounds_in(limits.until_s - clock(), expected_s, limits.in_turn) < limits.fewest + 1) return {};
+    if (rounds_in(limits.until_s - clock(), expected, limits.in_turn) < limits.fewest + 1) return {};
     std::vector<std::optional<plan::Measurement>> measured(candidates.size());
-    Trial trial{problem, {}};
+    Trial trial{.problem = problem, .candidates = {}};
+    // Short runs count for nothing by themselves, and to tell everybody who is spared takes time as well.
+    if (std::any_of(predicted_s.begin() + 1, predicted_s.end(), is_long_run)) trial.predicted_s = predicted_s;
     for (const algo::Recipe* candidate : candidates) {
       trial.candidates.push_back(candidate ? std::optional(*candidate) : std::nullopt);
     }
-    const TrialResult result = trials.order(trial, [&](double run_all_s) -> Repetitions {
+    const TrialResult result = trials.order(trial, [&](const Cost& cost) -> Repetitions {
       // Long runs have short turns: they keep their connections awake by themselves.
       int in_turn = limits.in_turn;
-      while (in_turn > 1 && rounds_in(limits.cell_s, run_all_s, in_turn) < limits.fewest) --in_turn;
-      const double left = rounds_in(limits.until_s - clock(), run_all_s, in_turn);
+      while (in_turn > 1 && rounds_in(limits.cell_s, cost, in_turn) < limits.fewest) --in_turn;
+      const double left = rounds_in(limits.until_s - clock(), cost, in_turn);
       if (left < limits.fewest) return {};
-      const double wanted = std::clamp(rounds_in(limits.cell_s, run_all_s, in_turn),
+      const double wanted = std::clamp(rounds_in(limits.cell_s, cost, in_turn),
                                        static_cast<double>(limits.fewest), static_cast<double>(limits.most));
-      return {static_cast<int>(std::min(wanted, left)), in_turn, wakes(run_all_s)};
+      return {static_cast<int>(std::min(wanted, left)), in_turn};
     });
     for (std::size_t c = 0; c < candidates.size(); ++c) {
       if (!result.seconds[c].empty()) measured[c] = summarize(result.seconds[c]);

@@ -7,11 +7,12 @@
 //
 // A trial is one problem and several candidates. Each candidate runs once untimed, with its result checked (but for
 // barriers, which have none: that nobody leaves before all have come is what plan::prove() showed of their recipes
-// before they got here); then, unless calls of seconds have
-// decided it by that, all of them in turn, as often as rank 0's clock allows. Every run begins at a common instant (see CommonStart); its time is the latest rank's. Interleaving lets ambient traffic hit all candidates alike; the median is reported because single delays
+// before they got here); then in turn, as often as rank 0's clock allows, those whose further runs may still change what serves
+// (undecided.h). Every run begins at a common instant (see CommonStart); its time is the latest rank's. Interleaving lets ambient traffic hit all candidates alike; the median is reported because single delays
 // (a retransmission, a preempted rank) are many times the quantity measured.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -40,6 +41,9 @@ struct Trial {
   std::vector<std::optional<algo::Recipe>> candidates;  // nothing: the native collective
   bool keeps_all = false;                               // also candidates that have lost already are timed
   bool is_checked = false;  // by an earlier trial of these candidates: they are timed at once, and all kept
+  // What each is predicted to take. Where it is given, a candidate is not run that has nothing to offer, since an earlier one's
+  // first run was as predicted (undecided.h). Rank 0's numbers count.
+  std::vector<double> predicted_s{};
 
   std::string text() const;
   static Trial parse(std::string_view text);
@@ -56,7 +60,7 @@ struct TrialResult {
 struct Repetitions {
   int rounds = 0;
   int in_turn = 0;    // timed
-  bool wakes = true;  // whether turns have the run that is not timed
+  bool wakes = true;  // whether turns have the run that is not timed; of a long one that decides none has
 };
 
 // What one rank did in the run in the middle of several of one recipe (Trials::trace).
@@ -67,8 +71,14 @@ struct Traced {
   exec::Trace trace{now_ns};
 };
 
-// How often to run, given the seconds that one run of each candidate took.
-using Repeat = std::function<Repetitions(double run_all_s)>;
+// Seconds that a run of each candidate takes, and a run of each that has to be wakened.
+struct Cost {
+  double run_s = 0;
+  double wake_s = 0;
+};
+
+// How often to run those that were not decided by their first runs; no round: there is no time to decide it.
+using Repeat = std::function<Repetitions(const Cost& cost)>;
 
 class Trials {
  public:
@@ -104,8 +114,9 @@ class Trials {
   class Times {
    public:
     explicit Times(std::size_t n = 0) : values_(2 * n) {}
+    void clear() { std::fill(values_.begin(), values_.end(), 0.0); }
     void set(std::size_t i, const Run& run);
-    // Collective, once. From then on the same on all ranks.
+    // Collective, once after they were set. From then on the same on all ranks.
     void agree(transport::Native& native);
     // Of each run the latest rank's time, from when the first one was awake.
     std::span<const double> seconds() const { return std::span(values_).first(n()); }
@@ -121,6 +132,9 @@ class Trials {
   // Collective. Candidates whose islands' collectives the transport can't do are not able. What is opened stays so: trials
   // of other sizes need the same.
   void open_groups(const Prepared& prepared, std::vector<std::int64_t>& able);
+  // Collective. Runs each once; `able`: of whom this rank's result was right. Says whether all began in time.
+  bool check(const Trial& trial, Prepared& prepared, std::vector<std::int64_t>& able,
+             std::vector<double>& first_s);
   // Collective.
   Run run_once(const Trial& trial, Prepared& prepared, std::size_t candidate);
   void agree_that_order_is_read(const std::function<void()>& read);

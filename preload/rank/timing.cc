@@ -116,12 +116,13 @@ int time(int argc, char** argv) {
       progress(std::string(coll::name(trial.problem.collective)),
                static_cast<double>(done.size()) / static_cast<double>(wanted.size()));
     }
-    const runtime::TrialResult result = trials.order(trial, [&](double run_all_s) -> runtime::Repetitions {
-      if (repetitions) return *repetitions;
-      const int in_turn = run_all_s * 3 < most_s ? 2 : 1;
-      const double rounds = most_s / (std::max(run_all_s, 1e-9) * (1 + in_turn));
-      return {std::clamp(static_cast<int>(rounds), 1, most_rounds), in_turn};
-    });
+    const runtime::TrialResult result =
+        trials.order(trial, [&](const runtime::Cost& cost) -> runtime::Repetitions {
+          if (repetitions) return *repetitions;
+          const int in_turn = cost.run_s * 3 < most_s ? 2 : 1;
+          const double rounds = most_s / std::max(cost.wake_s + in_turn * cost.run_s, 1e-9);
+          return {std::clamp(static_cast<int>(rounds), 1, most_rounds), in_turn};
+        });
     done.push_back(json_of(trial, result, seconds() - began_s, rehearsal.view));
   }
   trials.end();
