@@ -15,7 +15,7 @@ constexpr double kCounts_s = 0.02;
 // And of so long it is as good as others.
 constexpr double kLongRun_s = 0.25;
 // What packets that are lost once and again take from a run, and what else is off in a long one.
-constexpr double kResent_s = 0.6;
+constexpr double kResent_s = 1.6;
 constexpr double kOff = 1.3;
 // As many runs as have their median between the least and the greatest of them, as sure as is needed here.
 constexpr std::size_t kSurely = 8;

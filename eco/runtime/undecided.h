@@ -7,8 +7,8 @@
 // - n runs made and k to come: whatever those take, the median lies between two of the runs made (curtailed sampling). Two runs
 //   of three are the ends of that range, so where they agree the third is not needed.
 // - eight runs or more: between the least and the greatest of them. Were it elsewhere, all would lie on one side of it: 1 in 128.
-// - fewer: not above the greatest, and not below (least - 0.6 s) / 1.3. A packet that was lost and sent again takes some 200 ms, one
-//   that is lost again 400 ms more; whatever else disturbs a long run is a small part of it.
+// - fewer: not above the greatest, and not below (least - 1.6 s) / 1.3. A packet that was lost and sent again takes some 200 ms, one
+//   that is lost again 400 ms more, and the first of a connection 1 s; whatever else disturbs a long run is a small part of it.
 //
 // The run that checked a result counts where it took 20 ms. What it has more than others (connections that are not open yet or
 // have forgotten what the path bears, pages that nobody has touched) can make a range wider, or be one of three that the median

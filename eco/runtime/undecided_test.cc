@@ -117,8 +117,8 @@ TEST(Undecided, EightRunsTellWhichRecipeToPrefer) {
 }
 
 TEST(Undecided, WhatIsShortHasThreeRunsBehindItsRow) {
-  EXPECT_EQ(again({after_runs({0.05}, 3, true), after_first(0.9)}), (Answer{true, false}));
-  EXPECT_EQ(again({after_runs({0.05, 0.05, 0.05}, 1, true), after_first(0.9)}), (Answer{false, false}));
+  EXPECT_EQ(again({after_runs({0.05}, 3, true), after_first(1.9)}), (Answer{true, false}));
+  EXPECT_EQ(again({after_runs({0.05, 0.05, 0.05}, 1, true), after_first(1.9)}), (Answer{false, false}));
 }
 
 TEST(Undecided, WhatDidNotBeginTogetherSaysNothing) {
