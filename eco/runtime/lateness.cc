@@ -45,6 +45,12 @@ void Lateness::note_took(std::int64_t took_ns, std::int64_t unskewed_ns) {
   words[2] = sane(unskewed_ns);
 }
 
+// Neither the least nor the greatest of what the call took.
+void Lateness::note_waits_anyway() {
+  std::int64_t* const words = sample(kStaticWords);
+  if (words != nullptr) std::fill_n(words, kStaticWords, kLongest_ns);
+}
+
 void Lateness::note_found(std::span<const int> late) {
   std::int64_t* const word = sample(1);
   if (word == nullptr) return;

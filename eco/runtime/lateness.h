@@ -45,6 +45,8 @@ class Lateness {
   // Local, after each call: a static one took this rank so long, and would take no rank more than `unskewed_ns` if all came
   // together and had some patience.
   void note_took(std::int64_t took_ns, std::int64_t unskewed_ns);
+  // Local, after a static call that keeps this rank in it until all have come, whatever the others gain.
+  void note_waits_anyway();
   // Local, after each call that formed: the ranks that this one found late.
   void note_found(std::span<const int> late);
 
