@@ -10,8 +10,9 @@ drawn for each call, by 2 T; `classes`, every second one by about 2 T; `none`.
 What is compared is what users feel: the mean seconds in the call of the ranks that were on time, which are those that
 came in the first half of the time in which all came. The root of a reduce or gather is left out: it has to wait for
 everybody. So has every rank of an allreduce: its seconds are that wait and what is left of the call after it. Each
-launch runs all cells; launches of stock, ECO as it is (`static`) and ECO_LATE=mended (`dynamic`) alternate. Networks
-are measured and plans made before. The last line is one JSON object: stock / dynamic of each cell.
+launch runs all cells; launches of stock, ECO as it is (`static`), ECO_LATE=mended (`dynamic`) and ECO_LATE=auto
+(`chosen`: it needs some calls of a cell to see who is late, which are not timed) alternate. Networks are measured and
+plans made before. The last line is one JSON object: stock / dynamic of each cell.
 """
 
 import argparse
@@ -41,9 +42,11 @@ SOURCE = Path(__file__).with_name("late_ranks") / "imbalance.c"
 #: Mean or amount of what ranks are late by, of T.
 IMBALANCES = {"none": 0.0, "exponential": 1.0, "straggler": 2.0, "classes": 2.0}
 #: ECO_LATE of each way; None: the library alone.
-WAYS: dict[str, str | None] = {"stock": None, "static": "off", "dynamic": "mended"}
+WAYS: dict[str, str | None] = {"stock": None, "static": "off", "dynamic": "mended", "chosen": "auto"}
 TIMEOUT_S = 900.0
 SEED = 20261122
+#: Calls of each cell before those that are timed: ECO_LATE=auto asks after 8 and 24 whether somebody is late.
+UNTIMED = 10
 
 #: When each rank came and left, by rank.
 Call = Sequence[tuple[float, float]]
@@ -83,7 +86,7 @@ def launch(
             )
         )
         program = compiled(place.library, SOURCE, "-lm")
-        words = [str(program), str(wanted), str(calls), str(SEED), str(out)]
+        words = [str(program), str(wanted), str(UNTIMED), str(calls), str(SEED), str(out)]
         late = WAYS[way]
         command = (
             place.stock(words)
@@ -136,11 +139,18 @@ def ratios(record: dict[str, Any], cells: Sequence[Cell], way: str) -> list[tupl
 
 def show(name: str, record: dict[str, Any], cells: Sequence[Cell], console: Console) -> None:
     table = Table(
-        "cell", "T", "stock / static", "stock / dynamic", "dynamic", title=name, title_justify="left"
+        "cell",
+        "T",
+        "stock / static",
+        "stock / dynamic",
+        "stock / chosen",
+        "dynamic",
+        title=name,
+        title_justify="left",
     )
-    static, dynamic = (ratios(record, cells, way) for way in ("static", "dynamic"))
-    for cell, (_, before), (seconds, after) in zip(cells, static, dynamic, strict=True):
-        texts = [f"{r.ratio:.2f} ({r.low:.2f} to {r.high:.2f})" for r in (before, after)]
+    static, dynamic, chosen = (ratios(record, cells, way) for way in ("static", "dynamic", "chosen"))
+    for cell, (_, before), (seconds, after), (_, auto) in zip(cells, static, dynamic, chosen, strict=True):
+        texts = [f"{r.ratio:.2f} ({r.low:.2f} to {r.high:.2f})" for r in (before, after, auto)]
         t_s = record["t_s"][f"{cell.collective} {cell.size}"]
         table.add_row(cell.name, seconds_text(t_s), *texts, seconds_text(seconds))
     console.print(table)

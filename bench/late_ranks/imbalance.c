@@ -1,6 +1,6 @@
 /* Collectives whose ranks come at random times.
  *
- *   imbalance CELLS CALLS SEED FILE
+ *   imbalance CELLS UNTIMED CALLS SEED FILE
  *
  * CELLS holds lines "COLLECTIVE BYTES IMBALANCE SECONDS": broadcast, reduce, allreduce or gather, rooted at rank 0, of so many
  * bytes (a gather: of so many in all), whose ranks come late by
@@ -10,7 +10,7 @@
  *   classes      those of odd number, by nine to eleven tenths of it
  * after a common instant of the machine's clock, so they must be on one machine, as in the lab. The draws follow from SEED alone. Rank 0
  * writes for every cell and call when each rank came and when it left, in seconds after the instant. Results are checked.
- * The first calls of a cell are not written: connections are made and ECO arms, or sees who is late. */
+ * The first UNTIMED calls of a cell are not written: connections are made, ECO arms, and sees whether anybody is late. */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -18,8 +18,6 @@
 #include <string.h>
 
 #include "../instant.h"
-
-enum { UNTIMED = 3 };
 
 static int rank, n;
 static unsigned long long state;
@@ -94,11 +92,11 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &n);
-  FILE* cells = argc == 5 ? fopen(argv[1], "r") : NULL;
-  FILE* file = argc == 5 && rank == 0 ? fopen(argv[4], "w") : NULL;
-  if (cells == NULL || (rank == 0 && file == NULL)) fail("usage: imbalance CELLS CALLS SEED", "FILE");
-  const int calls = atoi(argv[2]);
-  state = strtoull(argv[3], NULL, 10);
+  FILE* cells = argc == 6 ? fopen(argv[1], "r") : NULL;
+  FILE* file = argc == 6 && rank == 0 ? fopen(argv[5], "w") : NULL;
+  if (cells == NULL || (rank == 0 && file == NULL)) fail("usage: imbalance CELLS UNTIMED CALLS SEED", "FILE");
+  const int untimed = atoi(argv[2]), calls = atoi(argv[3]);
+  state = strtoull(argv[4], NULL, 10);
   double* times = malloc(sizeof(double) * 2 * (size_t)n);
   if (rank == 0) fprintf(file, "{\"cells\": [");
   while (fscanf(cells, "%31s %d %31s %lf", collective, &bytes, imbalance, &seconds) == 4) {
@@ -108,7 +106,7 @@ int main(int argc, char** argv) {
     if (times == NULL || in == NULL || out == NULL || count == 0)
       fail("no memory, or nothing to send, for a", collective);
     if (rank == 0) fprintf(file, "%s[", n_cells++ > 0 ? ", " : "");
-    for (int call = 0; call < calls + UNTIMED; ++call) {
+    for (int call = 0; call < calls + untimed; ++call) {
       const int is_receiver = strcmp(collective, "broadcast") == 0 && rank != 0;
       for (int i = 0; i < count; ++i) in[i] = is_receiver ? -1 : content(call, rank, i);
       const double late_s = delay_s(imbalance, seconds);
@@ -122,10 +120,10 @@ int main(int argc, char** argv) {
       mine[1] = now_s() - start_s;
       PMPI_Gather(mine, 2, MPI_DOUBLE, times, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
       check(collective, count, call);
-      for (int r = 0; rank == 0 && call >= UNTIMED && r < n; ++r)
+      for (int r = 0; rank == 0 && call >= untimed && r < n; ++r)
         fprintf(file, "%s[%.7f, %.7f]%s",
                 r > 0            ? ", "
-                : call > UNTIMED ? ", ["
+                : call > untimed ? ", ["
                                  : "[",
                 times[2 * r], times[2 * r + 1], r == n - 1 ? "]" : "");
     }
