@@ -187,10 +187,11 @@ Executor::Executor(transport::Transport& transport)
 bool Executor::reserve(std::size_t scratch_bytes) {
   if (scratch_bytes_ >= scratch_bytes) return true;
   // Not filled: pages that no call needs are never touched.
-  scratch_.reset();
-  scratch_.reset(new (std::nothrow) std::byte[scratch_bytes]);
-  scratch_bytes_ = scratch_ ? scratch_bytes : 0;
-  return scratch_ != nullptr;
+  std::unique_ptr<std::byte[]> more(new (std::nothrow) std::byte[scratch_bytes]);
+  if (!more) return false;  // what earlier schedules need is still there
+  scratch_ = std::move(more);
+  scratch_bytes_ = scratch_bytes;
+  return true;
 }
 
 bool Executor::begin(const sched::Schedule& schedule, const Buffers& buffers, int tag_base,

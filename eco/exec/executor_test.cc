@@ -186,6 +186,7 @@ TEST(Executor, RefusesScratchThatDoesNotExist) {
   Executor executor(transport);
   EXPECT_TRUE(executor.reserve(1 << 20));
   EXPECT_FALSE(executor.reserve(std::size_t{1} << 60));
+  EXPECT_EQ(executor.scratch().size(), std::size_t{1} << 20);
 }
 
 // The first two ranks reduce by themselves, segment after segment, and rank 1 hands the result on.

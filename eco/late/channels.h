@@ -1,4 +1,4 @@
-// What a source of this room sends on which channel; a broadcast's segments go on Flow::kChannel.
+// What a source of this room sends on which channel; what goes away from the root goes on Flow::kChannel.
 #pragma once
 
 #include "eco/late/flow.h"

@@ -1,4 +1,4 @@
-// A broadcast's message in segments through one rank: from one feeder, who may be known late, to children, who may come at any
+// A message for all, a broadcast's or an allreduce's result, in segments through one rank: from one feeder, who may be known late, to children, who may come at any
 // time.
 //
 //   Flow flow(message, pieces, is_root);

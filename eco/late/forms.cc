@@ -134,7 +134,9 @@ bool is_of_one_tree(const algo::Recipe& recipe, const coll::CommonProblem& probl
   const std::optional<algo::Pattern> pattern = pattern_of(recipe, problem.collective);
   const bool has_owners = problem.collective == Collective::allreduce && pattern == algo::Pattern::subnets &&
                           view.n_subnets() > 1;
-  return pattern && !has_owners && recipe.params.owners.empty();
+  const bool has_other_ways =
+      recipe.params.head > 0 || recipe.params.tail > 0 || !recipe.params.owners.empty();
+  return pattern && !has_owners && !has_other_ways;
 }
 
 std::optional<Form> form_of(Plan plan, const algo::Recipe& recipe, const coll::CommonProblem& problem,

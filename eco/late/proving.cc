@@ -150,7 +150,9 @@ Proof prove(const ProofTask& task) {
     throw InvalidArgument("a " + collective + " of " + std::to_string(task.n_ranks) + " ranks");
   if (!forms(task.plan, task.collective))
     throw InvalidArgument("no " + collective + " forms by " + std::string(name(task.plan)));
-  constexpr std::size_t kBytes = 23;  // of a vector, or of a block
+  // Of a message, of a vector, which has more pieces than places for them, or of a block.
+  const bool reduces = coll::is_reduction(task.collective);
+  const std::size_t n_bytes = reduces ? 75 : 23;
   struct Shaped {
     algo::Shape shape;
     int degree;
@@ -168,7 +170,8 @@ Proof prove(const ProofTask& task) {
           algo::shape_tree(shape, algo::rank_ring(task.n_ranks, root), task.n_ranks, degree);
       CommonProblem problem{
           .collective = task.collective, .n_ranks = task.n_ranks, .root = root, .exact = true};
-      problem.bytes = kBytes * coll::n_blocks(problem);
+      if (reduces) problem.element_bytes = 3;
+      problem.bytes = n_bytes * coll::n_blocks(problem);
       for (const Pieces& pieces : kPieces) {
         ++proof.n_cases;
         // Allreduces alone have sources that work in place.

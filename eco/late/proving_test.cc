@@ -147,7 +147,7 @@ TEST_P(Mutation, IsFoundInWaves) {
   };
   for (const coll::Collective collective : {coll::Collective::reduce, coll::Collective::allreduce}) {
     const coll::CommonProblem problem{.collective = collective, .n_ranks = 4, .bytes = kBytes, .exact = true};
-    const Form form(Plan::mended, problem, tree, {});
+    const Form form(Plan::mended, problem, tree, {.segment_bytes = 100, .window = 0});
     const std::vector<std::byte> input(kBytes, std::byte{7});
     std::vector<std::vector<std::byte>> outputs(4, std::vector<std::byte>(kBytes));
     std::vector<std::vector<std::byte>> scratches(4, std::vector<std::byte>(form.scratch_bytes()));

@@ -1,7 +1,6 @@
 #include "eco/late/wave_reduce.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "eco/late/channels.h"
 
@@ -12,13 +11,13 @@ namespace {
 constexpr std::size_t kPlaces = 8;
 constexpr std::size_t kLongestPiece = std::size_t{64} << 10;
 
-std::size_t longest_piece(Pieces pieces) {
-  return pieces.segment_bytes == 0 ? kLongestPiece
-                                   : std::max(pieces.segment_bytes, WaveReduce::kLongestElement);
+std::size_t wanted_bytes(Pieces pieces) {
+  return pieces.segment_bytes == 0 ? kLongestPiece : pieces.segment_bytes;
 }
 
 Pieces whole_elements(const coll::CommonProblem& problem, Pieces pieces) {
-  pieces.segment_bytes = longest_piece(pieces) / problem.element_bytes * problem.element_bytes;
+  const std::size_t element = problem.element_bytes;
+  pieces.segment_bytes = std::max(wanted_bytes(pieces) / element * element, element);
   return pieces;
 }
 
@@ -30,7 +29,8 @@ algo::Segments cut(const coll::CommonProblem& problem, Pieces pieces) {
 
 std::size_t WaveReduce::scratch_bytes(const coll::CommonProblem& problem, Pieces pieces) {
   const auto n_others = static_cast<std::size_t>(problem.n_ranks - 1);
-  return problem.bytes + n_others * kPlaces * std::min(problem.bytes, longest_piece(pieces));
+  const std::size_t longest = std::max(wanted_bytes(pieces), kLongestElement);
+  return problem.bytes + n_others * kPlaces * std::min(problem.bytes, longest);
 }
 
 WaveReduce::WaveReduce(const coll::CommonProblem& problem, const algo::Tree& tree, int rank,
@@ -41,9 +41,7 @@ WaveReduce::WaveReduce(const coll::CommonProblem& problem, const algo::Tree& tre
       buffers_(buffers),
       scratch_(scratch),
       segments_(cut(problem, pieces)),
-      window_(pieces.window),
-      down_(to_all_ ? buffers.output.first(problem.bytes) : scratch.first(problem.bytes),
-            whole_elements(problem, pieces), false) {
+      pieces_(whole_elements(problem, pieces)) {
   if (buffers_.input_is_output) buffers_.input = buffers_.output;
   buffers_.input = buffers_.input.first(problem.bytes);
   sum_ = is_root() ? buffers_.output.first(problem.bytes) : scratch_.first(problem.bytes);
@@ -55,9 +53,10 @@ void WaveReduce::begin() {
 }
 
 void WaveReduce::enter_wave(const algo::Tree& wave, const algo::Tree& all) {
-  if (to_all_ && !std::exchange(has_way_down_, true)) {
-    if (!is_root()) down_.receive(book_, all.parent[static_cast<std::size_t>(rank())], 0);
-    for (const int child : all.children[static_cast<std::size_t>(rank())]) down_.feed(book_, child, 0);
+  if (to_all_ && !down_) {
+    down_.emplace(buffers_.output.first(sum_.size()), pieces_, false);
+    if (!is_root()) down_->receive(book_, all.parent[static_cast<std::size_t>(rank())], 0);
+    for (const int child : all.children[static_cast<std::size_t>(rank())]) down_->feed(book_, child, 0);
   }
   const std::size_t room = kPlaces * segments_.bytes();
   const std::span<std::byte> places = scratch_.subspan(sum_.size());
@@ -68,14 +67,14 @@ void WaveReduce::enter_wave(const algo::Tree& wave, const algo::Tree& all) {
     below_.back().post(book_);
   }
   if (!is_root()) {
-    above_.emplace_back(wave.parent[static_cast<std::size_t>(rank())], kUpChannel, sum_, segments_, window_,
-                        Note{kUpOut});
+    above_.emplace_back(wave.parent[static_cast<std::size_t>(rank())], kUpChannel, sum_, segments_,
+                        pieces_.window, Note{kUpOut});
   }
   advance();
 }
 
 void WaveReduce::on_note(const Note& note) {
-  if (down_.on_done(book_, note)) return;
+  if (down_ && down_->on_done(book_, note)) return;
   if (note.what == kUpOut) {
     above_.front().on_done(book_);
     return;
@@ -98,7 +97,7 @@ void WaveReduce::advance() {
   if (!is_root()) {
     above_.front().offer(book_, segments_.begin_of(n));
   } else if (to_all_ && all_have_come()) {
-    down_.have(book_, n);
+    down_->have(book_, n);
   }
 }
 
@@ -109,7 +108,7 @@ bool WaveReduce::has_ended() const {
   const bool has_given =
       std::all_of(above_.begin(), above_.end(), [](const Outflow& parent) { return parent.all_sent(); });
   if (!has_taken || !has_given) return false;
-  return !to_all_ || (down_.has_all() && down_.all_sent()) || n_ranks() == 1;
+  return !down_ || (down_->has_all() && down_->all_sent());
 }
 
 }  // namespace eco::late

@@ -6,6 +6,7 @@
 //   order      by arrival: only where elements combine to the same bytes in every order (CommonProblem::exact)
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,12 +42,11 @@ class WaveReduce final : public WaveSource {
   exec::Buffers buffers_;
   std::span<std::byte> scratch_;
   algo::Segments segments_;
-  int window_;
+  Pieces pieces_;
   std::span<std::byte> sum_;  // of what is here by now, this rank's own among it
   std::vector<Inflow> below_;
   std::vector<Outflow> above_;  // one, of all but the root
-  Flow down_;                   // an allreduce's result
-  bool has_way_down_ = false;
+  std::optional<Flow> down_;    // an allreduce's result
 };
 
 }  // namespace eco::late

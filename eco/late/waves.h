@@ -13,8 +13,8 @@
 //
 // Who belongs to a wave knows its tree by itself (among()).
 //
-// In a call that somebody has not entered its root cannot end, nor anybody enter a later call of that root before; so whoever
-// is ahead is so by fewer calls than there are ranks, as of broadcasts (mended_broadcast.h).
+// In a call that somebody has not entered its root cannot end; where that is the root, nobody can. So each later call has at least one
+// rank fewer in it, and whoever is ahead is so by fewer calls than there are ranks, as of broadcasts (mended_broadcast.h).
 #pragma once
 
 #include <cstdint>

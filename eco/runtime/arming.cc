@@ -270,6 +270,7 @@ Learned Communicator::learn(transport::Native& native, const Options& options, c
         known_[static_cast<std::size_t>(entry.collective)] = true;
       }
       table_.take(found.table);
+      built_.clear();  // what is built asks the table what it takes
     } catch (const StaysNative& stays) {
       learned.reason = stays.reason;
       if (stays.transport_lost) table_.entries.clear();
@@ -280,6 +281,7 @@ Learned Communicator::learn(transport::Native& native, const Options& options, c
     learned.reason = std::string("learning failed: ") + error.what();
     table_.entries.clear();
   }
+  keep_forming_tags_off_rails();
   return learned;
 }
 

@@ -159,16 +159,29 @@ void Communicator::form_around_the_late(late::Plan plan, Forming when) {
   const int wanted = late::kChannels * view_.n_ranks();
   const int n_tags = transport_.max_tag() + 1;
   if (2 * wanted > n_tags || needs_.channels > n_tags - wanted) return;
-  // Trials may have sent messages of these tags over rails; forms know of none.
-  transport_.set_rails(n_tags - wanted,
-                       std::vector<std::uint8_t>(static_cast<std::size_t>(wanted), transport::kNoRail));
   late_ = plan;
   if (when == Forming::where_it_pays)
     lateness_ = std::make_unique<std::array<Lateness, coll::kCollectives>>();
   n_forming_tags_ = wanted;
+  keep_forming_tags_off_rails();
   built_.clear();  // as schedules alone
   Needs needs = needs_;
-  reserve(table_.entries, needs);
+  reserve(table_.entries, needs);  // once more: memory for the forms
+}
+
+void Communicator::stay_static() {
+  late_.reset();
+  lateness_.reset();
+  n_forming_tags_ = 0;
+  built_.clear();
+}
+
+// Trials may have sent messages of these tags over rails; forms know of none.
+void Communicator::keep_forming_tags_off_rails() {
+  const auto n_tags = static_cast<std::size_t>(n_forming_tags_);
+  if (n_tags > 0)
+    transport_.set_rails(transport_.max_tag() + 1 - n_forming_tags_,
+                         std::vector<std::uint8_t>(n_tags, transport::kNoRail));
 }
 
 void Communicator::form(Built& call) const {

@@ -91,6 +91,8 @@ class Communicator {
   // told by lateness.h.
   void form_around_the_late(late::Plan plan, Forming when = Forming::always);
   bool forms_around_the_late() const { return late_.has_value(); }
+  // Local, the same on all ranks: takes that back, before the first call.
+  void stay_static();
   // Local, the same on all ranks: before the next run() of this collective the ranks ask each other whether it forms.
   bool asks_who_is_late(coll::Collective collective) const {
     return lateness_ && lateness_of(collective).is_due();
@@ -161,6 +163,7 @@ class Communicator {
   };
   const Built& built(const coll::CommonProblem& problem, const algo::Recipe& recipe);
   void form(Built& call) const;
+  void keep_forming_tags_off_rails();
   transport::Status run_forming(const Built& call, const exec::Buffers& buffers);
   void note(Lateness& lateness, const Built& call, std::int64_t took_ns) const;
   Lateness& lateness_of(coll::Collective collective) const {

@@ -23,7 +23,7 @@ std::string plan_of_trees() {
   table.host_of_rank = {0, 1, 2, 3};
   for (const int subnet : {0, 1}) {
     plan::Row shorter{500, algo::parse_recipe("broadcast/binomial"), 0, 0, 0, "by hand"};
-    plan::Row longer{100000,   algo::parse_recipe("broadcast/subnets segment=512 head=1 window=2"), 0, 0, 0,
+    plan::Row longer{100000,   algo::parse_recipe("broadcast/subnets segment=512 window=2"), 0, 0, 0,
                      "by hand"};
     table.entries.push_back({Collective::broadcast, subnet, {shorter, longer}});
     for (const auto& [collective, recipe] :
@@ -215,6 +215,7 @@ TEST(LateRanks, WhatTheirRecipeDoesNotSendOverOneTreeStays) {
   EXPECT_FALSE(is("allreduce/ring segment=512", Collective::allreduce));
   EXPECT_FALSE(is("allreduce/subnets segment=512", Collective::allreduce)) << "a tree for each subnet";
   EXPECT_FALSE(is("reduce/two_tree segment=512", Collective::reduce));
+  EXPECT_FALSE(is("broadcast/subnets segment=512 head=1", Collective::broadcast)) << "a way of their own for some";
 }
 
 }  // namespace

@@ -31,7 +31,10 @@ std::size_t most_bytes(Collective collective) {
 // Lets go of what a large call packed, whatever became of it.
 struct PackedIsFree {
   Group& group;
-  ~PackedIsFree() { group.packed().let_go_of_much(); }
+  ~PackedIsFree() {
+    // After a failure the library may still write there.
+    if (!group.poisoned()) group.packed().let_go_of_much();
+  }
 };
 
 template <class Run>

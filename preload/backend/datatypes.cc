@@ -18,7 +18,8 @@ enum Kind : unsigned {
   kByte = 16,
   kMulti = 32,
   kPair = 64,
-  kText = 128
+  kText = 128,
+  kRealPair = 256  // beside kPair
 };
 
 struct TypeEntry {
@@ -87,8 +88,8 @@ const auto& types() {
         TypeEntry{MPI_CHAR, kText},
         TypeEntry{MPI_COMPLEX, kComplex},
         TypeEntry{MPI_2INTEGER, kPair},
-        TypeEntry{MPI_2REAL, kPair},
-        TypeEntry{MPI_2DOUBLE_PRECISION, kPair},
+        TypeEntry{MPI_2REAL, kPair | kRealPair},
+        TypeEntry{MPI_2DOUBLE_PRECISION, kPair | kRealPair},
         TypeEntry{MPI_CHARACTER, kText},
         TypeEntry{ECO_SIZED(integer1, MPI_INTEGER1), kInteger},
         TypeEntry{ECO_SIZED(integer2, MPI_INTEGER2), kInteger},
@@ -272,7 +273,8 @@ std::optional<Reduction> find_reduction(MPI_Datatype type, MPI_Op op) {
     if (operation.op != op) continue;
     const TypeEntry* known = find_type(type);
     if (known == nullptr || (known->kind & operation.kinds) == 0) return std::nullopt;
-    constexpr unsigned kRounds = kFloat | kComplex;
+    // Equal numbers may have other bytes (0 and -0), and what is no number equals none.
+    constexpr unsigned kRounds = kFloat | kComplex | kRealPair;
     return Reduction{.by = {type, op}, .element_bytes = known->bytes, .exact = (known->kind & kRounds) == 0};
   }
   // The program's own. What its function reads and writes of an element lies within the extent.

@@ -43,7 +43,7 @@ struct Reduction {
   transport::mpi::Operation by;
   std::size_t element_bytes = 0;
   bool commutative = true;
-  bool exact = true;       // the same bytes in every order
+  bool exact = false;      // the same bytes in every order
   bool predefined = true;  // the operation
 
   // Refers to this object, which must outlive the call.

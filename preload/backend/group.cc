@@ -165,12 +165,12 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
   }
 
   runtime_ = std::move(result.communicator);
-  // Calls that form receive from anybody, which TCP can't.
+  // Broadcasts that form receive from anybody, which TCP can't.
   if (session_.options().late && !is_over_tcp()) {
     const auto form = [&] {
       runtime_->form_around_the_late(*session_.options().late, session_.options().forming);
     };
-    if (auto why_not = agreement.steps.agreement().failed(form)) return stay_native(std::move(*why_not));
+    if (agreement.steps.agreement().failed(form)) runtime_->stay_static();
   }
   state_ = State::armed;
   why_native_ = std::move(result.reason);
