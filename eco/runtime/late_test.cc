@@ -215,7 +215,8 @@ TEST(LateRanks, WhatTheirRecipeDoesNotSendOverOneTreeStays) {
   EXPECT_FALSE(is("allreduce/ring segment=512", Collective::allreduce));
   EXPECT_FALSE(is("allreduce/subnets segment=512", Collective::allreduce)) << "a tree for each subnet";
   EXPECT_FALSE(is("reduce/two_tree segment=512", Collective::reduce));
-  EXPECT_FALSE(is("broadcast/subnets segment=512 head=1", Collective::broadcast)) << "a way of their own for some";
+  EXPECT_FALSE(is("broadcast/subnets segment=512 head=1", Collective::broadcast))
+      << "a way of their own for some";
 }
 
 }  // namespace
