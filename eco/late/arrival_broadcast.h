@@ -25,12 +25,12 @@
 
 #include "eco/algo/patterns/tree.h"
 #include "eco/exec/source.h"
+#include "eco/late/filling.h"
 #include "eco/late/flow.h"
 #include "eco/late/notice.h"
 
 namespace eco::late {
 
-enum class Filling : std::uint8_t { depth_first, breadth_first };
 enum class Telling : std::uint8_t { with_data, ahead };
 
 struct ArrivalParams {
@@ -73,8 +73,5 @@ class ArrivalBroadcast final : public ScheduleSource {
   std::vector<std::vector<std::byte>> children_;
   std::size_t n_children_told_ = 0;
 };
-
-// Places other than 0 in the order in which they are filled.
-std::vector<int> order_of_filling(const algo::Tree& shape, Filling filling);
 
 }  // namespace eco::late

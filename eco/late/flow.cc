@@ -52,9 +52,6 @@ bool Flow::on_done(OrderBook& book, const Note& note) {
   }
 }
 
-bool Flow::all_sent() const {
-  return std::all_of(children_.begin(), children_.end(),
-                     [](const Outflow& child) { return child.all_sent(); });
-}
+bool Flow::all_sent() const { return late::all_sent(children_); }
 
 }  // namespace eco::late

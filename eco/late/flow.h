@@ -1,5 +1,5 @@
-// A message for all, a broadcast's or an allreduce's result, in segments through one rank: from one feeder, who may be known late, to children, who may come at any
-// time.
+// A message for all, a broadcast's or an allreduce's result, in segments through one rank: from one feeder, who may be
+// known late, to children, who may come at any time.
 //
 //   Flow flow(message, pieces, is_root);
 //   flow.receive(book, feeder, 0);                 // all segments from the 0th on

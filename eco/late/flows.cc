@@ -85,4 +85,8 @@ void Outflow::on_done(OrderBook& book) {
   post(book);
 }
 
+bool all_sent(const std::vector<Outflow>& peers) {
+  return std::all_of(peers.begin(), peers.end(), [](const Outflow& peer) { return peer.all_sent(); });
+}
+
 }  // namespace eco::late

@@ -95,4 +95,6 @@ class Outflow {
   std::size_t n_under_way_ = 0;
 };
 
+bool all_sent(const std::vector<Outflow>& peers);
+
 }  // namespace eco::late

@@ -145,9 +145,7 @@ std::optional<Form> form_of(Plan plan, const algo::Recipe& recipe, const coll::C
   if (coll::is_reduction(problem.collective) && !WaveReduce::fits(problem)) return std::nullopt;
   const std::optional<algo::Pattern> pattern = pattern_of(recipe, problem.collective);
   // To or from the root straight: only the root waits for who is late.
-  const bool concerns_the_root =
-      problem.collective != Collective::broadcast && problem.collective != Collective::allreduce;
-  if (concerns_the_root && pattern == algo::Pattern::flat) return std::nullopt;
+  if (root_waits(problem.collective) && pattern == algo::Pattern::flat) return std::nullopt;
   const algo::Params of_subnets{.segment_bytes = recipe.params.segment_bytes};
   Pieces pieces{recipe.params.segment_bytes, pattern ? recipe.params.window : 0};
   if (!pattern && pieces.segment_bytes == 0) pieces.segment_bytes = kSegment_bytes;

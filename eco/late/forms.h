@@ -34,6 +34,11 @@ inline constexpr std::array<coll::Collective, 5> kForming = {
     coll::Collective::broadcast, coll::Collective::reduce, coll::Collective::allreduce,
     coll::Collective::scatter, coll::Collective::gather};
 
+// Rooted, and its root waits for all in any form: it gives to each, or gets from each.
+inline bool root_waits(coll::Collective collective) {
+  return coll::is_rooted(collective) && collective != coll::Collective::broadcast;
+}
+
 // How one collective forms: a broadcast by any plan; reduce, allreduce, gather and scatter in waves, by Plan::mended alone.
 class Form {
  public:

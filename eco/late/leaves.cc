@@ -6,20 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "eco/late/filling.h"
+
 namespace eco::late {
 namespace {
 
 std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
-
-// A tree from above to below: parents before their children.
-std::vector<int> order_of(const algo::Tree& tree) {
-  std::vector<int> order{tree.root};
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const std::vector<int>& children = tree.children[at(order[i])];
-    order.insert(order.end(), children.begin(), children.end());
-  }
-  return order;
-}
 
 struct Standing {
   int n_below = 0;  // on-time ranks
@@ -29,16 +21,14 @@ struct Standing {
 
 std::vector<Standing> standings(const algo::Tree& tree, const std::vector<bool>& is_late, int of) {
   std::vector<Standing> found(tree.parent.size());
-  const std::vector<int> order = order_of(tree);
+  const std::vector<int> order = order_of_filling(tree, Filling::breadth_first);
   for (const int rank : order) {
     const int parent = tree.parent[at(rank)];
-    if (parent < 0) continue;
     found[at(rank)].depth = found[at(parent)].depth + 1;
     found[at(rank)].is_in_subtree = parent == of || found[at(parent)].is_in_subtree;
   }
   for (auto rank = order.rbegin(); rank != order.rend(); ++rank) {
-    const int parent = tree.parent[at(*rank)];
-    if (parent >= 0) found[at(parent)].n_below += found[at(*rank)].n_below + (is_late[at(*rank)] ? 0 : 1);
+    found[at(tree.parent[at(*rank)])].n_below += found[at(*rank)].n_below + (is_late[at(*rank)] ? 0 : 1);
   }
   return found;
 }

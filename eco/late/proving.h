@@ -4,9 +4,8 @@
 //
 // Of few ranks every order of arrival is played, and between two arrivals nothing, all messages, or all messages and every
 // rank's patience: P! 3^(P-1) plays. Of many ranks so many random orders of all events. Both for several shapes, roots,
-// segments and windows. In every play all ranks must have the right bytes in the end, each message must be received once, and nothing may be
-// left over. Pure,
-// local.
+// segments and windows. In every play all ranks must have the right bytes in the end, each message must be received once,
+// and nothing may be left over. Pure, local.
 #pragma once
 
 #include <cstddef>

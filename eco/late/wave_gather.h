@@ -6,21 +6,17 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "eco/algo/patterns/stream.h"
-#include "eco/coll/problem.h"
-#include "eco/exec/executor.h"
-#include "eco/late/waves.h"
+#include "eco/late/wave_blocks.h"
 
 namespace eco::late {
 
-class WaveGather final : public WaveSource {
+class WaveGather final : public WaveBlocks {
  public:
-  // Buffers as a schedule's; scratch of problem.bytes. All of it outlives this.
-  WaveGather(const coll::CommonProblem& problem, const algo::Tree& tree, int rank,
-             const exec::Buffers& buffers, std::span<std::byte> scratch, Pieces pieces, double patience_s);
+  using WaveBlocks::WaveBlocks;
 
  private:
   enum What : std::uint32_t { kUpIn = WaveSource::kFirstFreeNote, kUpOut };
@@ -33,20 +29,16 @@ class WaveGather final : public WaveSource {
   };
 
   void begin() override;
-  void enter_wave(const algo::Tree& wave, const algo::Tree& all) override;
+  void enter_wave(const algo::Tree& wave) override;
   void on_note(const Note& note) override;
   bool has_ended() const override;
-  void receive(const algo::Stream& stream, const algo::Stream::Part& part, std::span<std::byte> memory);
+  void receive(const algo::Stream& stream, const algo::Stream::Part& part, std::span<std::byte> memory,
+               bool is_apart);
   void put_in_place(const Branch& branch);
   void advance();
 
-  std::size_t block_;
-  exec::Buffers buffers_;
-  std::span<std::byte> scratch_;
-  Pieces pieces_;
-  std::size_t n_apart_ = 0;  // bytes of scratch, at the root
   std::deque<Branch> branches_;
-  std::vector<Outflow> above_;  // one, of all but the root
+  std::optional<Outflow> above_;  // of all but the root
 };
 
 }  // namespace eco::late

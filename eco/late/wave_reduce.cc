@@ -52,8 +52,9 @@ void WaveReduce::begin() {
   if (!is_there) std::copy(buffers_.input.begin(), buffers_.input.end(), sum_.begin());
 }
 
-void WaveReduce::enter_wave(const algo::Tree& wave, const algo::Tree& all) {
+void WaveReduce::enter_wave(const algo::Tree& wave) {
   if (to_all_ && !down_) {
+    const algo::Tree all = tree_of_all();
     down_.emplace(buffers_.output.first(sum_.size()), pieces_, false);
     if (!is_root()) down_->receive(book_, all.parent[static_cast<std::size_t>(rank())], 0);
     for (const int child : all.children[static_cast<std::size_t>(rank())]) down_->feed(book_, child, 0);
@@ -67,8 +68,8 @@ void WaveReduce::enter_wave(const algo::Tree& wave, const algo::Tree& all) {
     below_.back().post(book_);
   }
   if (!is_root()) {
-    above_.emplace_back(wave.parent[static_cast<std::size_t>(rank())], kUpChannel, sum_, segments_,
-                        pieces_.window, Note{kUpOut});
+    above_.emplace(wave.parent[static_cast<std::size_t>(rank())], kUpChannel, sum_, segments_, pieces_.window,
+                   Note{kUpOut});
   }
   advance();
 }
@@ -76,7 +77,7 @@ void WaveReduce::enter_wave(const algo::Tree& wave, const algo::Tree& all) {
 void WaveReduce::on_note(const Note& note) {
   if (down_ && down_->on_done(book_, note)) return;
   if (note.what == kUpOut) {
-    above_.front().on_done(book_);
+    above_->on_done(book_);
     return;
   }
   Inflow& child = below_[static_cast<std::size_t>(note.who)];
@@ -95,7 +96,7 @@ void WaveReduce::advance() {
   std::size_t n = segments_.count();
   for (const Inflow& child : below_) n = std::min(n, child.n_taken());
   if (!is_root()) {
-    above_.front().offer(book_, segments_.begin_of(n));
+    above_->offer(book_, segments_.begin_of(n));
   } else if (to_all_ && all_have_come()) {
     down_->have(book_, n);
   }
@@ -105,9 +106,7 @@ bool WaveReduce::has_ended() const {
   const bool has_taken = std::all_of(below_.begin(), below_.end(), [&](const Inflow& child) {
     return child.n_taken() == segments_.count();
   });
-  const bool has_given =
-      std::all_of(above_.begin(), above_.end(), [](const Outflow& parent) { return parent.all_sent(); });
-  if (!has_taken || !has_given) return false;
+  if (!has_taken || (above_ && !above_->all_sent())) return false;
   return !down_ || (down_->has_all() && down_->all_sent());
 }
 

@@ -33,7 +33,7 @@ class WaveReduce final : public WaveSource {
   enum What : std::uint32_t { kUpIn = WaveSource::kFirstFreeNote, kUpOut };
 
   void begin() override;
-  void enter_wave(const algo::Tree& wave, const algo::Tree& all) override;
+  void enter_wave(const algo::Tree& wave) override;
   void on_note(const Note& note) override;
   bool has_ended() const override;
   void advance();
@@ -45,8 +45,8 @@ class WaveReduce final : public WaveSource {
   Pieces pieces_;
   std::span<std::byte> sum_;  // of what is here by now, this rank's own among it
   std::vector<Inflow> below_;
-  std::vector<Outflow> above_;  // one, of all but the root
-  std::optional<Flow> down_;    // an allreduce's result
+  std::optional<Outflow> above_;  // of all but the root
+  std::optional<Flow> down_;      // an allreduce's result
 };
 
 }  // namespace eco::late

@@ -3,8 +3,8 @@
 #include <span>
 #include <utility>
 
-#include "eco/algo/patterns/stream.h"
 #include "eco/late/channels.h"
+#include "eco/late/filling.h"
 #include "eco/late/notice.h"
 
 namespace eco::late {
@@ -42,10 +42,8 @@ algo::Tree among(const algo::Tree& tree, const std::vector<bool>& is_in) {
 
 algo::Tree others_last(const algo::Tree& tree, const std::vector<bool>& is_in) {
   algo::Tree all = among(tree, is_in);
-  const std::vector<int> ranks =
-      algo::stream_of(tree, tree.root, algo::Own::first).ranks;  // parents before children
-  for (const int rank : ranks) {
-    if (rank == tree.root || is_in[static_cast<std::size_t>(rank)]) continue;
+  for (const int rank : order_of_filling(tree, Filling::breadth_first)) {
+    if (is_in[static_cast<std::size_t>(rank)]) continue;
     int above = tree.parent[static_cast<std::size_t>(rank)];
     // Its own kind further up may be below others by now; who is in is where it was.
     while (above != tree.root && !is_in[static_cast<std::size_t>(above)])
@@ -92,17 +90,14 @@ void WaveSource::form_wave() {
   if (!is_first) late_.insert(late_.end(), members.begin(), members.end());
   told_.push_back(write({.ranks = is_first ? first_ : members, .first = first_}));
   for (const int rank : members) book_.send(rank, kNoticeChannel, told_.back(), {kSmallOut});
-  enter_wave_of(is_first ? first_ : members, first_);
+  enter_wave(tree_of(is_first ? first_ : members, among));
 }
 
-void WaveSource::enter_wave_of(const std::vector<int>& members, const std::vector<int>& first) {
-  if (members.empty()) return enter_wave(tree_, tree_);
-  const auto marked = [&](const std::vector<int>& ranks) {
-    std::vector<bool> is_in(n_ranks());
-    for (const int rank : ranks) is_in[static_cast<std::size_t>(rank)] = true;
-    return is_in;
-  };
-  enter_wave(among(tree_, marked(members)), others_last(tree_, marked(first)));
+algo::Tree WaveSource::tree_of(const std::vector<int>& members, TreeAmong hang) const {
+  if (members.empty()) return tree_;
+  std::vector<bool> is_in(n_ranks());
+  for (const int rank : members) is_in[static_cast<std::size_t>(rank)] = true;
+  return hang(tree_, is_in);
 }
 
 void WaveSource::on_done(Ticket ticket) {
@@ -113,9 +108,10 @@ void WaveSource::on_done(Ticket ticket) {
       break;
     case kNotice: {
       std::span<const std::byte> none;
-      const Notice notice = read(notice_, none);
+      Notice notice = read(notice_, none);
       has_wave_ = true;
-      enter_wave_of(notice.ranks, notice.first);
+      first_ = std::move(notice.first);
+      enter_wave(tree_of(notice.ranks, among));
       break;
     }
     case kSmallOut:

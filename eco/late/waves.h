@@ -13,8 +13,9 @@
 //
 // Who belongs to a wave knows its tree by itself (among()).
 //
-// In a call that somebody has not entered its root cannot end; where that is the root, nobody can. So each later call has at least one
-// rank fewer in it, and whoever is ahead is so by fewer calls than there are ranks, as of broadcasts (mended_broadcast.h).
+// In a call that somebody has not entered its root cannot end; where that is the root, nobody can. So each later call has at
+// least one rank fewer in it, and whoever is ahead is so by fewer calls than there are ranks, as of broadcasts
+// (mended_broadcast.h).
 #pragma once
 
 #include <cstdint>
@@ -53,6 +54,8 @@ class WaveSource : public ScheduleSource {
   std::size_t n_ranks() const { return tree_.parent.size(); }
   // Everybody is in some wave: of the root, who alone knows.
   bool all_have_come() const { return n_in_waves_ + 1 == n_ranks(); }
+  // From when this rank is in a wave: over everybody, others_last() of the first wave; the same on all ranks.
+  algo::Tree tree_of_all() const { return tree_of(first_, others_last); }
 
   static constexpr std::uint32_t kFirstFreeNote = Flow::kFirstFreeNote + 4;
 
@@ -61,9 +64,8 @@ class WaveSource : public ScheduleSource {
 
   // When the rank is in the call.
   virtual void begin() = 0;
-  // This rank is in a wave with this tree: the root in each, others in one. `all`: over everybody, those of the first wave
-  // first; the same on all ranks.
-  virtual void enter_wave(const algo::Tree& wave, const algo::Tree& all) = 0;
+  // This rank is in a wave with this tree: the root in each, others in one.
+  virtual void enter_wave(const algo::Tree& wave) = 0;
   // Of what begin() and enter_wave() ordered.
   virtual void on_note(const Note& note) = 0;
   // Nothing of that is left to do.
@@ -71,7 +73,8 @@ class WaveSource : public ScheduleSource {
 
   void on_ready(int rank);
   void form_wave();
-  void enter_wave_of(const std::vector<int>& members, const std::vector<int>& first);
+  using TreeAmong = algo::Tree (*)(const algo::Tree& tree, const std::vector<bool>& is_in);
+  algo::Tree tree_of(const std::vector<int>& members, TreeAmong hang) const;
 
   const algo::Tree& tree_;
   int rank_;
@@ -80,7 +83,7 @@ class WaveSource : public ScheduleSource {
   bool is_patient_ = false;   // a wake is under way
   std::vector<int> waiting_;  // at the root: for the next wave
   std::vector<int> late_;     // likewise: all of later waves than the first
-  std::vector<int> first_;    // at the root: of the first wave; nobody in particular: everybody
+  std::vector<int> first_;    // of the first wave; nobody in particular: everybody
   std::size_t n_in_waves_ = 0;
   // Bytes of messages; they stay where they are until the end.
   std::deque<std::vector<std::byte>> told_;

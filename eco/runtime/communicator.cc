@@ -216,9 +216,8 @@ Status Communicator::run_forming(const Built& call, const exec::Buffers& buffers
 // What is not known to take any time takes no more than the rank that was in the call for least.
 void Communicator::note(Lateness& lateness, const Built& call, std::int64_t took_ns) const {
   if (last_formed_) return lateness.note_found(running_->source->late());
-  const bool concerns_the_root =
-      coll::is_rooted(call.problem.collective) && call.problem.collective != Collective::broadcast;
-  if (concerns_the_root && call.problem.root == transport_.rank()) return lateness.note_waits_anyway();
+  if (late::root_waits(call.problem.collective) && call.problem.root == transport_.rank())
+    return lateness.note_waits_anyway();
   const auto nanoseconds = [](double seconds) { return std::llround(seconds * 1e9); };
   lateness.note_took(
       took_ns, nanoseconds(call.patience_s) + (call.unskewed_s > 0 ? nanoseconds(call.unskewed_s) : took_ns));

@@ -185,37 +185,27 @@ TEST(Lateness, AClockThatSaysAnythingDecidesForAllAlike) {
 // The root of a gather waits for the late one; if nobody else does, nothing is to be gained.
 TEST(Lateness, WhoWaitsAnywayDoesNotCount) {
   for (const bool others_wait : {false, true}) {
-    std::vector<Lateness> ranks(3);
+    Ranks ranks(3);
     while (!ranks[0].is_due()) {
       ranks[0].note_waits_anyway();
       ranks[1].note_took(others_wait ? 1000 : 1, 10);
       ranks[2].note_took(2, 10);
     }
-    std::vector<std::int64_t> least(ranks[0].question().begin(), ranks[0].question().end());
-    for (Lateness& each : ranks) {
-      for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], each.question()[i]);
-    }
-    std::ranges::copy(least, ranks[0].question().begin());
-    ranks[0].conclude();
-    EXPECT_EQ(ranks[0].forms(), others_wait);
+    ranks.ask();
+    EXPECT_EQ(ranks.forms(), others_wait);
   }
 }
 
 TEST(Lateness, WhatACallTakesNeedNotBeKnown) {
-  std::vector<Lateness> ranks(3);
+  Ranks ranks(3);
   while (!ranks[0].is_due()) {
     // Then each says what it was in the call for, and the least counts: 1, and not more than 3.
     ranks[0].note_took(1, 1);
     ranks[1].note_took(2, 2);
     ranks[2].note_took(2, 2);
   }
-  std::vector<std::int64_t> least(ranks[0].question().begin(), ranks[0].question().end());
-  for (Lateness& each : ranks) {
-    for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], each.question()[i]);
-  }
-  std::ranges::copy(least, ranks[0].question().begin());
-  ranks[0].conclude();
-  EXPECT_FALSE(ranks[0].forms());
+  ranks.ask();
+  EXPECT_FALSE(ranks.forms());
 }
 
 }  // namespace

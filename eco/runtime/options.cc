@@ -193,16 +193,13 @@ const std::vector<Entry>& entries() {
        [](const std::string& text, Options& o) { return parse_switch(text, o.stall_signal); }},
       {{"ECO_LATE", "off|auto|mended|depth_first|depth_first_ahead|breadth_first|breadth_first_ahead",
         "mended: broadcast, reduce, allreduce, gather and scatter go around ranks that have not come, who "
-        "are "
-        "served when they do; auto: so they do where ranks come late by more than the call takes; the "
-        "others: "
-        "a broadcast's tree is filled in the order of arrival (off)"},
+        "are served when they do; auto: so they do where ranks come late by more than the call takes; the "
+        "others: a broadcast's tree is filled in the order of arrival (off)"},
        set_late},
       {{"ECO_ANY_ORDER", "0|1",
         "1: under ECO_LATE also reductions of floating-point numbers and by a program's own commutative "
-        "operations "
-        "are combined in the order in which ranks come: results may differ in the last bits from call to "
-        "call (0)"},
+        "operations are combined in the order in which ranks come: results may differ in the last bits from "
+        "call to call (0)"},
        [](const std::string& text, Options& o) { return parse_switch(text, o.any_order); }},
       {{"ECO_CHECK", "none|communication",
         "communication: before each collective call its ranks compare what they call, and a difference is an "

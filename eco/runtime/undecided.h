@@ -18,16 +18,17 @@
 // From ranges follows who is out, and with it the order in which they are dropped:
 //
 // - a recipe that another one surely beats, or equals as far as a recipe must be faster than the library to serve: `gain_needed`;
-// - a recipe that another one was faster than, by eight runs of each, or by the check and one more where runs take 0.1 s, or by the check
-//   where it takes 0.25 s. (Of 1,611 runs
-//   of 0.1 s and more, stock and ECO, in three-subnets-all, three-subnets-large and one-switch.json of bench/results, 2 % took 5 % more than
-//   the median of their launch, 0.7 % took 10 % more and none 20 %.)
+// - a recipe that another one was faster than, by eight runs of each, or by the check and one more where runs take 0.1 s,
+//   or by the check where it takes 0.25 s. (Of 1,611 runs of 0.1 s and more, stock and ECO, in three-subnets-all,
+//   three-subnets-large and one-switch.json of bench/results, 2 % took 5 % more than the median of their launch, 0.7 % took
+//   10 % more and none 20 %.)
 //   From 20 ms on a recipe that takes 1.3 times another's first run is out as well;
 // - a recipe that surely is not faster than the library by that much;
 // - the library's own collective, once some recipe surely is.
 //
-// A trial ends when nobody who is left can change what serves. What is in the row then has run twice at least where it is short. Whether
-// a recipe serves instead of the library is never told by one run of it against one of the library's unless no loss could explain it.
+// A trial ends when nobody who is left can change what serves. What is in the row then has run twice at least where it is
+// short. Whether a recipe serves instead of the library is never told by one run of it against one of the library's unless
+// no loss could explain it.
 #pragma once
 
 #include <optional>

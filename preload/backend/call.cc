@@ -28,11 +28,10 @@ std::size_t most_bytes(Collective collective) {
   return collective == Collective::allreduce ? kMostBytes : kMostPackedBytes;
 }
 
-// Lets go of what a large call packed, whatever became of it.
+// Lets go of what a large call packed; not after a failure, since the library may still write there.
 struct PackedIsFree {
   Group& group;
   ~PackedIsFree() {
-    // After a failure the library may still write there.
     if (!group.poisoned()) group.packed().let_go_of_much();
   }
 };

@@ -284,7 +284,6 @@ std::optional<Reduction> find_reduction(MPI_Datatype type, MPI_Op op) {
   return Reduction{.by = {type, op},
                    .element_bytes = total_bytes(1, type),
                    .commutative = commutative != 0,
-                   .exact = false,
                    .predefined = false};
 }
 
