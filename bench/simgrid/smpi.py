@@ -18,7 +18,7 @@ from platform_file import Platform
 
 ROOT = Path(__file__).parents[2]
 BUILD = ROOT / "build" / "python"
-PROGRAMS = tuple(f"bench-simgrid-{name}" for name in ("predict", "choose", "execute", "stock"))
+PROGRAMS = tuple(f"bench-simgrid-{name}" for name in ("predict", "choose", "execute", "stock", "rails"))
 MISSING = "SimGrid is not installed: run `make simgrid` (apt-get install libsimgrid-dev)"
 Records = list[dict[str, Any]]
 

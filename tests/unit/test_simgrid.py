@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from types import ModuleType
 
@@ -74,3 +75,56 @@ def test_predictions_agree_with_simgrid(platform_file: ModuleType) -> None:
         assert abs(record["predicted_error"]) < 0.15, record
     times = [record["simgrid_s"] for record in records]
     assert times == [record["simgrid_s"] for record in bench.compare(cells)], "simulated times wobble"
+
+
+def test_every_host_has_a_nic_on_every_rail() -> None:
+    rails = _load("rails")
+    place = rails.paper.paper_place("two clusters")
+    world = ElementTree.fromstring(rails.platform_text(place)).find("zone")
+    assert world is not None
+    radicals = sorted((c.attrib["suffix"], c.attrib["radical"]) for c in world.iter("cluster"))
+    assert radicals == [("r0", "0-15"), ("r0", "16-31"), ("r1", "0-15"), ("r1", "16-31")]
+    assert {round(float(c.attrib["bw"].removesuffix("Bps"))) for c in world.iter("cluster")} == {
+        round(place.rail_bytes_per_s)
+    }
+    # Between clusters: two hosts' links and two uplinks; never from rail to rail.
+    host_s = float(next(world.iter("cluster")).attrib["lat"].removesuffix("s"))
+    uplink_s = float(next(world.iter("link")).attrib["latency"].removesuffix("s"))
+    assert 2 * host_s == pytest.approx(place.latency_s)
+    assert 2 * (host_s + uplink_s) == pytest.approx(place.between_s)
+    ends = [(r.attrib["src"][2:], r.attrib["dst"][2:]) for r in world.iter("zoneRoute")]
+    assert sorted(ends) == [("r0", "r0"), ("r0", "r0"), ("r1", "r1"), ("r1", "r1")]
+
+
+def test_ways_ranked_differently_are_found_and_ties_are_none() -> None:
+    rails = _load("rails")
+
+    def record(way: str, simgrid_s: float, predicted_s: float) -> dict[str, object]:
+        return {
+            "way": way,
+            "recipe": "broadcast/x",
+            "bytes": 8,
+            "simgrid_s": simgrid_s,
+            "predicted_s": predicted_s,
+        }
+
+    records = [record("a", 1.0, 1.0), record("b", 1.1, 0.9), record("c", 1.01, 0.5), record("d", 2.0, 2.0)]
+    # a and c are a tie in SimGrid.
+    assert rails.swapped(records, "predicted_s") == [("a", "b", 8)]
+
+
+@pytest.mark.slow
+def test_predictions_agree_with_simgrid_on_two_rails() -> None:
+    rails = _load("rails")
+    if reason := rails.why_not():
+        pytest.skip(reason)
+    rails.build()
+    place = rails.paper.paper_place("two clusters")
+    cells = [cell for cell in rails.cells_of(place, [16 << 10], "") if "window=2" not in cell[2]]
+    records = rails.compare(place, cells, check_bytes=16 << 10)
+    assert len(records) == len(cells) > 5
+    for record in records:
+        assert abs(record["predicted_s"] / record["simgrid_s"] - 1) < 0.05, record
+    assert rails.swapped(records, "predicted_s") == []
+    times = [record["simgrid_s"] for record in records]
+    assert times == [record["simgrid_s"] for record in rails.compare(place, cells, 16 << 10)], "times wobble"
