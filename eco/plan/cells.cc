@@ -12,15 +12,22 @@ namespace {
 using coll::Collective;
 using net::GroupView;
 
-// Sizes of a collective's cells, and whether they are asked for now; with those that are known already. Barriers have one, of
-// no bytes.
-std::map<std::size_t, bool> sizes_of(Collective collective, const GroupView& view,
+struct Size {
+  bool asked = true;
+  std::size_t up_to_bytes = 0;
+};
+
+// Of a collective's cells by their bytes, and whether they are asked for now; with those that are known already. Barriers have
+// one, of no bytes.
+std::map<std::size_t, Size> sizes_of(Collective collective, const GroupView& view,
                                      const PlannerOptions& options, const Entry* known) {
-  if (collective == Collective::barrier) return {{0, true}};
-  std::map<std::size_t, bool> sizes;
-  const auto add = [&](std::size_t bytes, bool asked) {
-    bytes = planned_problem(collective, 0, bytes, view).bytes;
-    if (bytes > 0) sizes.emplace(bytes, asked);
+  if (collective == Collective::barrier) return {{0, {}}};
+  std::map<std::size_t, Size> sizes;
+  const auto add = [&](std::size_t up_to_bytes, bool asked) {
+    const std::size_t bytes = planned_problem(collective, 0, up_to_bytes, view).bytes;
+    if (bytes == 0) return;
+    Size& size = sizes.emplace(bytes, Size{asked}).first->second;
+    size.up_to_bytes = std::max({size.up_to_bytes, bytes, up_to_bytes});
   };
   for (const std::size_t bytes : options.sizes) add(bytes, true);
   for (const std::size_t bytes : options.left_open) add(bytes, false);
@@ -32,11 +39,14 @@ std::map<std::size_t, bool> sizes_of(Collective collective, const GroupView& vie
 }
 
 // What is known of it already.
-void begin_with(Cell& cell, const PlannerOptions& options, const Entry* known) {
-  cell.row.up_to_bytes = cell.problem.bytes;
+void begin_with(Cell& cell, const GroupView& view, const PlannerOptions& options, const Entry* known) {
+  cell.row.up_to_bytes = cell.up_to_bytes;
   if (known != nullptr) {
+    const auto bytes_of = [&](const Row& row) {
+      return planned_problem(cell.problem.collective, 0, row.up_to_bytes, view).bytes;
+    };
     for (const Row& row : known->rows) {
-      if (row.up_to_bytes == cell.problem.bytes && row.is_measured()) cell.row = row;
+      if (row.is_measured() && bytes_of(row) == cell.problem.bytes) cell.row = row;
     }
   }
   cell.row.open = false;
@@ -56,20 +66,21 @@ void add_entry(Cells& cells, Collective collective, int root_subnet, const Group
   const int root = rooted ? root_in(root_subnet, view) : 0;
   const Entry* known =
       options.known != nullptr ? options.known->find_entry(collective, entry.root_subnet) : nullptr;
-  const std::map<std::size_t, bool> sizes = sizes_of(collective, view, options, known);
+  const std::map<std::size_t, Size> sizes = sizes_of(collective, view, options, known);
   std::size_t n_asked = 0;
   const auto all_asked = static_cast<std::size_t>(
-      std::count_if(sizes.begin(), sizes.end(), [](const auto& size) { return size.second; }));
-  for (const auto& [bytes, asked] : sizes) {
+      std::count_if(sizes.begin(), sizes.end(), [](const auto& size) { return size.second.asked; }));
+  for (const auto& [bytes, size] : sizes) {
     Cell cell;
     cell.problem = planned_problem(collective, root, bytes, view);
+    cell.up_to_bytes = size.up_to_bytes;
     cell.entry = cells.entries.size();
-    cell.asked = asked;
-    if (asked) {
+    cell.asked = size.asked;
+    if (cell.asked) {
       ++n_asked;
       cell.held_out = options.holds_out && n_asked % 2 == 0 && n_asked < all_asked;
     }
-    begin_with(cell, options, known);
+    begin_with(cell, view, options, known);
     cells.all.push_back(std::move(cell));
   }
   cells.entries.push_back(entry);

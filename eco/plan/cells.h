@@ -18,10 +18,11 @@ namespace eco::plan {
 
 struct Cell {
   coll::CommonProblem problem;
-  std::size_t entry = 0;  // index into Cells::entries
-  bool asked = true;      // else it is left to a later plan
-  bool settled = false;   // known well enough, or decided
-  bool held_out = false;  // between two that are decided first
+  std::size_t up_to_bytes = 0;  // what was asked for: the problem's are cut to equal blocks of whole elements
+  std::size_t entry = 0;        // index into Cells::entries
+  bool asked = true;            // else it is left to a later plan
+  bool settled = false;         // known well enough, or decided
+  bool held_out = false;        // between two that are decided first
   double native_guess_s = 0;
   std::vector<Candidate> ranked;
   Row row;  // what is known by now, with the recipe that serves

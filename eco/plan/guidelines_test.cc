@@ -152,9 +152,9 @@ TEST(Guidelines, WhatServesIsMeasuredBesideWhatMendsIt) {
   options.mends = true;
   std::vector<double> predicted;  // of the last trial of an allreduce
   const Measure measure = [&](const coll::CommonProblem& problem, const auto& candidates,
-                              const auto& predicted_s) {
+                              const Beforehand& known) {
     const bool is_whole = problem.collective == Collective::allreduce;
-    if (is_whole) predicted = predicted_s;
+    if (is_whole) predicted = known.predicted_s;
     std::vector<std::optional<Measurement>> measured(candidates.size(),
                                                      Measurement{is_whole ? 0.1 : 0.02, 0});
     measured[0] = Measurement{0.3, 0};

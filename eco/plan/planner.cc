@@ -298,15 +298,28 @@ class Planning {
     return row.has_value();
   }
 
+  // What it was measured to take for fewer bytes.
+  double native_least_s(const Cell& cell) const {
+    double least_s = 0;
+    for (const Cell& other : cells_.all) {
+      const bool is_shorter = other.entry == cell.entry && other.problem.bytes < cell.problem.bytes;
+      if (is_shorter && other.row.is_measured(options_.effort))
+        least_s = std::max(least_s, other.row.native_s);
+    }
+    return least_s;
+  }
+
   std::optional<Row> measured(const Cell& cell, const std::vector<Candidate>& candidates,
                               std::string& why_open) const {
     std::vector<const Recipe*> recipes{nullptr};
-    std::vector<double> predicted_s{cell.row.is_measured() ? cell.row.native_s : cell.native_guess_s};
+    Beforehand known{{cell.row.is_measured() ? cell.row.native_s : cell.native_guess_s},
+                     native_least_s(cell)};
     for (const Candidate& candidate : candidates) {
       recipes.push_back(&candidate.recipe);
-      predicted_s.push_back(candidate.recipe == cell.row.recipe ? kRunsAnyway_s : candidate.forecast.seconds);
+      known.predicted_s.push_back(candidate.recipe == cell.row.recipe ? kRunsAnyway_s
+                                                                      : candidate.forecast.seconds);
     }
-    const auto measured = measure_(cell.problem, recipes, predicted_s);
+    const auto measured = measure_(cell.problem, recipes, known);
     why_open = measured.empty() ? "no time left to measure it"
                                 : "native not sampled: too slow for the time there was";
     if (measured.empty() || !measured[0]) return std::nullopt;
@@ -353,7 +366,8 @@ class Planning {
     for (std::size_t e = 0; e < table.entries.size(); ++e) {
       std::vector<PlannedSize> sizes;
       for (const Cell& cell : cells_.all) {
-        if (cell.entry == e) sizes.push_back({&cell.problem, &cell.row, cell.asked || cell.row.native_s > 0});
+        if (cell.entry == e)
+          sizes.push_back({&cell.problem, &cell.row, cell.up_to_bytes, cell.asked || cell.row.native_s > 0});
       }
       std::sort(sizes.begin(), sizes.end(), [](const PlannedSize& a, const PlannedSize& b) {
         return a.problem->bytes < b.problem->bytes;

@@ -23,13 +23,20 @@
 
 namespace eco::plan {
 
+// What is known of the candidates before they are measured.
+struct Beforehand {
+  // What each is predicted to take; 0: it has to run. Others may be left out where one that was predicted no slower is as fast
+  // as predicted.
+  std::vector<double> predicted_s;
+  double native_least_s = 0;  // the native collective takes at least as long: it does for fewer bytes
+};
+
 // Times the candidates (nullptr: the native collective), interleaved, and returns one Measurement each, or nothing
 // where there is none (it was tried and takes too long to be repeated, or the candidate gave a wrong result). An empty
-// list: there was no time to try. `predicted_s`: what each is predicted to take; 0: it has to run. Others may be left out
-// where one that was predicted no slower is as fast as predicted. Collective in the runtime: it makes the other ranks follow.
+// list: there was no time to try. Collective in the runtime: it makes the other ranks follow.
 using Measure = std::function<std::vector<std::optional<Measurement>>(
     const coll::CommonProblem& problem, const std::vector<const algo::Recipe*>& candidates,
-    const std::vector<double>& predicted_s)>;
+    const Beforehand& known)>;
 
 // Sizes at which a plan is made. Powers of two from one packet's part to what one uplink carries in a second, closer
 // around the sizes at which pipelines begin to pay; 8 bytes is the shortest useful reduction.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -29,10 +30,10 @@ struct Bench {
 
   Measure measure() {
     return [this](const CommonProblem& problem, const std::vector<const algo::Recipe*>& candidates,
-                  const std::vector<double>& predicted_s) {
+                  const Beforehand& known) {
       ++calls;
-      EXPECT_EQ(predicted_s.size(), candidates.size());
-      EXPECT_GT(predicted_s.at(0), 0);
+      EXPECT_EQ(known.predicted_s.size(), candidates.size());
+      EXPECT_GT(known.predicted_s.at(0), 0);
       std::vector<std::optional<Measurement>> measured(candidates.size());
       if (unsampled.contains(problem.bytes)) return measured;
       EXPECT_EQ(candidates.at(0), nullptr);
@@ -43,6 +44,45 @@ struct Bench {
     };
   }
 };
+
+// 14 ranks do not divide a power of two.
+TEST(Planner, ServesUpToWhatWasAskedForWhateverBlocksAreCutTo) {
+  const net::GroupView view = view_of("hosts=7+7 uplink_mbit=40");
+  PlannerOptions options;
+  options.sizes = {16384, 262144};
+  Bench bench;
+  PlanTable table = make_plan(view, {Collective::reduce_scatter}, options, bench.measure());
+  for (const std::size_t bytes : {16384u, 16385u, 262080u, 262144u})
+    EXPECT_NE(table.lookup(Collective::reduce_scatter, 0, bytes), nullptr) << bytes;
+  EXPECT_EQ(table.lookup(Collective::reduce_scatter, 0, 262145), nullptr);
+  // And is known again.
+  options.known = &table;
+  bench.calls = 0;
+  const PlanTable again = make_plan(view, {Collective::reduce_scatter}, options, bench.measure());
+  EXPECT_EQ(bench.calls, 0);
+  EXPECT_EQ(again.to_json(), table.to_json());
+}
+
+TEST(Planner, TellsWhatTheLibraryTakesForFewerBytes) {
+  const net::GroupView view = view_of("hosts=2+2 uplink_mbit=40");
+  PlannerOptions options;
+  options.sizes = {64, 1024, 16384};
+  std::map<std::pair<int, std::size_t>, double> told;  // by root and bytes
+  const std::map<std::size_t, double> library{{64, 0.2}, {1024, 0.1}, {16384, 0.3}};
+  const Measure measure = [&](const CommonProblem& problem, const auto& candidates, const Beforehand& known) {
+    told[{problem.root, problem.bytes}] = known.native_least_s;
+    std::vector<std::optional<Measurement>> measured(candidates.size(), Measurement{1, 0});
+    measured[0] = {library.at(problem.bytes), 0};
+    return measured;
+  };
+  make_plan(view, {Collective::broadcast}, options, measure);
+  EXPECT_EQ((told.at({0, 64})), 0);
+  EXPECT_EQ((told.at({0, 1024})), 0.2);
+  EXPECT_EQ((told.at({0, 16384})), 0.2);
+  // The greatest gain first, so more bytes may come before fewer: of those nothing is known.
+  EXPECT_EQ(told.size(), 6u);
+  for (const auto& [cell, least_s] : told) EXPECT_LE(least_s, 0.2) << "of its own root alone";
+}
 
 TEST(Planner, ServesWhereEcoIsMeasurablyFaster) {
   const net::GroupView view = view_of("hosts=2+2 uplink_mbit=40");
@@ -90,7 +130,7 @@ TEST(Planner, PrefersTheLighterOnlyOfThoseThatWin) {
   std::string faster;
   // The lightest and the heaviest of the shortlist, which is 4 % faster; the others were not measured.
   const Measure measure = [&](const CommonProblem& problem, const std::vector<const algo::Recipe*>& recipes,
-                              const std::vector<double>&) {
+                              const Beforehand&) {
     const auto less = [&](const algo::Recipe* a, const algo::Recipe* b) {
       const Forecast one = forecast(*a, problem, view);
       const Forecast other = forecast(*b, problem, view);
@@ -256,9 +296,9 @@ TEST(Planner, KeepsWhatWasMeasuredAfterEveryProblem) {
   options.keep = [&](const PlanTable& table) { kept = PlanTable::from_json(table.to_json()); };
   Bench bench;
   const Measure until_killed = [&, measure = bench.measure()](const auto& problem, const auto& candidates,
-                                                              const auto& predicted_s) {
+                                                              const auto& known) {
     if (bench.calls == 2) throw Error("killed");
-    return measure(problem, candidates, predicted_s);
+    return measure(problem, candidates, known);
   };
   EXPECT_THROW(make_plan(view, {Collective::allreduce}, options, until_killed), Error);
   ASSERT_TRUE(kept);
@@ -338,9 +378,9 @@ TEST(Planner, HoldsSizesOutAndSearchesWhereTheirNeighboursDoNotHold) {
   asked.clear();
   options.effort = Effort::measure;
   options.time_is_up = [&] { return asked.size() == 5; };
-  const Measure until_then = [&](const auto& problem, const auto& candidates, const auto& predicted_s) {
+  const Measure until_then = [&](const auto& problem, const auto& candidates, const auto& known) {
     return options.time_is_up() ? std::vector<std::optional<Measurement>>{}
-                                : measure(problem, candidates, predicted_s);
+                                : measure(problem, candidates, known);
   };
   const PlanTable part = make_plan(view, {Collective::broadcast}, options, until_then);
   EXPECT_TRUE(part.find_row(Collective::broadcast, 0, 64)->is_measured(Effort::measure));
@@ -362,11 +402,11 @@ TEST(Planner, HoldsWhatServedSoFarAgainstWhatItFinds) {
   known.entries[0].rows[0].effort = Effort::job;
   options.known = &known;
   options.effort = Effort::measure;
-  const Measure measure = [&](const CommonProblem&, const auto& candidates, const auto& predicted_s) {
+  const Measure measure = [&](const CommonProblem&, const auto& candidates, const Beforehand& beforehand) {
     std::vector<std::optional<Measurement>> measured{Measurement{1, 0}};
     for (std::size_t i = 1; i < candidates.size(); ++i) {
       measured.push_back(Measurement{*candidates[i] == so_far ? 0.1 : 0.2, 0});
-      EXPECT_EQ(predicted_s[i] == 0, *candidates[i] == so_far) << "whatever the others show";
+      EXPECT_EQ(beforehand.predicted_s[i] == 0, *candidates[i] == so_far) << "whatever the others show";
     }
     return measured;
   };

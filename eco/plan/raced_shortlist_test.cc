@@ -119,7 +119,7 @@ TEST(RacedShortlist, ThePlannerHoldsItsBestAgainstTheNativeCollective) {
   Ranks ranks{scatter.ranked, scatter.ranked.front().recipe.algorithm};
   std::vector<std::string> held;
   const Measure measure = [&](const coll::CommonProblem&, const std::vector<const algo::Recipe*>& candidates,
-                              const std::vector<double>&) {
+                              const Beforehand&) {
     std::vector<std::optional<Measurement>> all{Measurement{1.0, 0.0}};
     for (std::size_t i = 1; i < candidates.size(); ++i) {
       held.push_back(candidates[i]->text());

@@ -58,10 +58,11 @@ std::vector<Row> RowMaker::rows_of(const std::vector<PlannedSize>& sizes) {
   const PlannedSize* previous = nullptr;
   for (const PlannedSize& size : sizes) {
     if (!size.is_named) continue;
-    if (previous != nullptr && previous->problem->bytes + 1 < size.problem->bytes) {
+    if (previous != nullptr && previous->up_to_bytes + 1 < size.problem->bytes) {
       add(rows, row_between(*previous, size));
     }
     Row row = *size.row;
+    row.up_to_bytes = size.up_to_bytes;
     find_in_order(*size.problem, row);
     add(rows, std::move(row));
     previous = &size;
@@ -106,13 +107,14 @@ Row RowMaker::made_between(const PlannedSize& below, const PlannedSize& above) {
 }
 
 void RowMaker::add_open(std::vector<Row>& rows, const PlannedSize& size) {
-  const auto serves = std::lower_bound(rows.begin(), rows.end(), size.problem->bytes,
+  const auto serves = std::lower_bound(rows.begin(), rows.end(), size.up_to_bytes,
                                        [](const Row& a, std::size_t b) { return a.up_to_bytes < b; });
-  if (serves != rows.end() && serves->up_to_bytes == size.problem->bytes) {
+  if (serves != rows.end() && serves->up_to_bytes == size.up_to_bytes) {
     serves->open = true;
     return;
   }
   Row row = *size.row;
+  row.up_to_bytes = size.up_to_bytes;
   if (serves != rows.end() && serves->recipe && is_proved(*serves->recipe, *size.problem)) {
     row.recipe = serves->recipe;
     find_in_order(*size.problem, row);

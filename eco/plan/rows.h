@@ -30,8 +30,9 @@ coll::CommonProblem planned_problem(coll::Collective collective, int root, std::
 // A size of one collective and root class.
 struct PlannedSize {
   const coll::CommonProblem* problem = nullptr;
-  const Row* row = nullptr;  // with the recipe that serves there, if one does
-  bool is_named = true;      // else it is served as if it were not named, and known to be open
+  const Row* row = nullptr;     // with the recipe that serves there, if one does
+  std::size_t up_to_bytes = 0;  // as far as that is served: what was asked for
+  bool is_named = true;         // else it is served as if it were not named, and known to be open
 };
 
 struct RowOptions {

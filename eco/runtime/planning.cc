@@ -180,8 +180,9 @@ class Planning {
   std::string made(std::string& source, double& measuring_s) {
     const double start_s = clock_();
     std::unique_ptr<Trials> trials;
-    const CommonStart start(native_, reads_one_clock(native_, steps_.rank(), steps_.n_ranks()),
-                            offline_ ? CommonStart::kQuiet_ns : CommonStart::kQuick_ns);
+    CommonStart start(native_, reads_one_clock(native_, steps_.rank(), steps_.n_ranks()),
+                      offline_ ? CommonStart::kQuiet_ns : CommonStart::kQuick_ns);
+    if (offline_) start.fit();
     steps_.together("", [&] { trials = std::make_unique<Trials>(transport_, native_, view_, start); });
     std::string text;
     std::optional<std::string> reason;

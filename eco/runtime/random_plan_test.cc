@@ -26,7 +26,7 @@ plan::PlanTable table_by_dice(const net::GroupView& view, std::mt19937_64& dice,
   options.sizes.assign(std::begin(kUpTo), std::end(kUpTo));
   options.shortlist = 1000;  // everything within the predictor's reach
   const plan::Measure measure = [&](const CommonProblem&, const std::vector<const algo::Recipe*>& candidates,
-                                    const std::vector<double>&) {
+                                    const plan::Beforehand&) {
     std::vector<std::optional<plan::Measurement>> measured(candidates.size());
     measured[0] = {10.0, 0.0};
     for (std::size_t i = 1; i < candidates.size(); ++i) {

@@ -42,6 +42,7 @@ class Conduct {
       : decides_(!trial.keeps_all && !trial.is_checked) {
     for (std::size_t c = 0; c < able.size(); ++c) {
       Known known{.is_native = !trial.candidates[c], .is_open = able[c] != 0};
+      if (known.is_native) known.least_s = trial.native_least_s;
       if (decides_ && first_counts && known.is_open) known.first_s = first_s[c];
       known_.push_back(known);
     }
@@ -93,7 +94,7 @@ std::string Trial::text() const {
   std::ostringstream out;
   out << coll::name(problem.collective) << ' ' << problem.n_ranks << ' ' << problem.root << ' '
       << problem.bytes << ' ' << problem.element_bytes << ' ' << keeps_all << ' ' << is_checked << ' '
-      << !predicted_s.empty() << '\n';
+      << !predicted_s.empty() << ' ' << native_least_s << '\n';
   for (const auto& candidate : candidates)
     out << (candidate ? candidate->text() : std::string(kNative)) << '\n';
   return out.str();
@@ -108,7 +109,8 @@ Trial Trial::parse(std::string_view text) {
   std::string collective;
   bool is_predicted = false;
   first >> collective >> trial.problem.n_ranks >> trial.problem.root >> trial.problem.bytes >>
-      trial.problem.element_bytes >> trial.keeps_all >> trial.is_checked >> is_predicted;
+      trial.problem.element_bytes >> trial.keeps_all >> trial.is_checked >> is_predicted >>
+      trial.native_least_s;
   const auto known = coll::collective_from_name(collective);
   if (!first || !known) throw InvalidArgument("trial: '" + line + "' is not an order");
   trial.problem.collective = *known;
@@ -423,19 +425,21 @@ plan::Measurement summarize(std::vector<double> seconds) {
 plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialLimits& limits) {
   return [&trials, clock, limits](
              const coll::CommonProblem& problem, const std::vector<const algo::Recipe*>& candidates,
-             const std::vector<double>& predicted_s) -> std::vector<std::optional<plan::Measurement>> {
+             const plan::Beforehand& known) -> std::vector<std::optional<plan::Measurement>> {
     const auto rounds_in = [](double seconds, const Cost& cost, int in_turn) {
       return seconds / std::max(in_turn * cost.run_s + cost.wake_s, 1e-9);
     };
+    const std::vector<double>& predicted_s = known.predicted_s;
     const double expected_s = std::accumulate(predicted_s.begin(), predicted_s.end(), 0.0);
     const bool is_long = is_long_run(expected_s / static_cast<double>(candidates.size()));
     const Cost expected{expected_s, is_long ? 0.0 : expected_s};
     // Each candidate runs once before it is known what that takes.
     if (rounds_in(limits.until_s - clock(), expected, limits.in_turn) < limits.fewest + 1) return {};
     std::vector<std::optional<plan::Measurement>> measured(candidates.size());
-    Trial trial{.problem = problem, .candidates = {}};
+    Trial trial{.problem = problem, .candidates = {}, .native_least_s = known.native_least_s};
     // Short runs count for nothing by themselves, and to tell everybody who is spared takes time as well.
-    if (std::any_of(predicted_s.begin() + 1, predicted_s.end(), is_long_run)) trial.predicted_s = predicted_s;
+    if (std::any_of(predicted_s.begin() + 1, predicted_s.end(), shows_prediction))
+      trial.predicted_s = predicted_s;
     for (const algo::Recipe* candidate : candidates) {
       trial.candidates.push_back(candidate ? std::optional(*candidate) : std::nullopt);
     }

@@ -45,6 +45,7 @@ struct Trial {
   // What each is predicted to take. Where it is given, a candidate is not run that has nothing to offer, since an earlier one's
   // first run was as predicted (undecided.h). Rank 0's numbers count.
   std::vector<double> predicted_s{};
+  double native_least_s = 0;  // the library's own takes no less, as is known from fewer bytes
 
   std::string text() const;
   static Trial parse(std::string_view text);

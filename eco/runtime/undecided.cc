@@ -77,7 +77,8 @@ Range range_of(const Known& known) {
   }
   std::sort(runs.begin(), runs.end());
   Range range{runs.front(), runs.back()};
-  if (runs.size() < kSurely) range.least_s = std::max(0.0, (range.least_s - kResent_s) / kOff);
+  const double told_s = known.least_s <= runs.front() ? known.least_s : 0;
+  if (runs.size() < kSurely) range.least_s = std::max(told_s, (range.least_s - kResent_s) / kOff);
   if (known.runs.empty()) return range;
   const auto to_come = static_cast<std::size_t>(std::max(known.left, 0));
   range.least_s = std::max(range.least_s, extreme_median(runs, to_come, false));
@@ -85,8 +86,10 @@ Range range_of(const Known& known) {
   return range;
 }
 
+bool shows_prediction(double seconds) { return seconds >= kSteady_s; }
+
 bool is_as_predicted(double first_s, double predicted_s) {
-  return is_long_run(first_s) && first_s <= kAsPredicted * predicted_s;
+  return shows_prediction(first_s) && first_s <= kAsPredicted * predicted_s;
 }
 
 std::vector<bool> undecided(std::span<const Known> known, double gain_needed) {

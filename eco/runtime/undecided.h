@@ -10,6 +10,9 @@
 // - fewer: not above the greatest, and not below (least - 1.6 s) / 1.3. A packet that was lost and sent again takes some 200 ms, one
 //   that is lost again 400 ms more, and the first of a connection 1 s; whatever else disturbs a long run is a small part of it.
 //
+// - the library's own takes no less than it took for fewer bytes (a performance guideline: plan/guidelines.h), where that is told
+//   and its first run does not deny it.
+//
 // The run that checked a result counts where it took 20 ms. What it has more than others (connections that are not open yet or
 // have forgotten what the path bears, pages that nobody has touched) can make a range wider, or be one of three that the median
 // leaves out. From 0.25 s on it is a small part of the run, which then tells by itself. A shorter one is in the range of its
@@ -45,6 +48,7 @@ struct Known {
       first_s{};  // of the run that checked the result; nothing: it did not begin with the others
   std::vector<double> runs{};  // seconds of those that count
   int left = 1;                // runs to come, if it is not dropped
+  double least_s = 0;          // it is known beforehand to take as long, and more
 };
 
 // Whether a candidate's first run is so long that it counts.
@@ -52,6 +56,8 @@ bool first_counts(double seconds);
 // Whether one run is so long that it is as good as others, first or not; and needs none before it that wakes its connections.
 bool is_long_run(double seconds);
 
+// Whether a run of so long shows by itself whether a prediction was right.
+bool shows_prediction(double seconds);
 // Whether a recipe's first run is as predicted: then others that were predicted no faster, as far as a recipe must be faster than
 // the library to serve, need not run at all. They are there for what predictions do not know, which is not in play.
 bool is_as_predicted(double first_s, double predicted_s);

@@ -16,6 +16,8 @@ constexpr std::size_t kMostLooks = 16;
 // As many calls as programs usually have under way on one communicator; each has room for its messages.
 constexpr std::size_t kIdleKept = 8;
 
+}  // namespace
+
 // The program may free its types as soon as the call has returned. Not by MPI_Type_dup, which would call what the program
 // has hung on them.
 class KeptType {
@@ -39,8 +41,6 @@ class KeptType {
  private:
   MPI_Datatype kept_ = MPI_DATATYPE_NULL;
 };
-
-}  // namespace
 
 Runner::Runner(MPI_Comm comm, const transport::mpi::Share& share)
     : transport(comm, share),

@@ -117,3 +117,4 @@ ECO_ENTRIES(, int, int)
 #if defined(ECO_HAS_LARGE_COUNTS)
 ECO_ENTRIES(_c, MPI_Count, MPI_Aint)
 #endif
+#undef ECO_ENTRIES

@@ -109,3 +109,4 @@ ECO_ENTRIES(, int)
 #if defined(ECO_HAS_LARGE_COUNTS)
 ECO_ENTRIES(_c, MPI_Count)
 #endif
+#undef ECO_ENTRIES
