@@ -51,6 +51,7 @@ struct Options {
   std::optional<late::Plan> late;     // ECO_LATE: collectives form around who is there
   Forming forming = Forming::always;  // likewise; auto: where_it_pays
   bool any_order = false;             // ECO_ANY_ORDER: reductions that form may combine numbers that round
+  bool ambient = false;               // ECO_AMBIENT: recipes follow ambient traffic
   bool compare_calls = false;         // ECO_CHECK=communication: ranks compare each call before it begins
 
   // A collective by name, or kTopology.
