@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -93,23 +94,51 @@ class Look {
     }
   }
 
-  net::Ambient find(bool was_loaded) {
+  // Where links were loaded those are asked alone, and all others if they are free.
+  net::Ambient find(const net::Ambient& was) {
     start_s_ = options_.clock();
     choose_inside();
     choose_across();
-    stream();
-    ping();
-    net::Ambient ambient;
-    judge_links(ambient);
-    judge_ways(ambient);
+    if (!was.is_quiet()) {
+      net::Ambient still = asked_of([&](const Probe& probe) { return crosses(probe, was); },
+                                    [&](const Ping& ping) { return goes(ping, was); }, 0);
+      // Of the others on these streams' ways nothing else was asked.
+      std::erase_if(still.links, [&](const auto& link) { return !names(was, link.resource); });
+      if (still.is_where(was)) return still;
+    }
+    const net::Ambient ambient =
+        asked_of([](const Probe&) { return true; }, [](const Ping&) { return true; }, kAgain);
     const bool is_loaded =
         !ambient.ways.empty() || std::any_of(ambient.links.begin(), ambient.links.end(), [](const auto& link) {
           return link.left_permille < 1000 * kLoaded;
         });
-    return is_loaded || was_loaded ? ambient : net::Ambient{};
+    return is_loaded || !was.is_quiet() ? ambient : net::Ambient{};
   }
 
  private:
+  net::Ambient asked_of(const std::function<bool(const Probe&)>& streams,
+                        const std::function<bool(const Ping&)>& pings, int most_again) {
+    stream(streams, most_again);
+    ping(pings, most_again);
+    net::Ambient ambient;
+    judge_links(ambient);
+    judge_ways(ambient);
+    return ambient;
+  }
+
+  static bool names(const net::Ambient& ambient, int resource) {
+    return std::any_of(ambient.links.begin(), ambient.links.end(),
+                       [&](const auto& link) { return link.resource == resource; });
+  }
+  static bool crosses(const Probe& probe, const net::Ambient& ambient) {
+    return std::any_of(probe.route.resources.begin(), probe.route.resources.end(),
+                       [&](int resource) { return names(ambient, resource); });
+  }
+  static bool goes(const Ping& ping, const net::Ambient& ambient) {
+    return std::any_of(ambient.ways.begin(), ambient.ways.end(),
+                       [&](const auto& way) { return way.between == ping.between; });
+  }
+
   // A host of this one of the job's subnets, another one each turn.
   int host_of(std::size_t subnet, std::size_t turn) const {
     const std::vector<int>& hosts = hosts_[subnet];
@@ -176,7 +205,33 @@ class Look {
     return ping.best_s > kFarther * ping.expected_s && ping.best_s - ping.expected_s > kPingFloor_s;
   }
 
-  void stream() {
+  // One stream says nothing of which of its two hosts is busy; others with a third host of their subnet do.
+  void add_witnesses() {
+    const std::size_t n = probes_.size();
+    for (std::size_t i = 0; i < n; ++i) {
+      const int from = probes_[i].from;
+      const int to = probes_[i].to;
+      if (probes_[i].best == 0 || !is_slow(probes_[i])) continue;
+      for (const std::vector<int>& hosts : hosts_) {
+        const auto is_here = [&](int host) { return std::find(hosts.begin(), hosts.end(), host) != hosts.end(); };
+        if (!is_here(from) || !is_here(to)) continue;
+        const auto third = std::find_if(hosts.begin(), hosts.end(), [&](int host) {
+          return host != from && host != to && !is_suspect(host, n);
+        });
+        if (third == hosts.end()) continue;
+        add(from, *third);
+        add(*third, to);
+      }
+    }
+  }
+  bool is_suspect(int host, std::size_t n) const {
+    return std::any_of(probes_.begin(), probes_.begin() + static_cast<std::ptrdiff_t>(n),
+                       [&](const Probe& probe) {
+                         return (probe.from == host || probe.to == host) && probe.best > 0 && is_slow(probe);
+                       });
+  }
+
+  void stream(const std::function<bool(const Probe&)>& asked, int most_again) {
     int again = 0;
     const auto meet = [&](const Probe& a, const Probe& b) {
       if (again > 0 || a.from == b.from || a.to == b.to) return true;
@@ -185,10 +240,11 @@ class Look {
                std::find(b.route.resources.begin(), b.route.resources.end(), r) != b.route.resources.end();
       });
     };
-    for (; again <= kAgain; ++again) {
+    for (; again <= most_again; ++again) {
       const auto wanted = [&](const Probe& probe) {
-        return again == 0 ? probe.best == 0 : probe.best > 0 && is_slow(probe);
+        return asked(probe) && (probe.best == 0 || (again > 0 && is_slow(probe)));
       };
+      if (again == 1) add_witnesses();
       for (const auto& round : rounds_of<Probe>(probes_, meet, wanted)) {
         if (time_is_up()) return;
         std::vector<Stream> streams;
@@ -201,13 +257,13 @@ class Look {
     }
   }
 
-  void ping() {
+  void ping(const std::function<bool(const Ping&)>& asked, int most_again) {
     const auto meet = [](const Ping& a, const Ping& b) {
       return a.a == b.a || a.a == b.b || a.b == b.a || a.b == b.b;
     };
-    for (int again = 0; again <= kAgain; ++again) {
+    for (int again = 0; again <= most_again; ++again) {
       const auto wanted = [&](const Ping& ping) {
-        return again == 0 ? ping.best_s == 0 : ping.best_s > 0 && is_slow(ping);
+        return asked(ping) && (ping.best_s == 0 || (again > 0 && is_slow(ping)));
       };
       for (const auto& round : rounds_of<Ping>(pings_, meet, wanted)) {
         if (time_is_up()) return;
@@ -265,9 +321,9 @@ class Look {
 }  // namespace
 
 net::Ambient find_ambient(transport::Transport& transport, transport::Native& native,
-                          const net::Network& network, bool was_loaded, const AmbientOptions& options) {
+                          const net::Network& network, const net::Ambient& was, const AmbientOptions& options) {
   return net::Ambient::parse(conducted(transport, native, options.clock, [&](Conductor& conductor) {
-    return Look(conductor, network, options).find(was_loaded).text();
+    return Look(conductor, network, options).find(was).text();
   }));
 }
 

@@ -10,9 +10,9 @@
 namespace eco::net {
 namespace {
 
-Network two_subnets() { return synthetic_network("hosts=2+2 rate_mbit=200 uplink_mbit=40"); }
+Network two_for_ambient() { return synthetic_network("hosts=2+2 rate_mbit=200 uplink_mbit=40"); }
 
-int resource(const Network& network, const std::string& name) {
+int link_named(const Network& network, const std::string& name) {
   for (std::size_t r = 0; r < network.resources.size(); ++r) {
     if (network.resources[r].name == name) return static_cast<int>(r);
   }
@@ -20,8 +20,8 @@ int resource(const Network& network, const std::string& name) {
 }
 
 TEST(Ambient, TakesOfALinkAndLeavesTheOthers) {
-  const Network network = two_subnets();
-  const int out = resource(network, "uplink 0 out");
+  const Network network = two_for_ambient();
+  const int out = link_named(network, "uplink 0 out");
   ASSERT_GE(out, 0);
   const Network loaded = under(network, {{{out, 250}}, {{0, 3000}}});
   for (std::size_t r = 0; r < network.resources.size(); ++r) {
@@ -43,14 +43,14 @@ TEST(Ambient, IsSentAsText) {
 }
 
 TEST(Ambient, WhatIsNotOfTheNetworkIsRefused) {
-  const Network network = two_subnets();
+  const Network network = two_for_ambient();
   EXPECT_THROW(under(network, {{{1000, 500}}, {}}), InvalidArgument);
   EXPECT_THROW(under(network, {{}, {{1, 500}}}), InvalidArgument);
 }
 
 TEST(Ambient, SaysWhere) {
-  const Network network = two_subnets();
-  const Ambient ambient{{{resource(network, "uplink 1 in"), 405}}, {{0, 6000}}};
+  const Network network = two_for_ambient();
+  const Ambient ambient{{{link_named(network, "uplink 1 in"), 405}}, {{0, 6000}}};
   EXPECT_EQ(ambient.describe(network), "uplink 1 in at 40 %, subnets 0 and 1 6.0 ms further apart");
   EXPECT_EQ(Ambient{}.describe(network), "quiet");
   EXPECT_TRUE(ambient.is_where({{{ambient.links[0].resource, 100}}, {{0, 1}}}));

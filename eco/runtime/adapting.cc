@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <limits>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -53,8 +54,8 @@ std::vector<std::vector<Choice>> parse_contenders(const std::string& text) {
 
 }  // namespace
 
-void Communicator::follow_ambient(NanosecondClock clock) {
-  watch_ = std::make_unique<AmbientWatch>();
+void Communicator::follow_ambient(Following when, NanosecondClock clock) {
+  watch_ = std::make_unique<AmbientWatch>(when);
   watch_clock_ = std::move(clock);
 }
 
@@ -107,7 +108,7 @@ void Communicator::look_at_ambient(transport::Native& native) {
         .clock = [this] { return kNanoseconds_s * static_cast<double>(watch_clock_()); },
         .turn = static_cast<unsigned>(watch_->told().looks)};
     const net::Ambient found =
-        measure::find_ambient(transport_, native, *view_.network, watch_->has_moved(), options);
+        measure::find_ambient(transport_, native, *view_.network, watch_->ambient(), options);
     if (watch_->judge(found) == AmbientWatch::Found::other) race(steps);
   } catch (const TransportError&) {  // on all ranks; messages may still be under way
     serve_nothing_more();
@@ -150,7 +151,8 @@ std::string Communicator::contenders_text() {
   for (std::size_t c = 0; c < cells.size(); ++c) {
     const AmbientWatch::Cell& cell = cells[c];
     const std::int64_t now_ns = watch_clock_();
-    if (cell.now_ns == 0) continue;  // hardly called now
+    const bool always = watch_->follows_always();
+    if (cell.now_ns == 0 && !always) continue;  // hardly called now
     const std::int64_t cell_end_ns = now_ns + (end_ns - now_ns) / static_cast<std::int64_t>(cells.size() - c);
     plan::FasterOptions options{.how_many = kNew};
     options.time_is_up = [this, cell_end_ns] { return watch_clock_() >= cell_end_ns; };
@@ -164,16 +166,16 @@ std::string Communicator::contenders_text() {
         recipe_of(cell.problem, cell.choice.is_of_table ? nullptr : &cell.choice);
     const double now_s = kNanoseconds_s * static_cast<double>(cell.now_ns);
     const double present_s =
-        present == nullptr
-            ? now_s
-            : plan::candidate_of(*present, cell.problem, loaded, options.forecast).forecast.seconds;
+        always               ? std::numeric_limits<double>::infinity()
+        : present == nullptr ? now_s
+                             : plan::candidate_of(*present, cell.problem, loaded, options.forecast).forecast.seconds;
     for (algo::Recipe& recipe : plan::faster_under(cell.problem, loaded, present_s, options)) {
       if (present == nullptr || recipe != *present) add({.is_of_table = false, .recipe = std::move(recipe)});
     }
     add({});
     // Under traffic it is no faster than the plan has measured it without.
     const double native_s = table_.native_s(cell.problem, view_);
-    if (present != nullptr && native_s > 0 && native_s < now_s) add({.is_of_table = false});
+    if (present != nullptr && (always || (native_s > 0 && native_s < now_s))) add({.is_of_table = false});
     if (contenders.size() < 2) continue;
     for (const Choice& choice : contenders) text += line_of(c, choice);
   }

@@ -185,6 +185,7 @@ void AmbientWatch::wait_longer() {
 bool AmbientWatch::may_look() const { return looked_ns_ <= kAtOnce_ns + called_ns_ / kLookingShare; }
 
 std::uint32_t AmbientWatch::next_period() const {
+  if (always_) return kPeriodOfAlways;
   if (asked_ns_ == 0 || n_called_ == 0) return kFirstPeriod;
   const std::int64_t mean_ns = std::max<std::int64_t>(1, called_ns_ / n_called_);
   const std::int64_t asked_ns = std::min(asked_ns_, kLongest_ns / kAskingShare);
@@ -194,7 +195,6 @@ std::uint32_t AmbientWatch::next_period() const {
 
 void AmbientWatch::begin_period() {
   n_calls_ = 0;
-  std::fill_n(words_.begin(), kFixedWords, 0);
   for (std::size_t c = 0; c < n_cells_; ++c) {
     calls_[c].n_last_period = std::exchange(calls_[c].n_period, 0);
     forget_samples(c);
@@ -206,6 +206,7 @@ AmbientWatch::Next AmbientWatch::conclude() {
   n_called_ += n_calls_;
   asked_ns_ = words_[1];
   looked_ns_ = sum(looked_ns_, words_[2]);
+  std::fill_n(words_.begin(), kFixedWords, 0);
   has_begun_ = false;
   at_hand_ = nullptr;
   period_ = next_period();
@@ -219,12 +220,14 @@ AmbientWatch::Next AmbientWatch::conclude() {
     --patience_;
   }
   begin_period();
-  if (!wants_look) return Next::calls;
-  if (to_wait_ > 0) {
-    --to_wait_;
-    return Next::calls;
+  if (!always_) {
+    if (!wants_look) return Next::calls;
+    if (to_wait_ > 0) {
+      --to_wait_;
+      return Next::calls;
+    }
+    if (!may_look()) return Next::calls;
   }
-  if (!may_look()) return Next::calls;
   ++told_.looks;
   return Next::look;
 }
@@ -235,17 +238,14 @@ AmbientWatch::Found AmbientWatch::judge(const net::Ambient& found) {
     wait_longer();
     if (!has_moved_) {
       get_used_to_it();
-      return Found::nothing;
+      return always_ ? Found::other : Found::nothing;
     }
     for (Cell& cell : cells_) cell.choice = {};
     has_moved_ = false;
     ++told_.moves_back;
     return Found::gone;
   }
-  if (has_moved_ && found.is_where(ambient_)) {
-    wait_longer();
-    return Found::same;
-  }
+  if (has_moved_ && found.is_where(ambient_)) return Found::same;  // asked again as soon as its share allows
   ambient_ = found;
   return Found::other;
 }
@@ -263,6 +263,7 @@ void AmbientWatch::begin_race(std::vector<std::vector<Choice>> contenders) {
     n_calls += static_cast<std::uint32_t>(calls_[c].contenders.size()) * kInTurn * kTurns;
   }
   if (open_ == 0) {
+    if (!has_moved_) ambient_ = {};
     get_used_to_it();
     return wait_longer();
   }
@@ -294,6 +295,7 @@ void AmbientWatch::end_race() {
         best_ns = score_ns;
       }
     }
+    if (always_ && contenders.size() > 1) best = 1 + told_.moves % (contenders.size() - 1);
     if (best > 0) {
       has_changed = true;
       cells_[c].choice = std::move(contenders[best]);
@@ -302,7 +304,10 @@ void AmbientWatch::end_race() {
   }
   is_racing_ = false;
   if (has_changed) ++told_.moves;
-  if (!has_moved_) get_used_to_it();
+  if (!has_moved_) {
+    ambient_ = {};
+    get_used_to_it();
+  }
   wait_longer();
 }
 

@@ -30,6 +30,10 @@
 
 namespace eco::runtime {
 
+// When recipes follow ambient traffic: where calls take longer; or, for tests, as if there were other traffic each time that
+// it is asked, and whatever a race shows they move.
+enum class Following : std::uint8_t { where_it_pays, always };
+
 class AmbientWatch {
  public:
   static constexpr std::size_t kCells = 6;       // watched at a time
@@ -63,10 +67,14 @@ class AmbientWatch {
   enum class Next : std::uint8_t { calls, look };
   enum class Found : std::uint8_t { nothing, gone, same, other };
 
+  explicit AmbientWatch(Following when = Following::where_it_pays) : always_(when == Following::always) {}
+
+  bool follows_always() const { return always_; }
   // Local, the same on all ranks.
   bool is_due() const { return is_racing_ ? n_calls_ >= longest_race_ || open_ == 0 : n_calls_ >= period_; }
   bool has_moved() const { return has_moved_; }
   std::span<const Cell> cells() const { return {cells_.data(), n_cells_}; }
+  // What choices were made for; during a race what they are compared for; else quiet.
   const net::Ambient& ambient() const { return ambient_; }
   // Of the cell that a problem is of, in calls of all kinds; null: the table's.
   const Choice* settled(const coll::CommonProblem& problem, int root_subnet) const;
@@ -111,6 +119,7 @@ class AmbientWatch {
     std::vector<Choice> contenders{};  // of a race
   };
   static constexpr std::size_t kFixedWords = 3;
+  static constexpr std::uint32_t kPeriodOfAlways = 3;
   static constexpr std::size_t kNowhere = SIZE_MAX;
 
   std::size_t find(const coll::CommonProblem& problem, int root_subnet) const;
@@ -134,6 +143,7 @@ class AmbientWatch {
   bool may_look() const;
   std::uint32_t next_period() const;
 
+  bool always_;
   std::array<Cell, kCells> cells_{};
   std::array<Calls, kCells> calls_{};
   std::size_t n_cells_ = 0;
@@ -143,7 +153,7 @@ class AmbientWatch {
   const Choice* at_hand_ = nullptr;  // what serves it
   // Time of calls, of asking and looking; each cell's plan; then samples. The most: of a race.
   std::array<std::int64_t, kFixedWords + kCells + kCells * kContenders * kTimed> words_{};
-  std::uint32_t period_ = kFirstPeriod;
+  std::uint32_t period_ = always_ ? kPeriodOfAlways : kFirstPeriod;
   std::uint32_t n_calls_ = 0;  // of this period
   // Agreed, of all periods.
   std::int64_t called_ns_ = 0;

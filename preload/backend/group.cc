@@ -175,7 +175,7 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
     if (agreement.steps.agreement().failed(form)) runtime_->stay_static();
   }
   if (session_.options().ambient &&
-      agreement.steps.agreement().failed([&] { runtime_->follow_ambient(); }))
+      agreement.steps.agreement().failed([&] { runtime_->follow_ambient(*session_.options().ambient); }))
     runtime_->ignore_ambient();
   state_ = State::armed;
   why_native_ = std::move(result.reason);

@@ -135,7 +135,7 @@ void write_file(Session& session, const Session::Summary& summary, const World& 
   const Counters::Topologies topologies = session.counters().topologies();
   json["transport"] = transport_of(session, failed);
   const runtime::AmbientWatch::Told ambient = session.counters().ambient();
-  json["ambient"] = {{"follows", session.options().ambient},
+  json["ambient"] = {{"follows", session.options().ambient.has_value()},
                      {"looks", ambient.looks},
                      {"moves", ambient.moves},
                      {"moves_back", ambient.moves_back}};
