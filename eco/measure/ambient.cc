@@ -19,7 +19,7 @@ constexpr double kLongest = 65536;                    // bytes, or
 constexpr double kLeast_s = 0.5e-3;                   // what takes so long: below, a clock sees nothing
 constexpr double kStream_s = 10e-3;                   // aimed at, on slow links
 constexpr int kMostMessages = 512;
-constexpr int kAgain = 2;             // asked again, a stream or ping that is slow
+constexpr int kAgain = 2;               // asked again, a stream or ping that is slow
 constexpr std::size_t kMostFlows = 24;  // inside subnets, and between them
 // A stream must take so much longer than it should: what schedulers do to one on a busy machine.
 constexpr double kFloor_s = 1e-3;
@@ -108,10 +108,9 @@ class Look {
     }
     const net::Ambient ambient =
         asked_of([](const Probe&) { return true; }, [](const Ping&) { return true; }, kAgain);
-    const bool is_loaded =
-        !ambient.ways.empty() || std::any_of(ambient.links.begin(), ambient.links.end(), [](const auto& link) {
-          return link.left_permille < 1000 * kLoaded;
-        });
+    const bool is_loaded = !ambient.ways.empty() ||
+                           std::any_of(ambient.links.begin(), ambient.links.end(),
+                                       [](const auto& link) { return link.left_permille < 1000 * kLoaded; });
     return is_loaded || !was.is_quiet() ? ambient : net::Ambient{};
   }
 
@@ -213,7 +212,9 @@ class Look {
       const int to = probes_[i].to;
       if (probes_[i].best == 0 || !is_slow(probes_[i])) continue;
       for (const std::vector<int>& hosts : hosts_) {
-        const auto is_here = [&](int host) { return std::find(hosts.begin(), hosts.end(), host) != hosts.end(); };
+        const auto is_here = [&](int host) {
+          return std::find(hosts.begin(), hosts.end(), host) != hosts.end();
+        };
         if (!is_here(from) || !is_here(to)) continue;
         const auto third = std::find_if(hosts.begin(), hosts.end(), [&](int host) {
           return host != from && host != to && !is_suspect(host, n);
@@ -321,7 +322,8 @@ class Look {
 }  // namespace
 
 net::Ambient find_ambient(transport::Transport& transport, transport::Native& native,
-                          const net::Network& network, const net::Ambient& was, const AmbientOptions& options) {
+                          const net::Network& network, const net::Ambient& was,
+                          const AmbientOptions& options) {
   return net::Ambient::parse(conducted(transport, native, options.clock, [&](Conductor& conductor) {
     return Look(conductor, network, options).find(was).text();
   }));

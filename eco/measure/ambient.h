@@ -19,8 +19,8 @@ namespace eco::measure {
 struct AmbientOptions {
   std::vector<int> host_of_rank;  // hosts of the network
   Clock clock = monotonic_clock();
-  unsigned turn = 0;   // of many looks: which hosts speak for their subnets
-  double most_s = 1;   // no further round is begun after so long
+  unsigned turn = 0;  // of many looks: which hosts speak for their subnets
+  double most_s = 1;  // no further round is begun after so long
 };
 
 // Below, a link is loaded. Between two loaded looks and a quiet one lies a gap, so that what is about there does not go to and
@@ -33,6 +33,7 @@ inline constexpr double kFree = 0.75;
 // is as it was no more is asked; without it the network is quiet if no link bears less than kLoaded. Throws on every rank alike, as
 // characterize() does.
 net::Ambient find_ambient(transport::Transport& transport, transport::Native& native,
-                          const net::Network& network, const net::Ambient& was, const AmbientOptions& options);
+                          const net::Network& network, const net::Ambient& was,
+                          const AmbientOptions& options);
 
 }  // namespace eco::measure

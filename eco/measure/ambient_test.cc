@@ -32,8 +32,8 @@ struct SeenAmbient {
   double took_s = 0;
 };
 
-SeenAmbient look_at(const Network& network, const Ambient& ambient, const Ambient& was = {}, unsigned turn = 0,
-          VirtualOptions how = {}) {
+SeenAmbient look_at(const Network& network, const Ambient& ambient, const Ambient& was = {},
+                    unsigned turn = 0, VirtualOptions how = {}) {
   std::vector<int> hosts(static_cast<std::size_t>(network.n_hosts()));
   std::iota(hosts.begin(), hosts.end(), 0);
   VirtualNetwork world(network, hosts, how);
@@ -43,8 +43,8 @@ SeenAmbient look_at(const Network& network, const Ambient& ambient, const Ambien
   world.run([&](transport::Transport& transport, transport::Native& native, const Clock& clock) {
     const auto rank = static_cast<std::size_t>(transport.rank());
     ++next;
-    const Ambient found = find_ambient(transport, native, network, was,
-                                       {.host_of_rank = hosts, .clock = clock, .turn = turn});
+    const Ambient found =
+        find_ambient(transport, native, network, was, {.host_of_rank = hosts, .clock = clock, .turn = turn});
     seen[rank] = {found.describe(network), clock()};
   });
   EXPECT_EQ(next, hosts.size());
@@ -53,8 +53,8 @@ SeenAmbient look_at(const Network& network, const Ambient& ambient, const Ambien
 }
 
 TEST(FindAmbient, FindsNothingWhereNothingIs) {
-  for (const char* text : {kAmbientNetwork, "hosts=8 rate_mbit=200", "hosts=4+4 kind=bus rate_mbit=100 uplink_mbit=30",
-                           "hosts=2 rate_mbit=1000"}) {
+  for (const char* text : {kAmbientNetwork, "hosts=8 rate_mbit=200",
+                           "hosts=4+4 kind=bus rate_mbit=100 uplink_mbit=30", "hosts=2 rate_mbit=1000"}) {
     const Network network = net::synthetic_network(text);
     for (const unsigned turn : {0U, 1U, 5U}) {
       const SeenAmbient seen = look_at(network, {}, {}, turn, {.noise = 0.1});
@@ -69,7 +69,8 @@ TEST(FindAmbient, FindsTheLoadedLink) {
   const Network network = net::synthetic_network(kAmbientNetwork);
   for (const char* name : {"uplink 0 out", "uplink 1 in", "uplink 2 out", "host 4 in", "host 1 out"}) {
     for (const unsigned turn : {0U, 1U, 2U}) {
-      const SeenAmbient seen = look_at(network, {{{link_named(network, name), 300}}, {}}, {}, turn, {.noise = 0.1});
+      const SeenAmbient seen =
+          look_at(network, {{{link_named(network, name), 300}}, {}}, {}, turn, {.noise = 0.1});
       EXPECT_TRUE(seen.text.starts_with(std::string(name) + " at ")) << name << ": " << seen.text;
       EXPECT_EQ(seen.text.find(','), std::string::npos) << name << ": " << seen.text;
       EXPECT_LT(seen.took_s, 1.5);

@@ -62,7 +62,10 @@ class VirtualNetwork {
   using Body = std::function<void(transport::Transport&, transport::Native&, Clock)>;
 
   VirtualNetwork(net::Network network, std::vector<int> host_of_rank, VirtualOptions options = {})
-      : quiet_(std::move(network)), network_(quiet_), host_of_rank_(std::move(host_of_rank)), options_(std::move(options)) {
+      : quiet_(std::move(network)),
+        network_(quiet_),
+        host_of_rank_(std::move(host_of_rank)),
+        options_(std::move(options)) {
     free_at_.assign(network_.resources.size(), 0);
     random_.seed(options_.seed);
   }

@@ -21,7 +21,7 @@ struct Ambient {
     friend bool operator==(const Link&, const Link&) = default;
   };
   struct Way {
-    int between = 0;       // of Network::between
+    int between = 0;    // of Network::between
     int longer_us = 0;  // than its latency
     friend bool operator==(const Way&, const Way&) = default;
   };

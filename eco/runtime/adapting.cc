@@ -123,8 +123,7 @@ void Communicator::serve_nothing_more() {
 }
 
 void Communicator::race(Steps& steps) {
-  const std::string text =
-      steps.look("", [&] { return std::pair(Found::text, contenders_text()); }).second;
+  const std::string text = steps.look("", [&] { return std::pair(Found::text, contenders_text()); }).second;
   std::vector<std::vector<Choice>> contenders;
   Needs needs;
   steps.together("", [&] {
@@ -166,9 +165,10 @@ std::string Communicator::contenders_text() {
         recipe_of(cell.problem, cell.choice.is_of_table ? nullptr : &cell.choice);
     const double now_s = kNanoseconds_s * static_cast<double>(cell.now_ns);
     const double present_s =
-        always               ? std::numeric_limits<double>::infinity()
-        : present == nullptr ? now_s
-                             : plan::candidate_of(*present, cell.problem, loaded, options.forecast).forecast.seconds;
+        always ? std::numeric_limits<double>::infinity()
+        : present == nullptr
+            ? now_s
+            : plan::candidate_of(*present, cell.problem, loaded, options.forecast).forecast.seconds;
     for (algo::Recipe& recipe : plan::faster_under(cell.problem, loaded, present_s, options)) {
       if (present == nullptr || recipe != *present) add({.is_of_table = false, .recipe = std::move(recipe)});
     }

@@ -46,7 +46,8 @@ struct AmbientLog {
 class AmbientProgram {
  public:
   explicit AmbientProgram(const std::vector<std::pair<Collective, std::string>>& recipes)
-      : network_(net::synthetic_network(kAmbientNetwork)), logs_(static_cast<std::size_t>(network_.n_hosts())) {
+      : network_(net::synthetic_network(kAmbientNetwork)),
+        logs_(static_cast<std::size_t>(network_.n_hosts())) {
     options_.network_file = directory_.file("network.json");
     net::save_network(network_, options_.network_file);
     plan::PlanTable table;
@@ -64,8 +65,8 @@ class AmbientProgram {
 
   // Before call i the network carries `ambient(i)`; the call is `problem(i)`.
   const std::vector<AmbientLog>& run(int n_calls, const std::function<net::Ambient(int)>& ambient,
-                              const std::function<coll::CommonProblem(int)>& problem,
-                              Following when = Following::where_it_pays) {
+                                     const std::function<coll::CommonProblem(int)>& problem,
+                                     Following when = Following::where_it_pays) {
     VirtualNetwork world(network_, hosts_);
     world.run([&](transport::Transport& transport, transport::Native& native, const measure::Clock& clock) {
       const int rank = transport.rank();
@@ -73,7 +74,8 @@ class AmbientProgram {
       const ArmResult armed = Communicator::arm(transport, native, options_, identity);
       ASSERT_TRUE(armed.communicator) << armed.reason;
       Communicator& communicator = *armed.communicator;
-      communicator.follow_ambient(when, [clock] { return static_cast<std::int64_t>(std::llround(clock() * 1e9)); });
+      communicator.follow_ambient(when,
+                                  [clock] { return static_cast<std::int64_t>(std::llround(clock() * 1e9)); });
       AmbientLog& log = logs_[static_cast<std::size_t>(rank)];
       for (int i = 0; i < n_calls; ++i) {
         native.barrier();
@@ -102,7 +104,8 @@ class AmbientProgram {
   }
 
  private:
-  static void run_one(Communicator& communicator, int rank, const coll::CommonProblem& problem, AmbientLog& log) {
+  static void run_one(Communicator& communicator, int rank, const coll::CommonProblem& problem,
+                      AmbientLog& log) {
     const algo::Recipe* recipe = communicator.serves_this_call(problem);
     log.calls.push_back({recipe != nullptr ? recipe->text() : "the library"});
     const std::vector<std::byte> input = input_of(problem, rank);
@@ -145,7 +148,8 @@ TEST(AmbientTraffic, MovesABroadcastOffALoadedUplinkAndBack) {
   EXPECT_NEAR(calls[359].seconds, calls[30].seconds, 0.1 * calls[30].seconds);
   EXPECT_EQ(logs[0].told.moves, 1U);
   EXPECT_EQ(logs[0].told.moves_back, 1U);
-  EXPECT_TRUE(std::all_of(calls.begin(), calls.begin() + 60, [&](const AmbientCall& c) { return c.recipe == table; }));
+  EXPECT_TRUE(std::all_of(calls.begin(), calls.begin() + 60,
+                          [&](const AmbientCall& c) { return c.recipe == table; }));
   double called_s = 0;
   for (const AmbientCall& call : calls) called_s += call.seconds;
   EXPECT_LT(logs[0].asked_s, 0.02 * called_s + 0.5 + 0.3);
@@ -153,12 +157,11 @@ TEST(AmbientTraffic, MovesABroadcastOffALoadedUplinkAndBack) {
 
 TEST(AmbientTraffic, QuietNetworksStayAsTheyAre) {
   AmbientProgram program({{Collective::broadcast, kChainOfSubnets}});
-  const auto& logs = program.run(
-      100, [](int) { return net::Ambient{}; }, [](int) { return large(Collective::broadcast); });
+  const auto& logs =
+      program.run(100, [](int) { return net::Ambient{}; }, [](int) { return large(Collective::broadcast); });
   EXPECT_EQ(logs[0].told.looks, 0U);
   EXPECT_EQ(logs[0].calls.front(), logs[0].calls.back());
 }
-
 
 TEST(AmbientTraffic, SeveralOperationsMoveTogether) {
   AmbientProgram program(
@@ -167,8 +170,7 @@ TEST(AmbientTraffic, SeveralOperationsMoveTogether) {
   const auto& logs = program.run(
       300, [&](int i) { return i >= 60 && i < 220 ? loaded : net::Ambient{}; },
       [](int i) {
-        return i % 3 == 0 ? large(Collective::allreduce)
-                          : large(Collective::broadcast, i % 2 == 0 ? 0 : 2);
+        return i % 3 == 0 ? large(Collective::allreduce) : large(Collective::broadcast, i % 2 == 0 ? 0 : 2);
       });
   EXPECT_GE(logs[0].told.looks, 1U);
   EXPECT_EQ(logs[0].calls.back().recipe, logs[0].calls[2].recipe);
@@ -176,8 +178,7 @@ TEST(AmbientTraffic, SeveralOperationsMoveTogether) {
 
 // As tests and fuzzing have it: everything changes all the time, and stays right.
 TEST(AmbientTraffic, RecipesMayAlwaysChange) {
-  AmbientProgram program(
-      {{Collective::broadcast, kChainOfSubnets}, {Collective::alltoall, "alltoall/flat"}});
+  AmbientProgram program({{Collective::broadcast, kChainOfSubnets}, {Collective::alltoall, "alltoall/flat"}});
   const auto& logs = program.run(
       500, [](int) { return net::Ambient{}; },
       [](int i) {

@@ -26,7 +26,9 @@ constexpr std::uint32_t kRaceCalls = 8;
 constexpr std::int64_t kLongest_ns = std::int64_t{1} << 60;
 constexpr std::int64_t kNotKnown = kLongest_ns;
 
-std::int64_t sane(std::int64_t nanoseconds) { return std::clamp<std::int64_t>(nanoseconds, 0, kLongest_ns - 1); }
+std::int64_t sane(std::int64_t nanoseconds) {
+  return std::clamp<std::int64_t>(nanoseconds, 0, kLongest_ns - 1);
+}
 std::int64_t sum(std::int64_t a, std::int64_t b) { return std::min(kLongest_ns, a + b); }
 
 // Nobody leaves such a call before all have come, so whoever came last was in it for what it takes.
@@ -125,8 +127,7 @@ void AmbientWatch::note_took(std::int64_t nanoseconds) {
   if (!std::exchange(has_begun_, false)) return;
   const std::int64_t took_ns = sane(nanoseconds);
   words_[0] = sum(words_[0], took_ns);
-  if (word_ != kNowhere)
-    words_[word_] = waits_for_all(cells_[cell_].problem.collective) ? took_ns : -took_ns;
+  if (word_ != kNowhere) words_[word_] = waits_for_all(cells_[cell_].problem.collective) ? took_ns : -took_ns;
 }
 
 void AmbientWatch::note_plan(std::size_t cell, std::int64_t nanoseconds) {

@@ -147,9 +147,9 @@ class AmbientWatch {
   std::array<Cell, kCells> cells_{};
   std::array<Calls, kCells> calls_{};
   std::size_t n_cells_ = 0;
-  bool has_begun_ = false;       // a call is at hand
-  std::size_t cell_ = kNowhere;  // its cell
-  std::size_t word_ = kNowhere;  // where its time goes
+  bool has_begun_ = false;           // a call is at hand
+  std::size_t cell_ = kNowhere;      // its cell
+  std::size_t word_ = kNowhere;      // where its time goes
   const Choice* at_hand_ = nullptr;  // what serves it
   // Time of calls, of asking and looking; each cell's plan; then samples. The most: of a race.
   std::array<std::int64_t, kFixedWords + kCells + kCells * kContenders * kTimed> words_{};

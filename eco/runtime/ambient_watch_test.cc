@@ -117,7 +117,9 @@ void carry_traffic(WatchingRanks& ranks, bool is_there) {
   ranks.there = is_there ? kLoadedLink : net::Ambient{};
   ranks.takes = [is_there](const CommonProblem&, const Choice* choice) {
     if (!is_there) return choice == nullptr ? 10 * kMillisecond_ns : 15 * kMillisecond_ns;
-    return choice == nullptr ? 40 * kMillisecond_ns : choice->recipe ? 20 * kMillisecond_ns : 25 * kMillisecond_ns;
+    return choice == nullptr ? 40 * kMillisecond_ns
+           : choice->recipe  ? 20 * kMillisecond_ns
+                             : 25 * kMillisecond_ns;
   };
 }
 
@@ -195,7 +197,9 @@ TEST(AmbientWatch, SteadySkewOfARootCostsALook) {
   WatchingRanks sometimes;
   sometimes.calls(50, broadcast_call(1 << 20));
   std::size_t n = 0;
-  sometimes.skew = [&](std::size_t rank) { return rank != 0 && ++n % 10 != 0 ? 100 * kMillisecond_ns : std::int64_t{0}; };
+  sometimes.skew = [&](std::size_t rank) {
+    return rank != 0 && ++n % 10 != 0 ? 100 * kMillisecond_ns : std::int64_t{0};
+  };
   sometimes.calls(1000, broadcast_call(1 << 20));
   EXPECT_LE(sometimes.told().looks, 2U);
 }

@@ -209,8 +209,10 @@ const std::vector<Entry>& entries() {
         "call to call (0)"},
        [](const std::string& text, Options& o) { return parse_switch(text, o.any_order); }},
       {{"ECO_AMBIENT", "off|auto|always",
-        "auto: where calls steadily take longer than they did, ranks look which links carry traffic of others, and "
-        "recipes that are faster beside it serve until it is gone; at most 2 % of the calls' time; always, for tests: others serve now and "
+        "auto: where calls steadily take longer than they did, ranks look which links carry traffic of "
+        "others, and "
+        "recipes that are faster beside it serve until it is gone; at most 2 % of the calls' time; always, "
+        "for tests: others serve now and "
         "then, needed or not (off)"},
        set_ambient},
       {{"ECO_CHECK", "none|communication",
@@ -245,7 +247,8 @@ std::uint64_t Options::agreed_digest() const {
       std::to_string(budget_s) + ';' + std::to_string(max_communicators) + ';' +
       std::to_string(arm_after.value_or(-1)) + ';' + std::to_string(static_cast<int>(compare_calls)) + ';' +
       std::to_string(late ? static_cast<int>(*late) : -1) + (any_order ? "any;" : ";") +
-      std::to_string(ambient ? static_cast<int>(*ambient) : -1) + ';' + std::to_string(static_cast<int>(forming)) + ';' + std::to_string(static_cast<int>(carrier)) + ';';
+      std::to_string(ambient ? static_cast<int>(*ambient) : -1) + ';' +
+      std::to_string(static_cast<int>(forming)) + ';' + std::to_string(static_cast<int>(carrier)) + ';';
   for (const std::string& name : disable) text += name + ',';
   text += ';';
   for (const std::string& rail : rails) text += rail + ',';
