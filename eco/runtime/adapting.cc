@@ -23,7 +23,7 @@ using Choice = AmbientWatch::Choice;
 
 constexpr double kNanoseconds_s = 1e-9;
 // For finding recipes, of all cells together and on rank 0, while all others wait.
-constexpr double kMostPlanning_s = 0.3;
+constexpr double kMostPlanning_s = 0.2;
 // New recipes of a race. The present one runs too, the table's, and the library's own where it may be as fast.
 constexpr std::size_t kNew = 2;
 

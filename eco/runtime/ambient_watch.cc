@@ -207,6 +207,7 @@ AmbientWatch::Next AmbientWatch::conclude() {
   n_called_ += n_calls_;
   asked_ns_ = words_[1];
   looked_ns_ = sum(looked_ns_, words_[2]);
+  told_.spent_ns = sum(told_.spent_ns, sum(words_[1], words_[2]));
   std::fill_n(words_.begin(), kFixedWords, 0);
   has_begun_ = false;
   at_hand_ = nullptr;

@@ -46,10 +46,10 @@ class AmbientWatch {
   static constexpr std::uint32_t kFirstPeriod = 16;
   static constexpr std::uint32_t kShortestPeriod = 8;
   static constexpr std::uint32_t kLongestPeriod = 4096;
-  // Of what calls take, one part in so many for asking, and for looks, which have half a second at once.
+  // Of what calls take, one part in so many for asking, and for looks, which have a second at once.
   static constexpr std::int64_t kAskingShare = 200;
   static constexpr std::int64_t kLookingShare = 67;
-  static constexpr std::int64_t kAtOnce_ns = 500'000'000;
+  static constexpr std::int64_t kAtOnce_ns = 1'000'000'000;
 
   // What serves a cell: of the table, or this; no recipe: the library.
   struct Choice {
@@ -105,8 +105,10 @@ class AmbientWatch {
     std::uint64_t looks = 0;
     std::uint64_t moves = 0;       // races that ended with another choice
     std::uint64_t moves_back = 0;  // to the table
+    std::int64_t spent_ns = 0;     // on asking and looking, but for the last time
     Told since(const Told& before) const {
-      return {looks - before.looks, moves - before.moves, moves_back - before.moves_back};
+      return {looks - before.looks, moves - before.moves, moves_back - before.moves_back,
+              spent_ns - before.spent_ns};
     }
   };
   const Told& told() const { return told_; }

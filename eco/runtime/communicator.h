@@ -147,7 +147,7 @@ class Communicator {
     sched::Crossing crossing{};
   };
   Beside beside(const coll::CommonProblem& problem, const algo::Recipe& recipe);
-  // Local: how many tags a call may use, the same on all ranks until learn().
+  // Local: how many tags a call may use, the same on all ranks until learn() or ask_about_ambient().
   int channels() const { return needs_.channels; }
 
   const net::GroupView& view() const { return view_; }

@@ -138,7 +138,8 @@ void write_file(Session& session, const Session::Summary& summary, const World& 
   json["ambient"] = {{"follows", session.options().ambient.has_value()},
                      {"looks", ambient.looks},
                      {"moves", ambient.moves},
-                     {"moves_back", ambient.moves_back}};
+                     {"moves_back", ambient.moves_back},
+                     {"seconds", static_cast<double>(ambient.spent_ns) * kNanosecond_s}};
   json["topologies"] = {{"reordered", topologies.reordered}, {"in_order", topologies.in_order}};
   // Over all ranks: an average rank's seconds are these divided by `ranks`.
   if (sums) json["totals"] = to_json(*sums);
