@@ -19,7 +19,9 @@ constexpr double kLongest = 65536;                    // bytes, or
 constexpr double kLeast_s = 0.5e-3;                   // what takes so long: below, a clock sees nothing
 constexpr double kStream_s = 10e-3;                   // aimed at, on slow links
 constexpr int kMostMessages = 512;
-constexpr int kAgain = 2;               // asked again, a stream or ping that is slow
+constexpr int kAgain = 2;  // asked again, a stream or ping that is slow
+// Where it was slow before too: once more, since TCP may have forgotten what an idle path bears, or never known it.
+constexpr int kAgainWhereLoaded = 1;
 constexpr std::size_t kMostFlows = 24;  // inside subnets, and between them
 // A stream must take so much longer than it should: what schedulers do to one on a busy machine.
 constexpr double kFloor_s = 1e-3;
@@ -101,7 +103,7 @@ class Look {
     choose_across();
     if (!was.is_quiet()) {
       net::Ambient still = asked_of([&](const Probe& probe) { return crosses(probe, was); },
-                                    [&](const Ping& ping) { return goes(ping, was); }, 0);
+                                    [&](const Ping& ping) { return goes(ping, was); }, kAgainWhereLoaded);
       // Of the others on these streams' ways nothing else was asked.
       std::erase_if(still.links, [&](const auto& link) { return !names(was, link.resource); });
       if (still.is_where(was)) return still;

@@ -47,8 +47,8 @@ class AmbientWatch {
   static constexpr std::uint32_t kShortestPeriod = 8;
   static constexpr std::uint32_t kLongestPeriod = 4096;
   // Of what calls take, one part in so many for asking, and for looks, which have a second at once.
-  static constexpr std::int64_t kAskingShare = 200;
-  static constexpr std::int64_t kLookingShare = 67;
+  static constexpr std::int64_t kAskingShare = 100;
+  static constexpr std::int64_t kLookingShare = 100;
   static constexpr std::int64_t kAtOnce_ns = 1'000'000'000;
 
   // What serves a cell: of the table, or this; no recipe: the library.
