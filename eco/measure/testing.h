@@ -27,6 +27,7 @@
 
 #include "eco/base/errors.h"
 #include "eco/measure/characterize.h"
+#include "eco/net/ambient.h"
 #include "eco/net/network.h"
 
 namespace eco::measure::testing {
@@ -61,7 +62,10 @@ class VirtualNetwork {
   using Body = std::function<void(transport::Transport&, transport::Native&, Clock)>;
 
   VirtualNetwork(net::Network network, std::vector<int> host_of_rank, VirtualOptions options = {})
-      : network_(std::move(network)), host_of_rank_(std::move(host_of_rank)), options_(std::move(options)) {
+      : quiet_(std::move(network)),
+        network_(quiet_),
+        host_of_rank_(std::move(host_of_rank)),
+        options_(std::move(options)) {
     free_at_.assign(network_.resources.size(), 0);
     random_.seed(options_.seed);
   }
@@ -82,6 +86,9 @@ class VirtualNetwork {
   }
 
   double now() const { return now_; }
+
+  // By a rank, inside run(): from now on others send as much as this says, until the next one.
+  void carry(const net::Ambient& ambient) { network_ = net::under(quiet_, ambient); }
 
   // For a rank's own use, inside run().
   Pause pause(int rank) {
@@ -331,6 +338,7 @@ class VirtualNetwork {
     }
   }
 
+  net::Network quiet_;  // without what others send
   net::Network network_;
   std::vector<int> host_of_rank_;
   VirtualOptions options_;

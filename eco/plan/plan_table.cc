@@ -181,6 +181,17 @@ double PlanTable::recipe_s(const coll::CommonProblem& problem, const net::GroupV
   return row->measured_s > 0 ? row->measured_s : row->predicted_s;
 }
 
+double PlanTable::call_s(const coll::CommonProblem& problem, const net::GroupView& view) const {
+  const Row* row = find_row(problem.collective, root_subnet(problem, view), problem.bytes);
+  if (row == nullptr) return 0;
+  return row->recipe ? row->measured_s : row->native_s;
+}
+
+double PlanTable::native_s(const coll::CommonProblem& problem, const net::GroupView& view) const {
+  const Row* row = find_row(problem.collective, root_subnet(problem, view), problem.bytes);
+  return row != nullptr ? row->native_s : 0;
+}
+
 bool PlanTable::is_all_native() const {
   for (const Entry& entry : entries) {
     for (const Row& row : entry.rows) {

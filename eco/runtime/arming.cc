@@ -273,13 +273,13 @@ Learned Communicator::learn(transport::Native& native, const Options& options, c
       built_.clear();  // what is built asks the table what it takes
     } catch (const StaysNative& stays) {
       learned.reason = stays.reason;
-      if (stays.transport_lost) table_.entries.clear();
+      if (stays.transport_lost) serve_nothing_more();
     }
     learned.seconds_measuring = steps.agreement().largest(learned.seconds_measuring);
   } catch (const std::exception& error) {
     // As in arm(): nothing can be agreed any more, or nothing has been, on all ranks.
     learned.reason = std::string("learning failed: ") + error.what();
-    table_.entries.clear();
+    serve_nothing_more();
   }
   keep_forming_tags_off_rails();
   return learned;

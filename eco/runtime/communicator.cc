@@ -22,6 +22,8 @@ using transport::Status;
 
 // A program alternates between few sizes; beyond that building costs less than looking.
 constexpr std::size_t kBuiltKept = 8;
+// While recipes are compared each call has another.
+constexpr std::size_t kBuiltKeptInRaces = AmbientWatch::kCells * AmbientWatch::kContenders;
 // Tags of calls this far apart may be the same. Any number would do, since messages of one tag match in order; several
 // make a message of the wrong call show as a mismatch instead of as wrong bytes.
 constexpr std::uint64_t kTagTurns = 64;
@@ -44,9 +46,12 @@ Communicator::Communicator(transport::Transport& transport, net::GroupView view,
   built_.reserve(kBuiltKept);
 }
 
-const algo::Recipe* Communicator::serves(const CommonProblem& problem) const {
-  if (problem.n_ranks != view_.n_ranks()) return nullptr;
-  if (problem.bytes == 0 && problem.collective != Collective::barrier) return nullptr;
+bool Communicator::may_be_served(const CommonProblem& problem) const {
+  return problem.n_ranks == view_.n_ranks() &&
+         (problem.bytes > 0 || problem.collective == Collective::barrier);
+}
+
+const algo::Recipe* Communicator::served_by_table(const CommonProblem& problem) const {
   const algo::Recipe* recipe = table_.lookup(problem.collective, plan::root_subnet(problem, view_),
                                              problem.bytes, problem.commutative);
   if (recipe == nullptr || is_built(problem, *recipe)) return recipe;
@@ -69,7 +74,7 @@ const Communicator::Built& Communicator::built(const CommonProblem& problem, con
   }
   const algo::Algorithm* algorithm = algo::find(recipe.algorithm);
   ECO_ASSERT(light, algorithm != nullptr, "a table holds known recipes only");
-  if (built_.size() == kBuiltKept) {
+  if (built_.size() >= (watch_ ? kBuiltKeptInRaces : kBuiltKept)) {
     built_.erase(std::min_element(built_.begin(), built_.end(),
                                   [](const Built& a, const Built& b) { return a.last_use < b.last_use; }));
   }
@@ -131,6 +136,10 @@ void Communicator::reserve(const std::vector<plan::Entry>& entries, Needs& needs
       }
     }
   }
+  check_tags(needs);
+}
+
+void Communicator::check_tags(const Needs& needs) const {
   const int n_tags = transport_.max_tag() + 1 - n_forming_tags_;
   if (needs.channels > n_tags) {
     throw Unsupported("the plan needs " + std::to_string(needs.channels) + " tags, the library has " +
@@ -234,6 +243,7 @@ Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recip
   Lateness* const lateness = call.forming && lateness_ ? &lateness_of(problem.collective) : nullptr;
   last_formed_ = call.forming && (lateness == nullptr || lateness->forms());
   const std::int64_t began_ns = lateness != nullptr ? now_ns() : 0;
+  const std::int64_t watched_from_ns = watch_ ? watch_clock_() : 0;
   Status status = Status::ok;
   if (problem.collective == Collective::barrier) {
     const exec::Buffers token{.input = running_->token,
@@ -247,6 +257,7 @@ Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recip
     status = running_->executor.run(*call.schedule, buffers, tag_base, call.digest);
   }
   if (lateness != nullptr) note(*lateness, call, now_ns() - began_ns);
+  if (watch_) watch_->note_took(watch_clock_() - watched_from_ns);
   last_crossing_ = call.crossing;
   if (status != Status::ok) {
     poisoned_ = true;

@@ -22,6 +22,8 @@
 #include "eco/late/forms.h"
 #include "eco/net/group_view.h"
 #include "eco/plan/plan_table.h"
+#include "eco/runtime/ambient_watch.h"
+#include "eco/runtime/common_start.h"
 #include "eco/runtime/known_in_job.h"
 #include "eco/runtime/lateness.h"
 #include "eco/runtime/options.h"
@@ -57,6 +59,8 @@ struct ArmRequest {
 
 struct ArmResult;
 class Steps;
+
+using NanosecondClock = std::function<std::int64_t()>;  // never going back
 
 struct Learned {
   std::string reason;            // why the collective stays native; empty if some of it is served
@@ -103,11 +107,28 @@ class Communicator {
   }
   // Collective, inside the program's call, then. Throws TransportError where the library fails.
   void ask_who_is_late(transport::Native& native, coll::Collective collective);
+  // Local, before the first call and the same on all ranks: recipes follow ambient traffic (ambient_watch.h). From then on every
+  // call that serves_this_call() is asked about is begun by begin_call().
+  void follow_ambient(Following when, NanosecondClock clock = now_ns);
+  void ignore_ambient() { watch_.reset(); }
+  bool follows_ambient() const { return watch_ != nullptr; }
+  // Local, the same on all ranks: before the next begin_call() the ranks ask each other whether calls take longer.
+  bool asks_about_ambient() const { return watch_ && watch_->is_due(); }
+  // Collective, inside the program's call, then: maybe a look at the network. Throws TransportError where the library fails.
+  void ask_about_ambient(transport::Native& native);
+  // Local, the same on all ranks.
+  void begin_call(const coll::CommonProblem& problem);
+  // Local: the call that was begun was the library's, and took this rank so long. run() notes its own.
+  void note_passed(std::uint64_t nanoseconds);
+  // Local: null where nobody looks.
+  const AmbientWatch* ambient_watch() const { return watch_.get(); }
   // Local: nothing is served by now, since the library's own collectives are as good. More may be learned.
   bool serves_nothing() const { return table_.is_all_native(); }
 
   // Local, integers only: the recipe for this problem, or nullptr for the native collective. Holds until learn().
   const algo::Recipe* serves(const coll::CommonProblem& problem) const;
+  // The same for the call that was begun: while recipes are compared, each in its turn.
+  const algo::Recipe* serves_this_call(const coll::CommonProblem& problem) const;
 
   // Collective. `buffers` are ignored for a barrier. After a failure every later call fails too.
   [[nodiscard]] transport::Status run(const coll::CommonProblem& problem, const algo::Recipe& recipe,
@@ -126,7 +147,7 @@ class Communicator {
     sched::Crossing crossing{};
   };
   Beside beside(const coll::CommonProblem& problem, const algo::Recipe& recipe);
-  // Local: how many tags a call may use, the same on all ranks until learn().
+  // Local: how many tags a call may use, the same on all ranks until learn() or ask_about_ambient().
   int channels() const { return needs_.channels; }
 
   const net::GroupView& view() const { return view_; }
@@ -161,6 +182,12 @@ class Communicator {
     std::array<std::byte, coll::kBarrierTokenBytes> token{};
     std::array<std::byte, coll::kBarrierTokenBytes> all_tokens{};
   };
+  bool may_be_served(const coll::CommonProblem& problem) const;
+  const algo::Recipe* served_by_table(const coll::CommonProblem& problem) const;
+  const algo::Recipe* recipe_of(const coll::CommonProblem& problem, const AmbientWatch::Choice* choice) const;
+  void look_at_ambient(transport::Native& native);
+  void race(Steps& steps);
+  std::string contenders_text();
   const Built& built(const coll::CommonProblem& problem, const algo::Recipe& recipe);
   void form(Built& call) const;
   void keep_forming_tags_off_rails();
@@ -179,6 +206,8 @@ class Communicator {
   // enough of memory or tags. `needs` grows to what the recipes need.
   void reserve(const std::vector<plan::Entry>& entries, Needs& needs);
   void reserve(const coll::CommonProblem& problem, const algo::Recipe& recipe, Needs& needs);
+  void check_tags(const Needs& needs) const;
+  void serve_nothing_more();
   // Collective: tags and groups for all that was reserved. Throws StaysNative on all alike.
   void provide(Steps& steps, Needs needs);
   // Collective: one of this table on all ranks, its resources reserved. Throws StaysNative on all alike.
@@ -196,6 +225,8 @@ class Communicator {
   std::uint64_t calls_ = 0;
   std::optional<late::Plan> late_;
   std::unique_ptr<std::array<Lateness, coll::kCollectives>> lateness_;  // where it decides who forms
+  std::unique_ptr<AmbientWatch> watch_;
+  NanosecondClock watch_clock_;
   // The last tags of the transport are for calls that form, of which broadcasts receive from anybody: no other call's messages
   // may meet those receives.
   int n_forming_tags_ = 0;

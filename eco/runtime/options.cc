@@ -94,6 +94,13 @@ bool set_late(const std::string& text, Options& options) {
   return options.late || text == "off";
 }
 
+bool set_ambient(const std::string& text, Options& options) {
+  options.ambient.reset();
+  if (text == "auto") options.ambient = Following::where_it_pays;
+  if (text == "always") options.ambient = Following::always;
+  return options.ambient || text == "off";
+}
+
 bool parse_switch(const std::string& text, bool& on) {
   if (text != "0" && text != "1") return false;
   on = text == "1";
@@ -201,6 +208,13 @@ const std::vector<Entry>& entries() {
         "operations are combined in the order in which ranks come: results may differ in the last bits from "
         "call to call (0)"},
        [](const std::string& text, Options& o) { return parse_switch(text, o.any_order); }},
+      {{"ECO_AMBIENT", "off|auto|always",
+        "auto: where calls steadily take longer than they did, ranks look which links carry traffic of "
+        "others, and "
+        "recipes that are faster beside it serve until it is gone; at most 2 % of the calls' time; always, "
+        "for tests: others serve now and "
+        "then, needed or not (off)"},
+       set_ambient},
       {{"ECO_CHECK", "none|communication",
         "communication: before each collective call its ranks compare what they call, and a difference is an "
         "error that names them (none)"},
@@ -233,6 +247,7 @@ std::uint64_t Options::agreed_digest() const {
       std::to_string(budget_s) + ';' + std::to_string(max_communicators) + ';' +
       std::to_string(arm_after.value_or(-1)) + ';' + std::to_string(static_cast<int>(compare_calls)) + ';' +
       std::to_string(late ? static_cast<int>(*late) : -1) + (any_order ? "any;" : ";") +
+      std::to_string(ambient ? static_cast<int>(*ambient) : -1) + ';' +
       std::to_string(static_cast<int>(forming)) + ';' + std::to_string(static_cast<int>(carrier)) + ';';
   for (const std::string& name : disable) text += name + ',';
   text += ';';

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "eco/late/forms.h"
+#include "eco/runtime/ambient_watch.h"
 #include "eco/runtime/lateness.h"
 
 namespace eco::runtime {
@@ -51,6 +52,7 @@ struct Options {
   std::optional<late::Plan> late;     // ECO_LATE: collectives form around who is there
   Forming forming = Forming::always;  // likewise; auto: where_it_pays
   bool any_order = false;             // ECO_ANY_ORDER: reductions that form may combine numbers that round
+  std::optional<Following> ambient;   // ECO_AMBIENT: recipes follow ambient traffic
   bool compare_calls = false;         // ECO_CHECK=communication: ranks compare each call before it begins
 
   // A collective by name, or kTopology.

@@ -102,6 +102,10 @@ TEST(Options, TheDigestCoversWhatAllRanksMustShare) {
       << "or some would wait for the others";
   EXPECT_EQ(digest, parse({{"ECO_CHECK", "none"}}).agreed_digest());
   EXPECT_EQ(digest, parse({{"ECO_LATE", "off"}}).agreed_digest());
+  EXPECT_EQ(digest, parse({{"ECO_AMBIENT", "off"}}).agreed_digest());
+  EXPECT_NE(digest, parse({{"ECO_AMBIENT", "auto"}}).agreed_digest());
+  EXPECT_NE(parse({{"ECO_AMBIENT", "always"}}).agreed_digest(),
+            parse({{"ECO_AMBIENT", "auto"}}).agreed_digest());
   EXPECT_NE(digest, parse({{"ECO_LATE", "mended"}}).agreed_digest());
   EXPECT_NE(parse({{"ECO_LATE", "auto"}}).agreed_digest(), parse({{"ECO_LATE", "mended"}}).agreed_digest());
   EXPECT_EQ(digest,

@@ -123,7 +123,8 @@ Decision decide(Group& group, const Call& call, const Sides& sides, Armed armed)
   } else if (!group.knows(call.collective)) {
     group.wish_for(call.collective);
   }
-  const algo::Recipe* const recipe = group.recipe(problem);
+  const algo::Recipe* const recipe =
+      armed == Armed::if_due ? group.recipe_of_this_call(problem) : group.recipe(problem);
   if (recipe == nullptr) return passes(group.fate());
   if (armed == Armed::already && !group.runs_beside(*recipe)) return passes(Fate::nonblocking);
   // From here on this rank's own arguments: if they are wrong, what follows is between its program and the library.

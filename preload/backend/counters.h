@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "eco/coll/problem.h"
+#include "eco/runtime/ambient_watch.h"
 #include "eco/sched/traffic.h"
 
 namespace eco::preload {
@@ -44,6 +45,19 @@ class Counters {
     cell.nanoseconds_passed.fetch_add(nanoseconds, std::memory_order_relaxed);
   }
 
+  void ambient(const runtime::AmbientWatch::Told& told) {
+    ambient_looks_.fetch_add(told.looks, std::memory_order_relaxed);
+    ambient_moves_.fetch_add(told.moves, std::memory_order_relaxed);
+    ambient_moves_back_.fetch_add(told.moves_back, std::memory_order_relaxed);
+    ambient_ns_.fetch_add(told.spent_ns, std::memory_order_relaxed);
+  }
+  runtime::AmbientWatch::Told ambient() const {
+    return {.looks = ambient_looks_.load(),
+            .moves = ambient_moves_.load(),
+            .moves_back = ambient_moves_back_.load(),
+            .spent_ns = ambient_ns_.load()};
+  }
+
   // A topology whose ranks the program left to the library to order.
   void topology(bool reordered) {
     (reordered ? reordered_ : in_order_).fetch_add(1, std::memory_order_relaxed);
@@ -76,6 +90,8 @@ class Counters {
   std::array<Cell, coll::kCollectives> cells_;
   std::atomic<std::int64_t> gain_nanoseconds_{0};
   std::atomic<std::uint64_t> reordered_{0}, in_order_{0};
+  std::atomic<std::uint64_t> ambient_looks_{0}, ambient_moves_{0}, ambient_moves_back_{0};
+  std::atomic<std::int64_t> ambient_ns_{0};
 };
 
 }  // namespace eco::preload

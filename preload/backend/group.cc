@@ -75,6 +75,8 @@ void Group::prepare(const coll::CommonProblem& problem) {
       learn(wished);
   }
   if (runtime_->asks_who_is_late(problem.collective)) ask_who_is_late(problem.collective);
+  if (runtime_->asks_about_ambient()) ask_about_ambient();
+  runtime_->begin_call(problem);
 }
 
 bool Group::is_due(std::size_t bytes) {
@@ -172,6 +174,9 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
     };
     if (agreement.steps.agreement().failed(form)) runtime_->stay_static();
   }
+  if (session_.options().ambient &&
+      agreement.steps.agreement().failed([&] { runtime_->follow_ambient(*session_.options().ambient); }))
+    runtime_->ignore_ambient();
   state_ = State::armed;
   why_native_ = std::move(result.reason);
   session_.note_armed(*this);
@@ -271,6 +276,18 @@ void Group::ask_who_is_late(coll::Collective collective) {
     runtime_->ask_who_is_late(agreement.native, collective);
   } catch (const std::exception& error) {
     lose("agree on who is late in", error.what());  // others may form by now
+  }
+}
+
+void Group::ask_about_ambient() {
+  try {
+    LibraryAgreement agreement(comm_, rank_, n_ranks_);
+    const runtime::AmbientWatch::Told before = runtime_->ambient_watch()->told();
+    runtime_->ask_about_ambient(agreement.native);
+    if (runtime_->follows_ambient())
+      session_.counters().ambient(runtime_->ambient_watch()->told().since(before));
+  } catch (const std::exception& error) {
+    lose("agree on ambient traffic in", error.what());  // others may serve by another recipe by now
   }
 }
 

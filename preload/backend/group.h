@@ -49,7 +49,7 @@ class Group {
   bool is_inter() const { return is_inter_; }
 
   // Collective in the call that arms, in the first call of every other collective after it, and where ranks ask each other
-  // who comes late; else local. Only from blocking calls that no binding of the library can bypass, with facts that all
+  // who comes late, or whether calls take longer; else local. Only from blocking calls that no binding of the library can bypass, with facts that all
   // ranks share, so that all ranks do the same in the same call.
   void prepare(const coll::CommonProblem& problem);
   // Before it, in calls that follow a graph: collective in the first that could arm or learn, else local.
@@ -62,6 +62,7 @@ class Group {
   void note_passed(coll::Collective collective, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) {
     // What barriers take is the wait for the last rank: no reason to arm.
     if (collective != coll::Collective::barrier) passed_ns_ += nanoseconds;
+    if (runtime_) runtime_->note_passed(nanoseconds);
     note(collective, bytes, fate, nanoseconds);
   }
   void note_varying(Varying operation, std::size_t bytes, std::uint64_t nanoseconds) {
@@ -81,6 +82,10 @@ class Group {
   // Local: what serves this problem; nullptr for the library.
   const algo::Recipe* recipe(const coll::CommonProblem& problem) const {
     return runtime_ ? runtime_->serves(problem) : nullptr;
+  }
+  // The same for the call that prepare() was told of last.
+  const algo::Recipe* recipe_of_this_call(const coll::CommonProblem& problem) const {
+    return runtime_ ? runtime_->serves_this_call(problem) : nullptr;
   }
   // Local: what becomes of a call that no recipe serves.
   Fate fate() const;
@@ -144,6 +149,7 @@ class Group {
   void arm(const coll::CommonProblem& problem);
   void learn(coll::Collective collective);
   void ask_who_is_late(coll::Collective collective);
+  void ask_about_ambient();
   // Local: the ranks in MPI_COMM_WORLD; nothing if some are beyond it, which is the same answer on all ranks.
   std::optional<std::vector<int>> ranks_in_world() const;
   net::GroupView look_for_network(LibraryAgreement& agreement, const std::vector<int>& world_ranks,

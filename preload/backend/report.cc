@@ -134,6 +134,12 @@ void write_file(Session& session, const Session::Summary& summary, const World& 
                          {"collectives", to_json(mine)}};
   const Counters::Topologies topologies = session.counters().topologies();
   json["transport"] = transport_of(session, failed);
+  const runtime::AmbientWatch::Told ambient = session.counters().ambient();
+  json["ambient"] = {{"follows", session.options().ambient.has_value()},
+                     {"looks", ambient.looks},
+                     {"moves", ambient.moves},
+                     {"moves_back", ambient.moves_back},
+                     {"seconds", static_cast<double>(ambient.spent_ns) * kNanosecond_s}};
   json["topologies"] = {{"reordered", topologies.reordered}, {"in_order", topologies.in_order}};
   // Over all ranks: an average rank's seconds are these divided by `ranks`.
   if (sums) json["totals"] = to_json(*sums);
@@ -162,6 +168,11 @@ void print_line(Session& session, const Session::Summary& summary, const Tallies
   // Who asked for it wants to know.
   if (session.options().late && session.arms())
     end += "; " + std::to_string(formed) + " formed around late ranks";
+  if (session.options().ambient && session.arms()) {
+    const runtime::AmbientWatch::Told ambient = session.counters().ambient();
+    end += "; looked for ambient traffic " + std::to_string(ambient.looks) + " times, moved " +
+           std::to_string(ambient.moves) + " and back " + std::to_string(ambient.moves_back);
+  }
   const std::uint64_t reordered = session.counters().topologies().reordered;
   if (reordered > 0)
     end += "; " + std::to_string(reordered) + (reordered == 1 ? " topology" : " topologies") + " reordered";

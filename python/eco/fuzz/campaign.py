@@ -32,6 +32,8 @@ NETWORKS = ("hosts=1", "hosts=1", "hosts=1+1", "hosts=2+1", "hosts=2+2", "hosts=
 ARM_AFTER = ("0", "0", "1", "3")
 #: In turn: half of the launches with ECO form around late ranks.
 LATE = ("off", "mended", "off", "breadth_first")
+#: In turn: half of the launches with ECO change recipes as if there were ambient traffic now and then.
+AMBIENT = ("off", "off", "always", "always")
 #: Without ECO too. Open MPI 5.0.11 has no calls with large counts, breaks down when a communicator is freed while
 #: a nonblocking call is under way on it, takes places for numbers of elements in an alltoallw of one rank, and
 #: does not end an ialltoallw in place that has blocks of nothing. MPICH 5.0.2 passes blocks on as bytes in trees
@@ -158,7 +160,12 @@ class Campaign:
         for i in range(options.plans_per_program):
             plans = tuple(recipes.plans_for(dice, layout, groups, edges, MOST_PLANS))
             late = LATE[(self.outcome.programs + i) % len(LATE)]
-            settings = {"ECO_ARM_AFTER": dice.choice(ARM_AFTER), "ECO_LATE": late, **options.settings}
+            settings = {
+                "ECO_ARM_AFTER": dice.choice(ARM_AFTER),
+                "ECO_LATE": late,
+                "ECO_AMBIENT": AMBIENT[(self.outcome.programs + i) % len(AMBIENT)],
+                **options.settings,
+            }
             case = Case(base.library, ranks, base.where, program, layout, plans, settings)
             seen = self._launch(case, served=True)
             self._count(seen, calls_in(program))
