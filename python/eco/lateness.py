@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,6 +99,19 @@ def lateness(document: Mapping[str, Any]) -> tuple[Late, ...]:
             rows[operation, len(ranks), bracket(size)].append([arrival for arrival, _ in arrivals])
     found = [_late(key, of_calls) for key, of_calls in rows.items()]
     return tuple(sorted(found, key=lambda late: -late.calls * late.waiting_s))
+
+
+def waited_for(late: Iterable[Late], clock_error_s: float = 0.0) -> dict[int, float]:
+    """Seconds that all ranks together waited for each rank to come, the most first.
+
+    Of each row its most frequent last rank counts, with its share of the calls; not where ranks come as close together
+    as clocks can be compared.
+    """
+    seconds: Counter[int] = Counter()
+    for row in late:
+        if row.spread_s > clock_error_s:
+            seconds[row.rank] += row.share * row.calls * row.waiting_s * row.communicator_ranks
+    return dict(seconds.most_common())
 
 
 def _late(key: tuple[str, int, int], calls: Sequence[Sequence[Arrival]]) -> Late:
