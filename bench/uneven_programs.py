@@ -4,15 +4,16 @@
     python bench/uneven_programs.py --json F.json --memory DIR --limit-s 280       goes on where the file ends
     python bench/uneven_programs.py --json F.json --show
 
-Programs are `cg` and `richardson`, one solver of examples/schwarz.c, and LAMMPS with a slab of liquid in a box that is else
-nearly empty (`make programs`). `steady`: rank 5 has most of the work; `moving`: in every iteration another rank
-has; `even`: all have the same. What they compute must come out the same. What a rank of the solver has more to do than others
-it sleeps for, as long as it would take on a processor of its own: eight ranks share two here, and `--work real` would
-slow down those who pass messages on. LAMMPS works.
+Programs are `cg` and `richardson`, one solver of examples/schwarz.c, and LAMMPS with a slab of liquid in a box that
+is else nearly empty (`make programs`). `steady`: rank 5 has most of the work; `moving`: in every iteration another
+rank has; `even`: all have the same. What they compute must come out the same. What a rank of the solver has more to do
+than others it sleeps for, as long as it would take on a processor of its own: the ranks share this machine's, and with
+`--work real` whoever works takes them from those who pass messages on. LAMMPS works.
 
 Launches alternate: the library alone (`stock`), ECO_LATE=off (`static`), auto and mended, the last two with
-ECO_ANY_ORDER=1, since they add up floating-point numbers. Networks are measured and plans made before. In one launch more of each the
-library's collectives are profiled: which rank comes last, as `eco profile` says. The last line is one JSON object.
+ECO_ANY_ORDER=1, since they add up floating-point numbers. Networks are measured and plans made before. In one launch
+more of each the library's collectives are profiled: whom the others wait for, as `eco profile` says. The last line is
+one JSON object.
 """
 
 import argparse
@@ -109,7 +110,11 @@ class Cell:
             return ["lmp", "-in", str(SLAB), "-log", "none"]
         how = {"even": "even", "steady": f"steady:{LATE_RANK}:{TIMES}", "moving": f"moving:{TIMES}"}
         words = [self.program, str(ITERATIONS), how[self.uneven], str(UNTIMED), str(folder / "out.json")]
-        return [str(compiled(self.library, SOURCE, "-lm")), *words, *([str(SWEEP_US)] if self.is_asleep else [])]
+        return [
+            str(compiled(self.library, SOURCE, "-lm")),
+            *words,
+            *([str(SWEEP_US)] if self.is_asleep else []),
+        ]
 
     def _schwarz(self, place: jobs.LabPlace, way: str, folder: Path) -> Launch:
         words, report = self._words(folder), folder / "report.json"
@@ -173,9 +178,12 @@ def collective_s(of_rank: Mapping[str, float]) -> float:
     return sum(seconds for phase, seconds in of_rank.items() if phase not in ("work", "border"))
 
 
-def of_launch(cell: Cell, what: str, launch: Launch) -> float:
-    """One number of a launch: `seconds` of the slowest rank; `collectives` of the mean rank, `others` of the mean rank that has
-    little to do, or `late` of the one that has most; or one phase of the mean rank."""
+def of_launch(what: str, launch: Launch) -> float:
+    """One number of a launch, in seconds.
+
+    `seconds`: of the slowest rank, all; `collectives`: of the mean rank; `others`: likewise, of those who are not
+    LATE_RANK; `late`: of that; else a phase of the mean rank.
+    """
     ranks = launch["ranks"]
     if what == "seconds":
         return float(launch["seconds"])
@@ -198,8 +206,14 @@ def difference(cell: Cell, wanted: Mapping[str, float], got: Mapping[str, float]
     return None
 
 
-def measure(lab: Lab, cells: Sequence[Cell], options: argparse.Namespace, console: Console, records: Records,
-            ends_at: float) -> bool:  # fmt: skip
+def measure(
+    lab: Lab,
+    cells: Sequence[Cell],
+    options: argparse.Namespace,
+    console: Console,
+    records: Records,
+    ends_at: float,
+) -> bool:
     """Adds launches to the records, the cells in turn; false where the time was over."""
     place = jobs.LabPlace(lab)
     kinds = {"lammps" if cell.program == "lammps" else "schwarz" for cell in cells}
@@ -217,9 +231,8 @@ def measure(lab: Lab, cells: Sequence[Cell], options: argparse.Namespace, consol
                     return False
                 launches.append(cell.launch(place, way))
                 console.print(f"  {cell.name}: launch {number + 1} of {way}", style="dim", highlight=False)
-                wrong = difference(cell, record["launches"]["stock"][0]["results"]
-                                   if record["launches"]["stock"] else launches[-1]["results"],
-                                   launches[-1]["results"])  # fmt: skip
+                first = record.setdefault("results", launches[-1]["results"])
+                wrong = difference(cell, first, launches[-1]["results"])
                 if wrong:
                     raise SystemExit(f"{cell.name}, {way}: other results, {wrong}")
                 save(options.json, records)
@@ -252,16 +265,18 @@ def shown_of(cell: Cell) -> list[str]:
     return ["seconds", *whom] + ([] if cell.program == "lammps" else ["broadcast", "reduce", "border"])
 
 
-def summary(cell: Cell, record: Mapping[str, Any], what: str, way: str) -> dict[str, float]:
+def summary(record: Mapping[str, Any], what: str, way: str) -> dict[str, float]:
     """The median launch, and stock over it."""
-    of = {one: [[of_launch(cell, what, launch)] for launch in record["launches"][one]] for one in ("stock", way)}
+    of = {one: [[of_launch(what, launch)] for launch in record["launches"][one]] for one in ("stock", way)}
     pairs = min(map(len, of.values()))
     ratio = ratio_of_launches(of["stock"][:pairs], of[way][:pairs])
     return {"median_s": statistics.median(launch[0] for launch in of[way]), **ratio.to_dict()}
 
 
 def show(cells: Sequence[Cell], records: Records, console: Console) -> None:
-    table = Table("cell", "of", *WAYS, title="seconds of the median launch (stock / it)", title_justify="left")
+    table = Table(
+        "cell", "of", *WAYS, title="seconds of the median launch (stock / it)", title_justify="left"
+    )
     for cell in cells:
         record = records.get(cell.name)
         if record is None or not all(record["launches"].values()):
@@ -269,13 +284,14 @@ def show(cells: Sequence[Cell], records: Records, console: Console) -> None:
         for what in shown_of(cell):
             texts = []
             for way in WAYS:
-                found = summary(cell, record, what, way)
+                found = summary(record, what, way)
                 of_ratio = f" ({found['ratio']:.2f})" if way != "stock" else ""
                 texts.append(f"{seconds_text(found['median_s'])}{of_ratio}")
             table.add_row(cell.name if what == "seconds" else "", what, *texts)
         of = record.get("profile")
         if of:
-            ranks = [f"{rank} {100 * s / sum(of['waited_for_s'].values()):.0f} %" for rank, s in of["waited_for_s"].items()]
+            waited_s = of["waited_for_s"]
+            ranks = [f"{rank} {s / sum(waited_s.values()):.0%}" for rank, s in waited_s.items()]
             named = f"waited for: rank {', '.join(ranks[:3])}; waits least: rank {of['waits_least']}"
             table.add_row("", "eco profile", named)
     console.print(table)
@@ -318,7 +334,7 @@ def main() -> int:
     show(cells, records, console)
     told = {
         cell.name: {
-            what: {way: round(summary(cell, records[cell.name], what, way)["median_s"], 4) for way in WAYS}
+            what: {way: round(summary(records[cell.name], what, way)["median_s"], 4) for way in WAYS}
             for what in ("seconds", "collectives")
         }
         for cell in cells

@@ -107,11 +107,11 @@ def waited_for(late: Iterable[Late], clock_error_s: float = 0.0) -> dict[int, fl
     Of each row its most frequent last rank counts, with its share of the calls; not where ranks come as close together
     as clocks can be compared.
     """
-    seconds: Counter[int] = Counter()
+    seconds: dict[int, float] = defaultdict(float)
     for row in late:
         if row.spread_s > clock_error_s:
             seconds[row.rank] += row.share * row.calls * row.waiting_s * row.communicator_ranks
-    return dict(seconds.most_common())
+    return dict(sorted(seconds.items(), key=lambda of: -of[1]))
 
 
 def _late(key: tuple[str, int, int], calls: Sequence[Sequence[Arrival]]) -> Late:

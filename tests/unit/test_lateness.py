@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from eco import plans
-from eco.lateness import bracket, lateness
+from eco.lateness import Late, bracket, lateness, waited_for
 from eco.profile import merge
 from eco.savings import plan_for, savings
 
@@ -77,6 +77,21 @@ def test_only_calls_that_all_ranks_have_kept_count() -> None:
     )
     older = {key: value for key, value in of_rank(0, 0).items() if key != "arrivals"}
     assert lateness(document(older)) == ()
+
+
+def test_whom_others_wait_for_is_told_by_seconds_and_not_by_calls() -> None:
+    rows = [
+        Late(
+            "broadcast", 8, 65536, calls=40, spread_s=0.08, rank=5, share=1.0, behind_s=0.07, waiting_s=0.06
+        ),
+        Late(
+            "allreduce", 8, 8, calls=400, spread_s=0.001, rank=3, share=0.5, behind_s=0.001, waiting_s=0.0005
+        ),
+        Late("barrier", 8, 0, calls=9000, spread_s=1e-6, rank=1, share=0.9, behind_s=1e-6, waiting_s=1e-6),
+    ]
+    assert waited_for(rows) == pytest.approx({5: 19.2, 3: 0.8, 1: 0.0648})
+    assert list(waited_for(rows)) == [5, 3, 1]
+    assert list(waited_for(rows, clock_error_s=2e-6)) == [5, 3], "what clocks can't tell apart"
 
 
 def test_brackets_are_those_of_the_profiles_rows() -> None:
