@@ -8,7 +8,8 @@ Programs are `cg` and `richardson`, one solver of examples/schwarz.c, and LAMMPS
 is else nearly empty (`make programs`). `steady`: rank 5 has most of the work; `moving`: in every iteration another
 rank has; `even`: all have the same. What they compute must come out the same. What a rank of the solver has more to do
 than others it sleeps for, as long as it would take on a processor of its own: the ranks share this machine's, and with
-`--work real` whoever works takes them from those who pass messages on. LAMMPS works.
+`--work real` whoever works takes them from those who pass messages on. LAMMPS works. Launches of the solver in which
+something else had the machine are kept apart, and taken again the next time.
 
 Launches alternate: the library alone (`stock`), ECO_LATE=off (`static`), auto and mended, the last two with
 ECO_ANY_ORDER=1, since they add up floating-point numbers. Networks are measured and plans made before. In one launch
@@ -70,6 +71,12 @@ TUNED = {
 }
 #: Digits of a program's results that ways may differ in: sums are added up in another order.
 SAME = {"richardson": 0.0, "cg": 1e-9, "lammps": 1e-6}
+
+#: Phases of a rank that are no collective.
+ALONE = ("work", "asleep", "border")
+#: A launch is disturbed, and is not counted, in which the work of the middle rank took so many times what it took of a
+#: processor. Beside nothing else it is 3: ranks take turns with each other and with what carries their packets.
+MOST_STRETCH = 5.0
 
 Launch = dict[str, Any]
 Records = dict[str, dict[str, Any]]
@@ -175,7 +182,13 @@ def loop_s(output: str) -> float:
 
 def collective_s(of_rank: Mapping[str, float]) -> float:
     """Of one rank's phases."""
-    return sum(seconds for phase, seconds in of_rank.items() if phase not in ("work", "border"))
+    return sum(seconds for phase, seconds in of_rank.items() if phase not in ALONE)
+
+
+def stretch(launch: Launch) -> float:
+    """Of a launch's work: its time over its processor's. LAMMPS does not say."""
+    pairs = zip(launch["ranks"], launch.get("processor", []), strict=False)
+    return statistics.median([of_rank["work"] / work_s for of_rank, (work_s, _) in pairs] or [1.0])
 
 
 def of_launch(what: str, launch: Launch) -> float:
@@ -229,12 +242,17 @@ def measure(
                     continue
                 if time.monotonic() > ends_at:
                     return False
-                launches.append(cell.launch(place, way))
-                console.print(f"  {cell.name}: launch {number + 1} of {way}", style="dim", highlight=False)
-                first = record.setdefault("results", launches[-1]["results"])
-                wrong = difference(cell, first, launches[-1]["results"])
+                launch = cell.launch(place, way)
+                wrong = difference(cell, record.setdefault("results", launch["results"]), launch["results"])
                 if wrong:
                     raise SystemExit(f"{cell.name}, {way}: other results, {wrong}")
+                told = f"  {cell.name}: launch {number + 1} of {way}"
+                if stretch(launch) > MOST_STRETCH:
+                    record.setdefault("disturbed", {}).setdefault(way, []).append(launch)
+                    told += ", disturbed"
+                else:
+                    launches.append(launch)
+                console.print(told, style="dim", highlight=False)
                 save(options.json, records)
             if "profile" not in record:
                 record["profile"] = cell.profiled(place)

@@ -35,8 +35,9 @@ enum { kColumns = 1024, kRows = 60, kCell = 8, kSweeps = 8, kCoarseSteps = 30, k
 enum { kStride = kColumns + 2, kCells = (kRows + 2) * kStride, kCoarseColumns = kColumns / kCell };
 static const double kShift = 0.05, kDamping = 0.8, kStep = 0.5;
 
-enum { kWork, kBorder, kBroadcast, kReduce, kAllreduce, kGather, kPhases };
-static const char* const kNames[kPhases] = {"work", "border", "broadcast", "reduce", "allreduce", "gather"};
+enum { kWork, kAsleep, kBorder, kBroadcast, kReduce, kAllreduce, kGather, kPhases };
+static const char* const kNames[kPhases] = {"work",   "asleep",    "border", "broadcast",
+                                            "reduce", "allreduce", "gather"};
 
 static int rank, n_ranks, is_timed;
 static double sweep_s;  // to sleep; 0: sweeps are done
@@ -122,10 +123,12 @@ static void relax_strip(int sweeps) {
         better[at] += weight * (residual[at] - other[at]);
       }
   }
+  done_with(kWork);
   const double sleep_s = (sweeps - done) * sweep_s;
   struct timespec left = {.tv_sec = (time_t)sleep_s, .tv_nsec = (long)((sleep_s - floor(sleep_s)) * 1e9)};
   while (sleep_s > 0 && nanosleep(&left, &left) != 0) {
   }
+  done_with(kAsleep);
 }
 
 // The sum over squares of A is kCell times the coarse Laplacian plus kCell^2 times the shift: some steps of conjugate gradients.

@@ -9,10 +9,11 @@ evenly between; ranks leave a barrier a message's time apart, and what is less t
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 #: Brackets of sizes end here, as those of the profile's rows do.
@@ -32,6 +33,7 @@ class Late:
     share: float  # of the calls
     behind_s: float  # median over the calls in which it came last: after the middle one of the ranks
     waiting_s: float  # of a call and the mean rank: until the last has come, as far as the call took so long
+    waited_for_s: Mapping[int, float] = field(default_factory=dict)  # all ranks and calls: by who came last
 
     @property
     def key(self) -> tuple[str, int, int]:
@@ -104,13 +106,13 @@ def lateness(document: Mapping[str, Any]) -> tuple[Late, ...]:
 def waited_for(late: Iterable[Late], clock_error_s: float = 0.0) -> dict[int, float]:
     """Seconds that all ranks together waited for each rank to come, the most first.
 
-    Of each row its most frequent last rank counts, with its share of the calls; not where ranks come as close together
-    as clocks can be compared.
+    Not of rows whose ranks come as close together as clocks can be compared.
     """
     seconds: dict[int, float] = defaultdict(float)
     for row in late:
         if row.spread_s > clock_error_s:
-            seconds[row.rank] += row.share * row.calls * row.waiting_s * row.communicator_ranks
+            for rank, waited_s in row.waited_for_s.items():
+                seconds[rank] += waited_s
     return dict(sorted(seconds.items(), key=lambda of: -of[1]))
 
 
@@ -126,9 +128,12 @@ def _late(key: tuple[str, int, int], calls: Sequence[Sequence[Arrival]]) -> Late
         if one.rank == rank
     ]
     waits = [
-        statistics.fmean(min(arrival.took_ns, one.at_ns - arrival.at_ns) for arrival in call)
+        math.fsum(min(arrival.took_ns, one.at_ns - arrival.at_ns) for arrival in call)
         for one, call in zip(last, calls, strict=True)
     ]
+    waited_for_s: dict[int, float] = defaultdict(float)
+    for one, wait in zip(last, waits, strict=True):
+        waited_for_s[one.rank] += wait * 1e-9
     return Late(
         *key,
         calls=len(calls),
@@ -136,5 +141,6 @@ def _late(key: tuple[str, int, int], calls: Sequence[Sequence[Arrival]]) -> Late
         rank=rank,
         share=times / len(calls),
         behind_s=statistics.median(behind) * 1e-9,
-        waiting_s=statistics.fmean(waits) * 1e-9,
+        waiting_s=statistics.fmean(waits) / key[1] * 1e-9,
+        waited_for_s=dict(waited_for_s),
     )

@@ -47,9 +47,11 @@ def show_late(profile: Profile, console: Console, top: int) -> None:
     if not seen:
         return
     error = profile.clock_error_s
-    rank = next(iter(waited_for(seen, error)))
+    waited_s = waited_for(seen, error)
+    rank = next(iter(waited_s))
+    share = waited_s[rank] / max(sum(waited_s.values()), 1e-9)
     of_clock = f", clocks compared to {seconds_text(error)}" if error > 0 else ""
-    console.print(f"rank {rank} is waited for most{of_clock}:", highlight=False)
+    console.print(f"rank {rank} is waited for most, {share:.0%} of all waiting{of_clock}:", highlight=False)
     out = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     out.add_column("operation", no_wrap=True)
     for name in (
