@@ -145,10 +145,11 @@ TEST(LateForecast, AReductionIsPatientForHalfOfWhatAWaveMoreWouldTake) {
 TEST(LateForecast, WhoComesWhileAWaveIsUnderWayGoesWithOthersInTheNext) {
   const double on_time = of_reduce(kOnTime).seconds;
   std::vector<double> late = kOnTime;
-  late[2] = 0.55 * on_time;
-  late[4] = 1.2 * on_time;
-  // Half a vector of patience, the first wave, and one of both; rank 2's own would be under way when rank 4 comes, and be a third vector.
-  EXPECT_LT(of_reduce(late).seconds, 2.9 * on_time);
+  late[2] = 0.6 * on_time;
+  late[4] = 0.8 * on_time;
+  late[6] = 1.0 * on_time;
+  // Half a vector of patience, and two waves; each in one of its own would take four.
+  EXPECT_LT(of_reduce(late).seconds, 3.0 * on_time);
 }
 
 // Never says anything.
