@@ -173,7 +173,7 @@ def test_conjugate_gradients_come_further(library: Library) -> None:
 @pytest.mark.parametrize("late", [1, 3])
 def test_the_profile_names_who_has_most_work(library: Library, late: int, tmp_path: Path) -> None:
     raw = tmp_path / "raw.json"
-    # 30 ms of 800 sweeps: as long on every machine.
+    # 30 ms that are slept for, on every machine.
     words = [solver(library), "cg", "30", f"steady:{late}:100", "0", str(tmp_path / "out.json"), "38"]
     observed = [str(paths.native_file("eco-exec")), *words]
     ended = library.run(4, observed, {"ECO": "observe", "ECO_PROFILE": str(raw)})
@@ -181,7 +181,7 @@ def test_the_profile_names_who_has_most_work(library: Library, late: int, tmp_pa
     found = profile.read(raw)
     assert next(iter(waited_for(found.late))) == late
     of_broadcasts = next(row for row in found.late if row.operation == "broadcast")
-    assert (of_broadcasts.rank, of_broadcasts.share > 0.9) == (late, True)
+    assert (of_broadcasts.rank, of_broadcasts.share > 0.5) == (late, True)
     assert min(found.times, key=lambda time: time.collective_s).rank == late
 
 
