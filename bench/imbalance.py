@@ -9,7 +9,9 @@ drawn for each call, by 2 T; `classes`, every second one by about 2 T; `none`.
 
 What is compared is what users feel: the mean seconds in the call of the ranks that were on time, which are those that
 came in the first half of the time in which all came. The root of a reduce or gather is left out: it has to wait for
-everybody. So has every rank of an allreduce: its seconds are that wait and what is left of the call after it. Each
+everybody. So has every rank of an allreduce: its seconds are that wait and what is left of the call after it, at least
+the last rank's vector over one link. `bound` is stock over that, of the arrivals of the stock launches: no more can be
+gained. Each
 launch runs all cells; launches of stock, ECO as it is (`static`), ECO_LATE=mended (`dynamic`) and ECO_LATE=auto
 (`chosen`: it needs some calls of a cell to see who is late, which are not timed) alternate. Networks are measured and
 plans made before. The last line is one JSON object: stock / dynamic of each cell.
@@ -32,7 +34,8 @@ from rich.console import Console
 from rich.table import Table
 
 from eco import jobs
-from eco.lab import Lab, load
+from eco.lab import Description, Lab, load
+from eco.lab.bounds import wire_bytes
 from eco.provenance import provenance
 from eco.report.records import seconds_text, write_json
 from eco.stats import Ratio, ratio_of_launches
@@ -70,6 +73,22 @@ class Cell:
             left - came for rank, (came, left) in enumerate(call) if came <= half and rank not in roots
         ]
         return statistics.mean(on_time or [left - came for came, left in call])
+
+    def bound(self, launches: Sequence[Sequence[Call]], description: Description) -> float | None:
+        """Of an allreduce: what stock takes over the least that is possible; None of others."""
+        if self.collective != "allreduce":
+            return None
+        link_s = (
+            wire_bytes(self.size) * 8 / (1e6 * max(segment.rate_mbit for segment in description.segments))
+        )
+        calls = [call for launch in launches for call in launch]
+        least_s = []
+        for call in calls:
+            last = max(came for came, _ in call)
+            on_time = [came for came, _ in call if came <= last / 2] or [came for came, _ in call]
+            least_s.append(statistics.mean(last - came + link_s for came in on_time))
+        taken_s = statistics.median(self.seconds_in_call(call) for call in calls)
+        return taken_s / statistics.median(least_s)
 
 
 def launch(
@@ -138,6 +157,7 @@ def ratios(record: dict[str, Any], cells: Sequence[Cell], way: str) -> list[tupl
 
 
 def show(name: str, record: dict[str, Any], cells: Sequence[Cell], console: Console) -> None:
+    description = load(name.split(",")[0])
     table = Table(
         "cell",
         "T",
@@ -145,14 +165,19 @@ def show(name: str, record: dict[str, Any], cells: Sequence[Cell], console: Cons
         "stock / dynamic",
         "stock / chosen",
         "dynamic",
+        "bound",
         title=name,
         title_justify="left",
     )
     static, dynamic, chosen = (ratios(record, cells, way) for way in ("static", "dynamic", "chosen"))
-    for cell, (_, before), (seconds, after), (_, auto) in zip(cells, static, dynamic, chosen, strict=True):
+    for index, (cell, (_, before), (seconds, after), (_, auto)) in enumerate(
+        zip(cells, static, dynamic, chosen, strict=True)
+    ):
+        bound = cell.bound([launch[index] for launch in record["launches"]["stock"]], description)
         texts = [f"{r.ratio:.2f} ({r.low:.2f} to {r.high:.2f})" for r in (before, after, auto)]
         t_s = record["t_s"][f"{cell.collective} {cell.size}"]
-        table.add_row(cell.name, seconds_text(t_s), *texts, seconds_text(seconds))
+        of_bound = f"{bound:.2f}" if bound is not None else ""
+        table.add_row(cell.name, seconds_text(t_s), *texts, seconds_text(seconds), of_bound)
     console.print(table)
 
 

@@ -112,6 +112,46 @@ TEST(LateForecast, AStaticScheduleWaitsForWhoIsLate) {
   EXPECT_LT(prediction.rank_end_s[2], 0.5);
 }
 
+Forecast of_reduce(const std::vector<double>& arrival_s) {
+  const coll::CommonProblem problem{
+      .collective = coll::Collective::reduce, .n_ranks = kRanks, .bytes = kBytes, .element_bytes = 8};
+  const Form form(Plan::mended, problem, chain(), {kSegment, 0}, patience_s(one_switch(), problem));
+  std::vector<std::vector<std::byte>> inputs(kRanks, std::vector<std::byte>(kBytes)), outputs = inputs;
+  std::vector<std::vector<std::byte>> scratches(kRanks, std::vector<std::byte>(form.scratch_bytes()));
+  std::vector<std::unique_ptr<ScheduleSource>> sources;
+  std::vector<ScheduleSource*> pointers;
+  for (std::size_t rank = 0; rank < kRanks; ++rank) {
+    const exec::Buffers buffers{.input = inputs[rank],
+                                .output = outputs[rank],
+                                .combine = {.function = [](void*, const void*, void*, std::size_t) {}}};
+    sources.push_back(form.source(static_cast<int>(rank), buffers, scratches[rank]));
+    pointers.push_back(sources.back().get());
+  }
+  return forecast(one_switch(), pointers, arrival_s);
+}
+
+// Whoever is left behind takes the root's link for a whole vector.
+TEST(LateForecast, AReductionIsPatientForHalfOfWhatAWaveMoreWouldTake) {
+  const double on_time = of_reduce(kOnTime).seconds;
+  std::vector<double> late = kOnTime;
+  late[3] = 0.3 * on_time;
+  EXPECT_LT(of_reduce(late).seconds, 1.5 * on_time);
+  late[3] = 0.9 * on_time;
+  const Forecast in_two = of_reduce(late);
+  EXPECT_LT(in_two.rank_end_s[5], 1.8 * on_time) << "who is on time is not kept";
+  EXPECT_GT(in_two.seconds, 1.8 * on_time);
+}
+
+TEST(LateForecast, WhoComesWhileAWaveIsUnderWayGoesWithOthersInTheNext) {
+  const double on_time = of_reduce(kOnTime).seconds;
+  std::vector<double> late = kOnTime;
+  late[2] = 0.6 * on_time;
+  late[4] = 0.8 * on_time;
+  late[6] = 1.0 * on_time;
+  // Half a vector of patience, and two waves; each in one of its own would take four.
+  EXPECT_LT(of_reduce(late).seconds, 3.0 * on_time);
+}
+
 // Never says anything.
 class Silent final : public ScheduleSource {
  public:

@@ -30,6 +30,8 @@ constexpr double kLeastPatience_s = 0.001;
 constexpr double kLatencies = 4;
 // Of what the message takes on its way: to wait so much longer costs little, and to send it once more a whole one.
 constexpr double kShare = 0.02;
+// The same of a reduction, whose every wave brings a whole vector to the root, so that waiting costs no more than it may save.
+constexpr double kShareOfReduction = 0.5;
 
 struct ArrivalPlan {
   Filling filling;
@@ -152,15 +154,16 @@ std::optional<Form> form_of(Plan plan, const algo::Recipe& recipe, const coll::C
   algo::Tree tree = algo::pattern_tree(pattern.value_or(algo::Pattern::subnets), view, problem.root,
                                        pattern ? recipe.params : of_subnets);
   return Form(plan, problem, late_as_leaves(std::move(tree), known_late, view.subnet_of_rank), pieces,
-              patience_s(view, problem.bytes));
+              patience_s(view, problem));
 }
 
-double patience_s(const net::GroupView& view, std::size_t bytes) {
+double patience_s(const net::GroupView& view, const coll::CommonProblem& problem) {
+  const double share = coll::is_reduction(problem.collective) ? kShareOfReduction : kShare;
   double patience_s = kLeastPatience_s;
   const int from = view.host_of_rank.front();
   for (const int to : view.host_of_rank) {
     patience_s = std::max(patience_s, kLatencies * view.network->message_s(from, to, 0));
-    patience_s = std::max(patience_s, kShare * view.network->message_s(from, to, bytes));
+    patience_s = std::max(patience_s, share * view.network->message_s(from, to, problem.bytes));
   }
   return patience_s;
 }

@@ -102,11 +102,14 @@ void WaveReduce::advance() {
   }
 }
 
+// From below, of the waves so far.
+bool WaveReduce::has_taken_all() const {
+  return std::all_of(below_.begin(), below_.end(),
+                     [&](const Inflow& child) { return child.n_taken() == segments_.count(); });
+}
+
 bool WaveReduce::has_ended() const {
-  const bool has_taken = std::all_of(below_.begin(), below_.end(), [&](const Inflow& child) {
-    return child.n_taken() == segments_.count();
-  });
-  if (!has_taken || (above_ && !above_->all_sent())) return false;
+  if (!has_taken_all() || (above_ && !above_->all_sent())) return false;
   return !down_ || (down_->has_all() && down_->all_sent());
 }
 

@@ -36,6 +36,8 @@ class WaveReduce final : public WaveSource {
   void enter_wave(const algo::Tree& wave) override;
   void on_note(const Note& note) override;
   bool has_ended() const override;
+  bool may_form_another() const override { return has_taken_all(); }
+  bool has_taken_all() const;
   void advance();
 
   bool to_all_;

@@ -76,7 +76,7 @@ void WaveSource::on_ready(int rank) {
   waiting_.push_back(rank);
   if (n_in_waves_ + waiting_.size() + 1 == n_ranks()) {
     form_wave();
-  } else if (!is_patient_) {
+  } else if (!is_patient_ && !is_due_) {
     is_patient_ = true;
     book_.wake(patience_s_, {kPatience});
   }
@@ -84,6 +84,7 @@ void WaveSource::on_ready(int rank) {
 
 void WaveSource::form_wave() {
   const std::vector<int> members = std::exchange(waiting_, {});
+  is_due_ = false;
   const bool is_first = n_in_waves_ == 0;
   n_in_waves_ += members.size();
   if (is_first && !all_have_come()) first_ = members;
@@ -118,11 +119,12 @@ void WaveSource::on_done(Ticket ticket) {
       break;
     case kPatience:
       is_patient_ = false;
-      if (!waiting_.empty()) form_wave();
+      is_due_ = !waiting_.empty();
       break;
     default:
       on_note(note);
   }
+  if (is_due_ && may_form_another()) form_wave();
 }
 
 bool WaveSource::is_done() const {

@@ -201,7 +201,7 @@ void Communicator::form(Built& call) const {
       late::form_of(*late_, call.recipe, call.problem, view_, planned_as_leaves(call.problem.collective));
   if (!call.forming || !lateness_) return;
   call.unskewed_s = table_.recipe_s(call.problem, view_);
-  call.patience_s = late::patience_s(view_, call.problem.bytes);
+  call.patience_s = late::patience_s(view_, call.problem);
 }
 
 void Communicator::ask_who_is_late(transport::Native& native, Collective collective) {

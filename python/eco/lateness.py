@@ -9,10 +9,11 @@ evenly between; ranks leave a barrier a message's time apart, and what is less t
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 #: Brackets of sizes end here, as those of the profile's rows do.
@@ -32,6 +33,7 @@ class Late:
     share: float  # of the calls
     behind_s: float  # median over the calls in which it came last: after the middle one of the ranks
     waiting_s: float  # of a call and the mean rank: until the last has come, as far as the call took so long
+    waited_for_s: Mapping[int, float] = field(default_factory=dict)  # all ranks and calls: by who came last
 
     @property
     def key(self) -> tuple[str, int, int]:
@@ -101,6 +103,19 @@ def lateness(document: Mapping[str, Any]) -> tuple[Late, ...]:
     return tuple(sorted(found, key=lambda late: -late.calls * late.waiting_s))
 
 
+def waited_for(late: Iterable[Late], clock_error_s: float = 0.0) -> dict[int, float]:
+    """Seconds that all ranks together waited for each rank to come, the most first.
+
+    Not of rows whose ranks come as close together as clocks can be compared.
+    """
+    seconds: dict[int, float] = defaultdict(float)
+    for row in late:
+        if row.spread_s > clock_error_s:
+            for rank, waited_s in row.waited_for_s.items():
+                seconds[rank] += waited_s
+    return dict(sorted(seconds.items(), key=lambda of: -of[1]))
+
+
 def _late(key: tuple[str, int, int], calls: Sequence[Sequence[Arrival]]) -> Late:
     last = [max(call, key=lambda arrival: arrival.at_ns) for call in calls]
     spreads = [
@@ -113,9 +128,12 @@ def _late(key: tuple[str, int, int], calls: Sequence[Sequence[Arrival]]) -> Late
         if one.rank == rank
     ]
     waits = [
-        statistics.fmean(min(arrival.took_ns, one.at_ns - arrival.at_ns) for arrival in call)
+        math.fsum(min(arrival.took_ns, one.at_ns - arrival.at_ns) for arrival in call)
         for one, call in zip(last, calls, strict=True)
     ]
+    waited_for_s: dict[int, float] = defaultdict(float)
+    for one, wait in zip(last, waits, strict=True):
+        waited_for_s[one.rank] += wait * 1e-9
     return Late(
         *key,
         calls=len(calls),
@@ -123,5 +141,6 @@ def _late(key: tuple[str, int, int], calls: Sequence[Sequence[Arrival]]) -> Late
         rank=rank,
         share=times / len(calls),
         behind_s=statistics.median(behind) * 1e-9,
-        waiting_s=statistics.fmean(waits) * 1e-9,
+        waiting_s=statistics.fmean(waits) / key[1] * 1e-9,
+        waited_for_s=dict(waited_for_s),
     )

@@ -156,9 +156,14 @@ def _from_dict(document: Mapping[str, Any]) -> Profile:
         tuple(RankTime(**time) for time in document["times"]),
         tuple(Communicators(**one) for one in document["communicators"]),
         tuple(Row(**row) for row in document["rows"]),
-        tuple(Late(**late) for late in document.get("late", [])),
+        tuple(_late_from_dict(late) for late in document.get("late", [])),
         float(document.get("clock_error_s", 0.0)),
     )
+
+
+def _late_from_dict(late: Mapping[str, Any]) -> Late:
+    waited_for_s = {int(rank): float(seconds) for rank, seconds in late.get("waited_for_s", {}).items()}
+    return Late(**{**late, "waited_for_s": waited_for_s})
 
 
 def merge(document: Mapping[str, Any]) -> Profile:

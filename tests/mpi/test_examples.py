@@ -1,4 +1,4 @@
-"""Molecular dynamics of examples/: the same numbers stock and served, in C and in Fortran, on any number of ranks."""
+"""Programs of examples/: the same numbers stock and served, in C and in Fortran, on any number of ranks."""
 
 import re
 import shutil
@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from eco import paths, profile
+from eco.lateness import waited_for
 from eco.plans import Rows
 
 from .conftest import Ended, Library
@@ -121,3 +123,75 @@ def test_fortran_comes_to_the_numbers_of_c(
     calls = served.report["collectives"]
     assert isinstance(calls, dict)
     assert {op for op, row in calls.items() if row["calls_served"] > 0} >= set(ROWS)
+
+
+#: One tree down and one up, so that they form around late ranks.
+TREES: Rows = {
+    "broadcast": [(1 << 24, "broadcast/chain segment=8192")],
+    "reduce": [(1 << 24, "reduce/chain segment=8192")],
+    "gather": [(1 << 24, "gather/flat")],
+}
+
+
+def solver(library: Library) -> str:
+    return library.compile(str(EXAMPLES / "schwarz"), "schwarz", ["-lm"])
+
+
+def solved(ended: Ended) -> tuple[float, str]:
+    """Residual, which the program itself judges too, and the sum over the solution."""
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    found = re.search(r"residual (\S+) of the right hand side, sum (\S+)", ended.stdout)
+    assert found, ended.stdout
+    return float(found[1]), found[2]
+
+
+@pytest.mark.parametrize("late", ["off", "auto", "mended"])
+def test_a_solver_with_uneven_work_comes_to_the_same(library: Library, late: str) -> None:
+    # On 5 ranks the last square of the coarse grid is half outside.
+    program = [solver(library), "richardson", "40", "moving:20"]
+    stock = solved(library.run(5, program))
+    settings = {
+        "ECO_LATE": late,
+        "ECO_ANY_ORDER": "1",
+        "ECO_REPORT": str(library.folder / f"schwarz-{late}.json"),
+    }
+    served = library.run_served(5, program, settings, rows=TREES)
+    # To a square of the coarse grid two ranks add, so their order is all the same.
+    assert solved(served) == stock
+    assert stock[0] < 1e-2
+    calls = served.report["collectives"]
+    assert isinstance(calls, dict)
+    assert {name for name, row in calls.items() if row["calls_served"] > 0} >= set(TREES)
+    assert (calls["reduce"]["calls_formed"] > 0) == (late != "off")
+
+
+def test_conjugate_gradients_come_further(library: Library) -> None:
+    by_gradients = solved(library.run(3, [solver(library), "cg", "40", "steady:1:5"]))
+    assert by_gradients[0] < 1e-8
+
+
+@pytest.mark.parametrize("late", [1, 3])
+def test_the_profile_names_who_has_most_work(library: Library, late: int, tmp_path: Path) -> None:
+    raw = tmp_path / "raw.json"
+    # 30 ms that are slept for, on every machine.
+    words = [solver(library), "cg", "30", f"steady:{late}:100", "0", str(tmp_path / "out.json"), "38"]
+    observed = [str(paths.native_file("eco-exec")), *words]
+    ended = library.run(4, observed, {"ECO": "observe", "ECO_PROFILE": str(raw)})
+    assert ended.returncode == 0, ended.stderr
+    found = profile.read(raw)
+    assert next(iter(waited_for(found.late))) == late
+    of_broadcasts = next(row for row in found.late if row.operation == "broadcast")
+    assert (of_broadcasts.rank, of_broadcasts.share > 0.5) == (late, True)
+    assert min(found.times, key=lambda time: time.collective_s).rank == late
+
+
+@pytest.mark.parametrize(
+    "words", [["jacobi", "3"], ["cg", "0"], ["cg", "3", "steady:2:9"], ["cg", "3", "uneven"]]
+)
+def test_a_solver_that_is_asked_for_nonsense_says_so(
+    libraries: Callable[[str], Library], words: list[str]
+) -> None:
+    library = libraries("openmpi")
+    ended = library.run(2, [solver(library), *words])
+    assert ended.returncode != 0
+    assert "schwarz: " in ended.stderr

@@ -128,7 +128,7 @@ def test_the_command(
     lines = said.out.splitlines()
     assert lines[0] == "right"
     assert lines[1].startswith(f"{RANKS} ranks under {'Open MPI' if library.name == 'openmpi' else 'MPICH'}")
-    behind = [line for line in lines if "comes last most often" in line or "no plan is remembered" in line]
+    behind = [line for line in lines if "is waited for most" in line or "no plan is remembered" in line]
     calls = lines[: lines.index(behind[0])]
     assert [line.split()[0] for line in calls if line.strip()].count("allreduce") == 1
     assert "no plan is remembered" in behind[-1]

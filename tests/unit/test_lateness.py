@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from eco import plans
-from eco.lateness import bracket, lateness
+from eco.lateness import Late, bracket, lateness, waited_for
 from eco.profile import merge
 from eco.savings import plan_for, savings
 
@@ -54,6 +54,7 @@ def test_the_late_rank_has_a_name() -> None:
     assert late.spread_s == pytest.approx(0.020)
     assert late.behind_s == pytest.approx(0.018)
     assert late.waiting_s == pytest.approx((20 + 0 + 18) / 3 * 1e-3)
+    assert late.waited_for_s == pytest.approx({1: 10 * 0.038})
 
 
 def test_clocks_that_are_ahead_and_drift_are_put_right() -> None:
@@ -77,6 +78,18 @@ def test_only_calls_that_all_ranks_have_kept_count() -> None:
     )
     older = {key: value for key, value in of_rank(0, 0).items() if key != "arrivals"}
     assert lateness(document(older)) == ()
+
+
+def test_whom_others_wait_for_is_told_by_seconds_and_not_by_calls() -> None:
+    late = {"behind_s": 0.0, "share": 0.5}
+    rows = [
+        Late("broadcast", 8, 65536, 40, 0.08, 5, waiting_s=0.06, waited_for_s={5: 19.0, 3: 0.2}, **late),
+        Late("allreduce", 8, 8, 400, 0.001, 3, waiting_s=0.0005, waited_for_s={3: 0.8, 5: 0.8}, **late),
+        Late("barrier", 8, 0, 9000, 1e-6, 1, waiting_s=1e-6, waited_for_s={1: 0.07}, **late),
+    ]
+    assert waited_for(rows) == pytest.approx({5: 19.8, 3: 1.0, 1: 0.07})
+    assert list(waited_for(rows)) == [5, 3, 1]
+    assert list(waited_for(rows, clock_error_s=2e-6)) == [5, 3], "what clocks can't tell apart"
 
 
 def test_brackets_are_those_of_the_profiles_rows() -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from eco.lateness import waited_for
 from eco.profile import FATES, Profile, Row
 from eco.report.records import seconds_text, size_text
 from eco.savings import savings
@@ -47,13 +46,12 @@ def show_late(profile: Profile, console: Console, top: int) -> None:
     seen = [late for late in profile.late[:top] if late.spread_s > profile.clock_error_s]
     if not seen:
         return
-    named = Counter[int]()
-    for late in seen:
-        named[late.rank] += round(late.share * late.calls)
-    rank, _ = named.most_common(1)[0]
     error = profile.clock_error_s
+    waited_s = waited_for(seen, error)
+    rank = next(iter(waited_s))
+    share = waited_s[rank] / max(sum(waited_s.values()), 1e-9)
     of_clock = f", clocks compared to {seconds_text(error)}" if error > 0 else ""
-    console.print(f"rank {rank} comes last most often{of_clock}:", highlight=False)
+    console.print(f"rank {rank} is waited for most, {share:.0%} of all waiting{of_clock}:", highlight=False)
     out = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     out.add_column("operation", no_wrap=True)
     for name in (
