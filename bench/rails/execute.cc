@@ -158,7 +158,7 @@ int main(int argc, char** argv) {
                         .check_bytes = static_cast<std::size_t>(std::strtoull(argv[8], nullptr, 10))};
     std::ofstream records;
     if (rank == 0) records.open(argv[3]);
-    eco::transport::tcp::FileStore store(argv[4]);
+    eco::transport::FileStore store(argv[4]);
     const auto transport = eco::transport::tcp::meet(store, rank, view.n_ranks(),
                                                      std::vector<std::string>(argv + 9, argv + argc));
     eco::exec::Executor executor(*transport);

@@ -1,6 +1,6 @@
-"""ECO's TCP transport under MPI programs: what it serves, beside what MPI does, and how it fails.
+"""ECO's TCP and UCX transports under MPI programs: what they serve, beside what MPI does, and how they fail.
 
-On this one machine the rails are addresses of the loopback, and all that is served goes over them (ECO_TRANSPORT=tcp);
+On this one machine the rails are addresses of the loopback, and all that is served goes over them (ECO_TRANSPORT=tcp, ucx);
 tests/lab/test_rails.py has hosts with several NICs.
 """
 
@@ -51,27 +51,42 @@ def transport_of(ended: Ended) -> dict[str, Any]:
     return transport
 
 
+def has_ucx() -> str:
+    """Why not; empty: it has."""
+    from eco import _core
+
+    return "" if "ECO was built without" not in (reason := _core.ucx()[2]) else reason
+
+
+CARRIERS = ["tcp", pytest.param("ucx", marks=pytest.mark.skipif(bool(has_ucx()), reason=has_ucx()))]
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
 @pytest.mark.parametrize("ranks", [2, 3, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("program", ["collectives", "local_choices", "segments", "reductions", "lifetimes"])
-def test_programs_are_right_over_tcp(library: Library, tmp_path: Path, program: str, ranks: int) -> None:
-    ended = run(library, tmp_path, ranks, [library.compile(program)])
+def test_programs_are_right(
+    library: Library, tmp_path: Path, program: str, ranks: int, carrier: str
+) -> None:
+    ended = run(library, tmp_path, ranks, [library.compile(program)], ECO_TRANSPORT=carrier)
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert ended.served()[0] > 0, ended.stderr
     transport = transport_of(ended)
-    assert (transport["carrier"], transport["rails"]) == ("tcp", RAILS.split(",")), transport
-    assert f"TCP over {RAILS.replace(',', ', ')}" in ended.stderr
+    assert (transport["carrier"], transport["rails"]) == (carrier, RAILS.split(",")), transport
+    assert f"{carrier.upper()} over {RAILS.replace(',', ', ')}" in ended.stderr
 
 
-def test_every_operation_gives_what_the_library_gives(library: Library, tmp_path: Path) -> None:
-    ended = run(library, tmp_path, 3, [library.compile("operations"), "200", "7", *library.draws])
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_every_operation_gives_what_the_library_gives(library: Library, tmp_path: Path, carrier: str) -> None:
+    ended = run(library, tmp_path, 3, [library.compile("operations"), "200", "7", *library.draws], ECO_TRANSPORT=carrier)
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert ended.served()[0] > 50, ended.stderr
 
 
+@pytest.mark.parametrize("carrier", CARRIERS)
 @pytest.mark.parametrize("ranks", [2, 3, 5])
-def test_ranks_that_wait_in_mpi_and_over_tcp(library: Library, tmp_path: Path, ranks: int) -> None:
+def test_ranks_that_wait_in_mpi_and_over_rails(library: Library, tmp_path: Path, ranks: int, carrier: str) -> None:
     """And nothing stays open."""
-    ended = run(library, tmp_path, ranks, [library.compile("crossed")])
+    ended = run(library, tmp_path, ranks, [library.compile("crossed")], ECO_TRANSPORT=carrier)
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert ended.served()[0] >= 100, ended.stderr
     settings = {"ECO_TRANSPORT": "mpi", "ECO_RAILS": ""}
@@ -82,22 +97,25 @@ def test_ranks_that_wait_in_mpi_and_over_tcp(library: Library, tmp_path: Path, r
     assert n_open[0] == n_open[1], "over TCP, over MPI"
 
 
-def test_threads_share_the_transport(library: Library, tmp_path: Path) -> None:
-    ended = run(library, tmp_path, 2, [library.compile("threads")], ECO_ARM_AFTER="3")
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_threads_share_the_transport(library: Library, tmp_path: Path, carrier: str) -> None:
+    ended = run(library, tmp_path, 2, [library.compile("threads")], ECO_ARM_AFTER="3", ECO_TRANSPORT=carrier)
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert ended.served()[0] > 0, ended.stderr
 
 
-def test_many_communicators(library: Library, tmp_path: Path) -> None:
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_many_communicators(library: Library, tmp_path: Path, carrier: str) -> None:
     """Tags of freed ones are used again; those beyond what there are stay native."""
-    ended = run(library, tmp_path, 2, [library.compile("communicators"), "100", "700"])
+    ended = run(library, tmp_path, 2, [library.compile("communicators"), "100", "700"], ECO_TRANSPORT=carrier)
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     native = ended.report["communicators_native"]
     assert set(native) == {"one rank only"}, native
 
 
-def test_late_ranks_are_waited_for(library: Library, tmp_path: Path) -> None:
-    ended = run(library, tmp_path, 3, [library.compile("late"), "3"], ECO_STALL="1")
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_late_ranks_are_waited_for(library: Library, tmp_path: Path, carrier: str) -> None:
+    ended = run(library, tmp_path, 3, [library.compile("late"), "3"], ECO_STALL="1", ECO_TRANSPORT=carrier)
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert "has waited for" in ended.stderr
 
@@ -186,10 +204,11 @@ for i in range(50):
 """
 
 
-def test_a_rank_that_leaves_ends_the_job(library: Library, tmp_path: Path) -> None:
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_a_rank_that_leaves_ends_the_job(library: Library, tmp_path: Path, carrier: str) -> None:
     script = tmp_path / "leaves.py"
     script.write_text(LEAVES)
-    ended = run(library, tmp_path, 3, [library.python, str(script)])
+    ended = run(library, tmp_path, 3, [library.python, str(script)], ECO_TRANSPORT=carrier)
     assert ended.returncode != 0
 
 
@@ -208,9 +227,10 @@ print("right", flush=True) if world.rank == 0 else None
 """
 
 
-def test_a_child_takes_nothing_along(library: Library, tmp_path: Path) -> None:
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_a_child_takes_nothing_along(library: Library, tmp_path: Path, carrier: str) -> None:
     script = tmp_path / "forks.py"
     script.write_text(FORKS)
-    ended = run(library, tmp_path, 2, [library.python, str(script)])
+    ended = run(library, tmp_path, 2, [library.python, str(script)], ECO_TRANSPORT=carrier)
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert ended.served()[0] >= 9, ended.stderr
