@@ -3,8 +3,6 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <system_error>
 #include <type_traits>
 #include <vector>
 
@@ -17,25 +15,20 @@ constexpr const char* kName = "libucp.so.0";
 constexpr unsigned kMajor = UCP_API_MAJOR;
 constexpr unsigned kFirstMinor = 13;
 
-// What UCX does to a process from the moment it is loaded: it catches the signals of crashes and SIGHUP, and patches
-// mmap, munmap, brk and their like, to know which memory registrations with an InfiniBand adapter still hold. A program
-// that has no UCX of its own keeps its signals, and where there is no such adapter its functions. What the user says of
-// these settings stands.
-class LeavesTheProcessAlone {
+// UCX catches the signals of crashes and SIGHUP from the moment it is loaded. A program that has no UCX of its own keeps
+// its signals; what the user says of these settings stands. That UCX also patches mmap, munmap, brk and their like, to know
+// which memory is registered still, has to be: with UCX_MEM_EVENTS=no 1.20 crashes where a peer is lost in a rendezvous.
+class LeavesSignalsAlone {
  public:
-  LeavesTheProcessAlone() {
+  LeavesSignalsAlone() {
     set("UCX_ERROR_SIGNALS", "");
     set("UCX_DEBUG_SIGNO", "0");
-    std::error_code none;
-    const std::filesystem::path adapters("/sys/class/infiniband");
-    if (!std::filesystem::exists(adapters, none) || std::filesystem::is_empty(adapters, none))
-      set("UCX_MEM_EVENTS", "no");
   }
-  ~LeavesTheProcessAlone() {
+  ~LeavesSignalsAlone() {
     for (const char* name : set_) ::unsetenv(name);
   }
-  LeavesTheProcessAlone(const LeavesTheProcessAlone&) = delete;
-  LeavesTheProcessAlone& operator=(const LeavesTheProcessAlone&) = delete;
+  LeavesSignalsAlone(const LeavesSignalsAlone&) = delete;
+  LeavesSignalsAlone& operator=(const LeavesSignalsAlone&) = delete;
 
  private:
   void set(const char* name, const char* value) {
@@ -57,7 +50,7 @@ Opened open() {
   void* handle = ::dlopen(kName, RTLD_NOW | RTLD_NOLOAD);
   opened.library.was_there = handle != nullptr;
   if (handle == nullptr) {
-    const LeavesTheProcessAlone guard;
+    const LeavesSignalsAlone guard;
     handle = ::dlopen(kName, RTLD_NOW | RTLD_LOCAL);
   }
   if (handle == nullptr) {

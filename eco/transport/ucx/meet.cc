@@ -31,7 +31,7 @@ Offer make_offer(const std::vector<std::string>& devices, int n_ranks) {
   return offer;
 }
 
-std::unique_ptr<RailTransport> join(Offer offer, const std::vector<std::string>& lines, int rank,
+std::unique_ptr<UcxTransport> join(Offer offer, const std::vector<std::string>& lines, int rank,
                                     UcxOptions options) {
   for (std::size_t r = 0; r < lines.size(); ++r) {
     if (!lines[r].starts_with('!')) continue;
@@ -88,7 +88,9 @@ std::unique_ptr<RailTransport> meet(Native& native, int rank, int n_ranks,
     offer.line = std::string("! ") + error.what();
   }
   const std::vector<std::string> lines = gather_lines(native, n_ranks, offer.line);
-  return join(std::move(offer), lines, rank, options);
+  auto transport = join(std::move(offer), lines, rank, options);
+  transport->reach_next();
+  return transport;
 }
 
 }  // namespace eco::transport::ucx

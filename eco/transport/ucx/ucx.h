@@ -50,7 +50,8 @@ Usable usable();
 std::unique_ptr<RailTransport> meet(KeyValue& store, int rank, int n_ranks,
                                     const std::vector<std::string>& devices, UcxOptions options = {},
                                     double timeout_s = 60);
-// As meet(), over the library's collectives, of the ranks of `native`: what one can't throws on all alike.
+// As meet(), over the library's collectives, of the ranks of `native`: what one can't throws on all alike, but for a rail
+// on which it sees no way to the next rank: that throws there alone.
 std::unique_ptr<RailTransport> meet(Native& native, int rank, int n_ranks,
                                     const std::vector<std::string>& devices, UcxOptions options = {});
 

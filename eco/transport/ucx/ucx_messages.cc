@@ -224,15 +224,14 @@ void UcxTransport::on_request(Endpoint& from, const Frame& frame, void* descript
   count_arrival(from, frame);
   Inbox::Stream& stream = inbox_.stream(from.peer, frame.tag);
   Inbox::Posted* const posted = stream.find_posted(frame.sequence);
-  if (posted == nullptr) {
+  const bool fits = posted != nullptr && posted->state == Inbox::Posted::State::waiting &&
+                    frame.bytes <= posted->memory.size();
+  has_failed_ |= posted != nullptr && !fits;
+  if (!fits) {
     Inbox::Arrived& message = stream.arrived.emplace_back();
     message.frame = frame;
     message.connection = from.number;
     message.descriptor = descriptor;
-    return;
-  }
-  if (posted->state != Inbox::Posted::State::waiting || frame.bytes > posted->memory.size()) {
-    has_failed_ = true;
     return;
   }
   posted->state = Inbox::Posted::State::filling;

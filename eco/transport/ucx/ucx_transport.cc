@@ -107,8 +107,21 @@ UcxTransport::~UcxTransport() {
   }
 }
 
+void UcxTransport::reach_next() {
+  const int next = (rank() + 1) % n_ranks();
+  if (next == rank()) return;
+  for (int rail = 0; rail < n_rails(); ++rail) {
+    if (open(endpoint(next, rail))) {
+      close(endpoint(next, rail));
+      continue;
+    }
+    throw TransportError("ucx: no way to rank " + std::to_string(next) + " on rail " + std::to_string(rail) + " (" +
+                         ucp_.path + ")");
+  }
+}
+
 // Bytes that UCX has taken may still be on this host, and go down with it: so peers that were spoken to say that they
-// have everything, or leave too.
+// have everything, or leave too, and want no more.
 void UcxTransport::say_bye() {
   const auto deadline = Clock::now() + seconds_of(options_.farewell_s);
   tell_all();
@@ -120,11 +133,11 @@ void UcxTransport::say_bye() {
       Endpoint& each = endpoint(number, rail);
       if (!each.is_broken && (each.ep != nullptr || each.was_heard)) way = &each;
     }
-    if (way == nullptr || peer.is_lost) continue;
+    if (way == nullptr || peer.is_lost || peer.has_left()) continue;
     say(*way, {.kind = FrameKind::bye, .sequence = peer.n_sent});
     waited_for.push_back(&peer);
   }
-  const auto is_waited_for = [](const Peer* peer) { return !peer->has_all && !peer->is_lost; };
+  const auto is_waited_for = [](const Peer* peer) { return !peer->has_all && !peer->is_lost && !peer->has_left(); };
   bool is_flushed_out = false;
   while (Clock::now() < deadline &&
          (!is_flushed_out || std::any_of(waited_for.begin(), waited_for.end(), is_waited_for))) {

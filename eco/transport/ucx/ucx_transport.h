@@ -82,6 +82,9 @@ class UcxTransport final : public RailTransport {
   UcxTransport(const UcxTransport&) = delete;
   UcxTransport& operator=(const UcxTransport&) = delete;
 
+  // Local: whether UCX sees a way to the next rank on every rail. Throws TransportError.
+  void reach_next();
+
   int rank() const override { return job_.rank; }
   int n_ranks() const override { return job_.n_ranks(); }
   std::string kind() const override { return "UCX"; }
@@ -185,8 +188,9 @@ class UcxTransport final : public RailTransport {
     return endpoints_[static_cast<std::size_t>(peer) * rails_.size() + static_cast<std::size_t>(rail)];
   }
   Peer& peer_of(const Endpoint& endpoint) { return peers_[static_cast<std::size_t>(endpoint.peer)]; }
+  // Of those that there are.
   int rail_of(std::size_t tag) const {
-    return tag < rail_of_tag_.size() ? static_cast<int>(rail_of_tag_[tag]) : 0;
+    return tag < rail_of_tag_.size() ? static_cast<int>(rail_of_tag_[tag]) % n_rails() : 0;
   }
   bool is_mine(int peer, int tag) const {
     return !is_abandoned_ && peer >= 0 && peer < n_ranks() && peer != rank() && tag >= 0 && tag <= max_tag();
