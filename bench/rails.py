@@ -351,7 +351,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--sizes", metavar="SIZE,...", help="default: those of each part")
     parser.add_argument("--only", default="", metavar="TEXT;...",
                         help="stock and paper: only settings and ways whose name has one of these")  # fmt: skip
-    parser.add_argument("--carrier", choices=("tcp", "ucx"), default="tcp", help="of ECO's; keep each in a file of its own")
+    parser.add_argument(
+        "--carrier", choices=("tcp", "ucx"), default="tcp", help="of ECO's; keep each in a file of its own"
+    )
     parser.add_argument("--launches", type=int, default=3)
     parser.add_argument("--repetitions", type=int, default=5, help="of a cell in a launch, at most")
     parser.add_argument(

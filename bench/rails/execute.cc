@@ -51,7 +51,8 @@ std::unique_ptr<RailTransport> meet(const std::string& carrier, eco::transport::
   if (carrier == "tcp") return eco::transport::tcp::meet(store, rank, n_ranks, addresses);
   if (carrier != "ucx") throw std::runtime_error("'" + carrier + "' instead of tcp or ucx");
   std::vector<std::string> devices;
-  for (const eco::transport::tcp::Nic& nic : eco::transport::tcp::nics(addresses)) devices.push_back(nic.device);
+  for (const eco::transport::tcp::Nic& nic : eco::transport::tcp::nics(addresses))
+    devices.push_back(nic.device);
   return eco::transport::ucx::meet(store, rank, n_ranks, devices);
 }
 

@@ -51,14 +51,18 @@ void SharedRails::close() {
 
 std::vector<std::string> SharedRails::failed_rails() {
   const std::lock_guard lock(mutex_);
-  std::vector<std::string> failed;
-  if (!transport_) return failed;
+  note_failed_rails();
+  return failed_;
+}
+
+void SharedRails::note_failed_rails() {
+  if (!transport_) return;
+  failed_.clear();
   for (std::size_t rail = 0; rail < names_.size(); ++rail) {
     const auto& lost = transport_->lost_rails();
     const auto is_it = [rail](const auto& each) { return static_cast<std::size_t>(each.rail) == rail; };
-    if (std::any_of(lost.begin(), lost.end(), is_it)) failed.push_back(names_[rail]);
+    if (std::any_of(lost.begin(), lost.end(), is_it)) failed_.push_back(names_[rail]);
   }
-  return failed;
 }
 
 bool SharedRails::is_lost() {
@@ -99,6 +103,7 @@ Status SharedRails::collect() {
 }
 
 void SharedRails::lose() {
+  note_failed_rails();
   if (transport_) transport_->abandon();
   transport_.reset();
   posted_.clear();

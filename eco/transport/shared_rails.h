@@ -59,12 +59,14 @@ class SharedRails {
   Ticket take(RailShare* by, Ticket ticket);
   Posted give_back(Ticket number);
   Status collect();
+  void note_failed_rails();
   void lose();
 
   std::mutex mutex_;                          // guards what follows
   std::unique_ptr<RailTransport> transport_;  // null once it is lost or closed
   std::vector<Posted> posted_;                // by the transport's tickets
   std::vector<Ticket> free_;
+  std::vector<std::string> failed_;
   const std::vector<std::string> names_;
   const std::string kind_;
   const std::function<void()> meanwhile_;

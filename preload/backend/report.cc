@@ -93,7 +93,8 @@ std::string rails_text(Session& session, const FailedRails& failed) {
   std::string text;
   for (const std::string& name : session.rails().names()) text += (text.empty() ? "" : ", ") + name;
   for (const auto& [name, n_ranks] : failed)
-    text += "; " + name + " FAILED on " + std::to_string(n_ranks) + " ranks, its traffic took the others";
+    text += "; " + name + " FAILED on " + std::to_string(n_ranks) + " ranks" +
+            (session.rails().kind() == "TCP" ? ", its traffic took the others" : "");
   if (!text.empty()) {
     const std::string kind = session.rails().kind();
     const bool is_another = session.options().carrier == runtime::Carrier::ucx && kind != "UCX";

@@ -34,7 +34,8 @@ def said_with(folder: Path) -> tuple[str, str, str]:
 
 @pytest.mark.skipif("ECO was built without" in _core.ucx()[2], reason=_core.ucx()[2])
 @pytest.mark.parametrize(
-    ("major", "minor", "reason"), [("1", "12", "1.12"), ("2", "0", "2.0"), ("1", "30", "lacks ucp_config_read")]
+    ("major", "minor", "reason"),
+    [("1", "12", "1.12"), ("2", "0", "2.0"), ("1", "30", "lacks ucp_config_read")],
 )
 def test_a_libucp_that_is_not_known_is_refused(tmp_path: Path, major: str, minor: str, reason: str) -> None:
     (tmp_path / "fake.c").write_text(FAKE % (major, minor))

@@ -32,7 +32,7 @@ Offer make_offer(const std::vector<std::string>& devices, int n_ranks) {
 }
 
 std::unique_ptr<UcxTransport> join(Offer offer, const std::vector<std::string>& lines, int rank,
-                                    UcxOptions options) {
+                                   UcxOptions options) {
   for (std::size_t r = 0; r < lines.size(); ++r) {
     if (!lines[r].starts_with('!')) continue;
     throw TransportError("rank " + std::to_string(r) + ": " +

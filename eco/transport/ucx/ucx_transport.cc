@@ -115,8 +115,8 @@ void UcxTransport::reach_next() {
       close(endpoint(next, rail));
       continue;
     }
-    throw TransportError("ucx: no way to rank " + std::to_string(next) + " on rail " + std::to_string(rail) + " (" +
-                         ucp_.path + ")");
+    throw TransportError("ucx: no way to rank " + std::to_string(next) + " on rail " + std::to_string(rail) +
+                         " (" + ucp_.path + ")");
   }
 }
 
@@ -137,7 +137,9 @@ void UcxTransport::say_bye() {
     say(*way, {.kind = FrameKind::bye, .sequence = peer.n_sent});
     waited_for.push_back(&peer);
   }
-  const auto is_waited_for = [](const Peer* peer) { return !peer->has_all && !peer->is_lost && !peer->has_left(); };
+  const auto is_waited_for = [](const Peer* peer) {
+    return !peer->has_all && !peer->is_lost && !peer->has_left();
+  };
   bool is_flushed_out = false;
   while (Clock::now() < deadline &&
          (!is_flushed_out || std::any_of(waited_for.begin(), waited_for.end(), is_waited_for))) {
@@ -247,7 +249,6 @@ void UcxTransport::fail(Endpoint& endpoint) {
   gone_.push_back(endpoint.peer);
   if (peer.has_left()) return;
   peer.is_lost = true;
-  lost_rails_.push_back({endpoint.peer, endpoint.rail});
 }
 
 void UcxTransport::close(Endpoint& endpoint) {

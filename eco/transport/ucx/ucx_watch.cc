@@ -47,6 +47,7 @@ void UcxTransport::watch_rails(Clock::time_point now) {
     if (each.is_broken || peer.is_lost || peer.n_to_come || (each.ep == nullptr && !each.was_heard)) continue;
     if (peer.owed_receives + peer.owed_sends == 0 && each.n_told == each.n_sent) continue;
     if (is_rail_lost(each, now)) {
+      lost_rails_.push_back({each.peer, each.rail});
       fail(each);
       continue;
     }

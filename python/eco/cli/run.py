@@ -118,7 +118,9 @@ def run(
     ] = False,
     transport: Annotated[
         str | None,
-        typer.Option(help="auto, mpi, tcp or ucx: what carries ECO's messages (auto: TCP over several rails)"),
+        typer.Option(
+            help="auto, mpi, tcp or ucx: what carries ECO's messages (auto: TCP over several rails)"
+        ),
     ] = None,
     measure: Annotated[
         str | None, typer.Option(help="never or auto: may the job measure what is not known")
