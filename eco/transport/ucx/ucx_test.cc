@@ -281,6 +281,34 @@ TEST_F(Ucx, CarriesTheRailsThatItIsAskedFor) {
   EXPECT_EQ(met.names, (std::vector<std::string>{device(), address}));
 }
 
+// Ranks that met over the library have asked for the way to their next one before, each in one direction alone.
+TEST_F(Ucx, ThreeThatMetOverTheLibraryAllReachEachOther) {
+  Hub hub(3);
+  run_ranks(hub, [](LoopbackTransport& library, LoopbackNative& native) {
+    const int rank = library.rank();
+    const auto transport = meet(native, rank, 3, devices(2));
+    std::vector<std::byte> out(1000, std::byte{1});
+    std::vector<std::byte> in(4000);
+    for (int peer = 0; peer < 3; ++peer) {
+      for (int tag = 0; tag < 2 && peer != rank; ++tag) {
+        const std::array<std::uint8_t, 1> rail{static_cast<std::uint8_t>(tag)};
+        transport->set_rails(tag, rail);
+        ASSERT_EQ(transport->post_send(peer, tag, out, SendMode::synchronous, 0), Status::ok);
+        ASSERT_EQ(transport->post_recv(peer, tag, in, 0), Status::ok);
+      }
+    }
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    std::size_t n_done = 0;
+    while (n_done < 8 && std::chrono::steady_clock::now() < until) {
+      std::array<Ticket, 8> room{};
+      std::size_t n = 0;
+      ASSERT_EQ(transport->test_some(room, n), Status::ok);
+      n_done += n;
+    }
+    EXPECT_EQ(n_done, 8u);
+  });
+}
+
 TEST_F(Ucx, StepsAsideWhereItCannotBe) {
   const tcp::MetOnRails met = open_as({.host = "one", .wanted = {device(), "mlx5_9:1"}, .fewest = 1});
   EXPECT_FALSE(met.transport);  // TCP has no such device either

@@ -111,10 +111,8 @@ void UcxTransport::reach_next() {
   const int next = (rank() + 1) % n_ranks();
   if (next == rank()) return;
   for (int rail = 0; rail < n_rails(); ++rail) {
-    if (open(endpoint(next, rail))) {
-      close(endpoint(next, rail));
-      continue;
-    }
+    // Kept: UCX numbers a pair's connections, and one side's that is closed at once confuses the other's.
+    if (open(endpoint(next, rail))) continue;
     throw TransportError("ucx: no way to rank " + std::to_string(next) + " on rail " + std::to_string(rail) +
                          " (" + ucp_.path + ")");
   }
@@ -131,7 +129,7 @@ void UcxTransport::say_bye() {
     Endpoint* way = nullptr;
     for (int rail = n_rails(); rail-- > 0;) {
       Endpoint& each = endpoint(number, rail);
-      if (!each.is_broken && (each.ep != nullptr || each.was_heard)) way = &each;
+      if (!each.is_broken && (each.n_sent > 0 || each.was_heard)) way = &each;
     }
     if (way == nullptr || peer.is_lost || peer.has_left()) continue;
     say(*way, {.kind = FrameKind::bye, .sequence = peer.n_sent});
