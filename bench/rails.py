@@ -6,7 +6,7 @@
     python bench/rails.py --show --json F.json --picture F.html         only the tables of a file, and the chart
 
 Parts:
-  gain        rails-8: ECO's recipes on one rail and on both, over its TCP transport, outside MPI
+  gain        rails-8: ECO's recipes on one rail and on both, over its TCP transport (--carrier), outside MPI
   stock       rails-8: Open MPI and MPICH as they are, told of both NICs in all ways that they offer (rails_cells.py)
   paper       rails-8 and rails-2x8: the multirail paper's ways of broadcasting, its formulas beside (rails_paper.py)
   predicted   the same for 32 nodes with the paper's rates, by ECO's predictor; starts nothing
@@ -100,7 +100,7 @@ def launch(
     keep: Keep,
     cut_after_s: float | None = None,
 ) -> None:
-    """One launch over ECO's TCP transport, perhaps with a NIC cut. What is measured is kept, however it ends."""
+    """One launch over ECO's own transport, perhaps with a NIC cut. What is measured is kept, however it ends."""
     rails = range(lab.description.n_rails)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -112,7 +112,7 @@ def launch(
             addresses = [n.ip for r in rails for n in lab.fabric.nics if (n.host, n.rail) == (host, r)]
             words = [
                 program, network, wanted, found, folder / "store", rank, options.repetitions, options.seconds,
-                options.check_bytes, *addresses,
+                options.check_bytes, options.carrier, *addresses,
             ]  # fmt: skip
             ranks.append(lab.start([str(w) for w in words], host))
         codes: list[int | None] = []
@@ -351,6 +351,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--sizes", metavar="SIZE,...", help="default: those of each part")
     parser.add_argument("--only", default="", metavar="TEXT;...",
                         help="stock and paper: only settings and ways whose name has one of these")  # fmt: skip
+    parser.add_argument(
+        "--carrier", choices=("tcp", "ucx"), default="tcp", help="of ECO's; keep each in a file of its own"
+    )
     parser.add_argument("--launches", type=int, default=3)
     parser.add_argument("--repetitions", type=int, default=5, help="of a cell in a launch, at most")
     parser.add_argument(

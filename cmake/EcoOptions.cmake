@@ -11,6 +11,7 @@ endif()
 option(ECO_BUILD_TESTS "Build the C++ tests (needs GoogleTest)" ${eco_tests_default})
 option(ECO_BUILD_PYTHON "Build the Python module eco._core (needs nanobind)" ${eco_python_default})
 option(ECO_SCOTCH "Map graphs by Scotch too, where its static library is installed" ON)
+option(ECO_UCX "Messages may go over UCX too, where its headers are installed" ON)
 set(ECO_SANITIZE "" CACHE STRING "Sanitizers for everything that is built, e.g. address,undefined or thread")
 
 # An MPI library is a prefix with the header and the library that data/abis.json names. `make setup` puts one of each

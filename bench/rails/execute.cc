@@ -1,6 +1,6 @@
-// Executes recipes over the TCP transport, outside MPI: one rank of them, on its host. bench/rails.py starts all.
+// Executes recipes over the TCP or the UCX transport, outside MPI: one rank of them, on its host. bench/rails.py starts all.
 //
-//   bench-rails NETWORK CELLS RECORDS STORE RANK REPETITIONS SECONDS CHECK_BYTES ADDRESS...   one address for each rail
+//   bench-rails NETWORK CELLS RECORDS STORE RANK REPETITIONS SECONDS CHECK_BYTES tcp|ucx ADDRESS...   one for each rail
 //
 // Rank 0 writes one JSON object a cell: predicted seconds, and those of each repetition, from an instant that all ranks
 // slept to until the last rank's end; no further repetition begins after SECONDS of them. Ranks read one clock
@@ -23,13 +23,15 @@
 #include "eco/runtime/contents.h"
 #include "eco/sim/predict.h"
 #include "eco/transport/tcp/bootstrap.h"
+#include "eco/transport/tcp/rails.h"
+#include "eco/transport/ucx/ucx.h"
 
 namespace {
 
 using eco::bench::Cell;
+using eco::transport::RailTransport;
 using eco::transport::SendMode;
 using eco::transport::Status;
-using eco::transport::tcp::TcpTransport;
 using Clock = std::chrono::steady_clock;
 
 // Long enough for rank 0's word to have come everywhere.
@@ -43,8 +45,19 @@ void expect(Status status) {
   if (status != Status::ok) throw std::runtime_error("the transport failed, or a rank was lost");
 }
 
+// Rank r of so many, on these addresses.
+std::unique_ptr<RailTransport> meet(const std::string& carrier, eco::transport::KeyValue& store, int rank,
+                                    int n_ranks, const std::vector<std::string>& addresses) {
+  if (carrier == "tcp") return eco::transport::tcp::meet(store, rank, n_ranks, addresses);
+  if (carrier != "ucx") throw std::runtime_error("'" + carrier + "' instead of tcp or ucx");
+  std::vector<std::string> devices;
+  for (const eco::transport::tcp::Nic& nic : eco::transport::tcp::nics(addresses))
+    devices.push_back(nic.device);
+  return eco::transport::ucx::meet(store, rank, n_ranks, devices);
+}
+
 // Rank 0 hears one number of everybody and tells all the largest, plus `more`.
-std::int64_t agree(TcpTransport& transport, std::int64_t mine, std::int64_t more = 0) {
+std::int64_t agree(RailTransport& transport, std::int64_t mine, std::int64_t more = 0) {
   std::vector<std::int64_t> heard(static_cast<std::size_t>(transport.n_ranks()), mine);
   std::size_t n_posted = 0;
   const auto bytes_of = [](std::int64_t& number) { return std::as_writable_bytes(std::span(&number, 1)); };
@@ -93,7 +106,7 @@ class Task {
   }
 
   // Collective. Seconds until the last rank's end, the same on all ranks.
-  double time(TcpTransport& transport, eco::exec::Executor& executor) {
+  double time(RailTransport& transport, eco::exec::Executor& executor) {
     if (!executor.reserve(schedule_.scratch_bytes)) throw std::bad_alloc();
     const eco::exec::Buffers buffers{
         .input = std::span<const std::byte>(input_).first(eco::coll::input_bytes(problem_, rank_)),
@@ -122,7 +135,7 @@ struct Limits {
 };
 
 // Collective. Seconds of each repetition; the same on all ranks.
-std::vector<double> run(const Cell& cell, const eco::net::GroupView& view, TcpTransport& transport,
+std::vector<double> run(const Cell& cell, const eco::net::GroupView& view, RailTransport& transport,
                         eco::exec::Executor& executor, const Limits& limits) {
   if (!cell.why_not.empty()) throw eco::InvalidArgument(cell.why_not);
   eco::coll::CommonProblem shorter = cell.problem;
@@ -147,9 +160,9 @@ std::vector<double> run(const Cell& cell, const eco::net::GroupView& view, TcpTr
 int main(int argc, char** argv) {
   std::string where = "starting";
   try {
-    if (argc < 10)
+    if (argc < 11)
       throw std::runtime_error(
-          "NETWORK CELLS RECORDS STORE RANK REPETITIONS SECONDS CHECK_BYTES ADDRESS... are needed");
+          "NETWORK CELLS RECORDS STORE RANK REPETITIONS SECONDS CHECK_BYTES CARRIER ADDRESS... are needed");
     const eco::net::GroupView view = eco::bench::view_of(argv[1]);
     const std::vector<Cell> cells = eco::bench::read_cells(argv[2], view);
     const int rank = std::atoi(argv[5]);
@@ -158,9 +171,9 @@ int main(int argc, char** argv) {
                         .check_bytes = static_cast<std::size_t>(std::strtoull(argv[8], nullptr, 10))};
     std::ofstream records;
     if (rank == 0) records.open(argv[3]);
-    eco::transport::tcp::FileStore store(argv[4]);
-    const auto transport = eco::transport::tcp::meet(store, rank, view.n_ranks(),
-                                                     std::vector<std::string>(argv + 9, argv + argc));
+    eco::transport::FileStore store(argv[4]);
+    const auto transport =
+        meet(argv[9], store, rank, view.n_ranks(), std::vector<std::string>(argv + 10, argv + argc));
     eco::exec::Executor executor(*transport);
     for (const Cell& cell : cells) {
       where = cell.recipe.text();

@@ -77,7 +77,7 @@ Taken measure(int n_hosts, int fails = -1) {
                            all.arrive_and_wait();
                          });
   });
-  transport::tcp::run_tcp_shares(n_hosts, 2, [&](transport::tcp::TcpShare& share) {
+  transport::tcp::run_tcp_shares(n_hosts, 2, [&](transport::RailShare& share) {
     const auto rank = static_cast<std::size_t>(share.rank());
     all.arrive_and_wait();
     if (share.rank() == fails) share.choose_rails({});

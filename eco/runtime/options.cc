@@ -55,15 +55,14 @@ bool set_measure(const std::string& text, Options& options) {
   return true;
 }
 
+constexpr std::array<std::pair<Carrier, std::string_view>, 4> kCarriers{
+    {{Carrier::automatic, "auto"}, {Carrier::mpi, "mpi"}, {Carrier::tcp, "tcp"}, {Carrier::ucx, "ucx"}}};
+
 bool set_carrier(const std::string& text, Options& options) {
-  if (text == "auto")
-    options.carrier = Carrier::automatic;
-  else if (text == "mpi")
-    options.carrier = Carrier::mpi;
-  else if (text == "tcp")
-    options.carrier = Carrier::tcp;
-  else
-    return false;
+  const auto* const found =
+      std::find_if(kCarriers.begin(), kCarriers.end(), [&](const auto& each) { return each.second == text; });
+  if (found == kCarriers.end()) return false;
+  options.carrier = found->first;
   return true;
 }
 
@@ -157,17 +156,13 @@ const std::vector<Entry>& entries() {
        [](const std::string& text, Options& o) { return parse_switch(text, o.sentinels); }},
       {{"ECO_HOST_ID", "TEXT", "replaces boot id and network namespace when a host is recognised again"},
        [](const std::string& text, Options& o) { return o.host_id = text, !text.empty(); }},
-      {{"ECO_TRANSPORT", "auto|mpi|tcp",
-        "what carries ECO's messages: the MPI library's point-to-point, or plain TCP; auto: TCP for what "
-        "uses "
-        "several "
-        "rails, where hosts have several"},
+      {{"ECO_TRANSPORT", "auto|mpi|tcp|ucx",
+        "what carries ECO's messages: the MPI library's point-to-point, plain TCP, or UCX (TCP where that "
+        "can't be); auto: TCP for what uses several rails, where hosts have several"},
        set_carrier},
       {{"ECO_RAILS", "NAME,...",
-        "the interfaces (or addresses) that TCP uses on every host, one for each rail; else the networks "
-        "that "
-        "all "
-        "hosts have in common"},
+        "the interfaces (or addresses; for UCX also devices, mlx5_0:1) that are used on every host, one for "
+        "each rail; else the networks that all hosts have in common"},
        set_rails},
       {{"ECO_MEASURE", "never|auto", "may a job measure what is not remembered (auto)"}, set_measure},
       {{"ECO_BUDGET", "SECONDS", "for measuring in a job, all communicators together (5); 0: no limit"},
@@ -236,6 +231,12 @@ std::string user_cache(const std::function<std::optional<std::string>(std::strin
 }
 
 }  // namespace
+
+std::string_view name(Carrier carrier) {
+  return std::find_if(kCarriers.begin(), kCarriers.end(),
+                      [&](const auto& each) { return each.first == carrier; })
+      ->second;
+}
 
 bool Options::is_disabled(std::string_view name) const {
   return std::find(disable.begin(), disable.end(), name) != disable.end();

@@ -19,8 +19,10 @@ namespace eco::runtime {
 
 enum class Mode { on, off, observe };  // ECO: observe times the native calls and changes nothing
 // ECO_TRANSPORT: what carries recipes. mpi: the library's point-to-point; automatic: that, and those over several rails
-// TCP, where hosts have several; tcp: all go over TCP.
-enum class Carrier { automatic, mpi, tcp };
+// TCP, where hosts have several; tcp, ucx: all go over TCP, or UCX.
+enum class Carrier { automatic, mpi, tcp, ucx };
+// "auto", "mpi", "tcp", "ucx".
+std::string_view name(Carrier carrier);
 enum class MeasurePolicy { never, automatic };  // ECO_MEASURE: may a job measure what is not remembered?
 
 // In ECO_DISABLE: topologies keep their ranks in order.
@@ -55,6 +57,8 @@ struct Options {
   std::optional<Following> ambient;   // ECO_AMBIENT: recipes follow ambient traffic
   bool compare_calls = false;         // ECO_CHECK=communication: ranks compare each call before it begins
 
+  // Not the MPI library: TCP or UCX carries all that ECO serves, not only what names rails.
+  bool is_beside_mpi() const { return carrier == Carrier::tcp || carrier == Carrier::ucx; }
   // A collective by name, or kTopology.
   bool is_disabled(std::string_view name) const;
   // Of what must be equal on all ranks. Files are not in it (one rank reads them), nor what only diagnoses.

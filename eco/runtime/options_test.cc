@@ -18,6 +18,14 @@ Options parse(const std::map<std::string, std::string>& environment) {
   });
 }
 
+TEST(Options, EveryCarrierHasItsName) {
+  for (const std::string text : {"auto", "mpi", "tcp", "ucx"}) {
+    const Options options = parse({{"ECO_TRANSPORT", text}});
+    EXPECT_EQ(name(options.carrier), text);
+    EXPECT_EQ(options.is_beside_mpi(), text == "tcp" || text == "ucx");
+  }
+}
+
 TEST(Options, AreOnByDefault) {
   const Options options = parse({});
   EXPECT_EQ(options.mode, Mode::on);

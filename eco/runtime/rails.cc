@@ -67,8 +67,7 @@ bool choose_rails(const net::Network& network, transport::Transport& transport) 
 transport::tcp::WantedRails wanted_rails(const Options& options, const net::HostId& host) {
   const std::string text = host.name + ";" + host.address + ";" + host.boot_id + ";" + host.net_namespace;
   // One rail is no gain over the library's messages, but may be all that is wanted.
-  return {
-      .host = base::digest(text), .wanted = options.rails, .fewest = options.carrier == Carrier::tcp ? 1 : 2};
+  return {.host = base::digest(text), .wanted = options.rails, .fewest = options.is_beside_mpi() ? 1 : 2};
 }
 
 }  // namespace eco::runtime

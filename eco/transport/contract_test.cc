@@ -17,6 +17,7 @@
 #include "eco/transport/loopback/loopback.h"
 #include "eco/transport/tcp/hostile.h"
 #include "eco/transport/tcp/testing.h"
+#include "eco/transport/ucx/testing.h"
 
 namespace eco::transport {
 namespace {
@@ -27,6 +28,7 @@ using Body = std::function<void(Transport&)>;
 struct Kind {
   std::string name;
   std::function<void(int, const Body&)> run;
+  std::string (*why_not)() = nullptr;  // why it can't be run here; empty: it can
 };
 void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 
@@ -43,10 +45,22 @@ std::function<void(int, const Body&)> over_tcp(int n_rails, tcp::TcpOptions opti
   };
 }
 
+std::function<void(int, const Body&)> over_ucx(int n_rails, ucx::UcxOptions options = {}) {
+  return [=](int n_ranks, const Body& body) {
+    ucx::run_ucx_ranks(n_ranks, n_rails, options, [&](RailTransport& transport) { body(transport); });
+  };
+}
+
 // One half of a job's ranks is the group, in reverse order, and has some of its tags.
 std::function<void(int, const Body&)> over_a_share() {
   return [](int n_ranks, const Body& body) {
-    tcp::run_tcp_shares(n_ranks, 2, [&](tcp::TcpShare& share) { body(share); });
+    tcp::run_tcp_shares(n_ranks, 2, [&](RailShare& share) { body(share); });
+  };
+}
+
+std::function<void(int, const Body&)> over_a_share_of_ucx() {
+  return [](int n_ranks, const Body& body) {
+    ucx::run_ucx_shares(n_ranks, 2, [&](RailShare& share) { body(share); });
   };
 }
 
@@ -63,7 +77,7 @@ std::function<void(int, const Body&)> joined() {
         both.arrive_and_wait();
       });
     });
-    tcp::run_tcp_shares(n_ranks, 2, [&](tcp::TcpShare& share) {
+    tcp::run_tcp_shares(n_ranks, 2, [&](RailShare& share) {
       both.arrive_and_wait();
       JoinedTransport joined(*firsts[static_cast<std::size_t>(share.rank())], share);
       for (int tag = 1; tag < 64; tag += 2) {
@@ -95,9 +109,14 @@ std::function<void(int, const Body&)> over_failing_rails(unsigned seed, tcp::Tcp
 
 // Everything of more than 64 bytes asks first, and two small messages use the credit up.
 constexpr tcp::TcpOptions kTight{.eager_bytes = 64, .credit_bytes = 192};
+constexpr ucx::UcxOptions kTightUcx{.eager_bytes = 64, .credit_bytes = 192};
 
 class Contract : public testing::TestWithParam<Kind> {
  protected:
+  void SetUp() override {
+    if (const auto why_not = GetParam().why_not; why_not != nullptr && !why_not().empty())
+      GTEST_SKIP() << why_not();
+  }
   static void run(int n_ranks, const Body& body) { GetParam().run(n_ranks, body); }
 };
 
@@ -323,7 +342,11 @@ INSTANTIATE_TEST_SUITE_P(Transports, Contract,
                                          Kind{"tcp_tight", over_tcp(2, kTight)},
                                          Kind{"tcp_failing", over_failing_rails(1)},
                                          Kind{"tcp_failing_tight", over_failing_rails(2, kTight)},
-                                         Kind{"tcp_share", over_a_share()}, Kind{"joined", joined()}),
+                                         Kind{"tcp_share", over_a_share()}, Kind{"joined", joined()},
+                                         Kind{"ucx", over_ucx(1), &ucx::why_no_ucx},
+                                         Kind{"ucx_two_rails", over_ucx(2), &ucx::why_no_ucx},
+                                         Kind{"ucx_tight", over_ucx(2, kTightUcx), &ucx::why_no_ucx},
+                                         Kind{"ucx_share", over_a_share_of_ucx(), &ucx::why_no_ucx}),
                          [](const auto& kind) { return kind.param.name; });
 
 }  // namespace

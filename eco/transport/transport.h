@@ -1,6 +1,6 @@
 // Nonblocking tagged messages between the ranks of one group: the only way bytes leave a rank.
 //
-// Contract, the same for every transport (loopback, MPI, TCP; later UCX):
+// Contract, the same for every transport (loopback, MPI, TCP, UCX):
 //   - messages from one rank to another with one tag match in the order in which both sides posted them;
 //   - a posted buffer belongs to the transport until its ticket comes back from wait_some or test_some;
 //   - a send in mode `eager` may complete before the receiver posted (its bytes are then held elsewhere); in mode
@@ -33,7 +33,7 @@ enum class Status : std::uint8_t {
 using Ticket = std::uint32_t;
 
 // Of a receive: from whoever sends with that tag. A tag is received either from anybody or from named peers at a time,
-// never both. A capability: a transport without it (tcp) fails such a receive.
+// never both. A capability: a transport without it (tcp, ucx) fails such a receive.
 inline constexpr int kAnyPeer = -2;
 
 // In the place of a rail: whichever way the transport's messages take by themselves.

@@ -123,7 +123,8 @@ void Group::arm(const coll::CommonProblem& problem) {
     tags_ = session_.tag_ranges().agree(comm_);
     if (!tags_) return stay_native("the MPI library has no more tags");
     rails_ = session_.rails().join(comm_, rank_, *world_ranks);
-    if (is_over_tcp() && !rails_) return stay_native("the job's TCP transport is lost, or has no more tags");
+    if (is_beside_mpi() && !rails_)
+      return stay_native("the job's transport over its rails is lost, or has no more tags");
     arm_on(agreement, *world_ranks, ready.budget_left_s, first, ready.is_known ? known.get() : nullptr);
   } catch (const Error& error) {
     // The library's own collectives failed on this communicator, and the program's will tell it so.
@@ -167,8 +168,8 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
   }
 
   runtime_ = std::move(result.communicator);
-  // Broadcasts that form receive from anybody, which TCP can't.
-  if (session_.options().late && !is_over_tcp()) {
+  // Broadcasts that form receive from anybody, which these can't.
+  if (session_.options().late && !is_beside_mpi()) {
     const auto form = [&] {
       runtime_->form_around_the_late(*session_.options().late, session_.options().forming);
     };
@@ -195,7 +196,7 @@ void Group::make_transports(std::vector<int> world_ranks) {
                               .ranks = std::move(world_ranks),
                               .members = comm_};
   transport_ = std::make_unique<transport::mpi::MpiTransport>(session_.private_comm(), share);
-  if (rails_ && !is_over_tcp())
+  if (rails_ && !is_beside_mpi())
     joined_ = std::make_unique<transport::JoinedTransport>(*transport_, rails_->share());
   lane_ = std::make_shared<Lane>();
   share.first_tag += half;
@@ -210,7 +211,7 @@ void Group::make_transports(std::vector<int> world_ranks) {
 
 bool Group::any_order() const { return session_.options().any_order; }
 
-bool Group::is_over_tcp() const { return session_.options().carrier == runtime::Carrier::tcp; }
+bool Group::is_beside_mpi() const { return session_.options().is_beside_mpi(); }
 
 transport::Transport& Group::transport() const {
   if (joined_) return *joined_;
@@ -234,7 +235,7 @@ const std::shared_ptr<CallCheck>& Group::check() {
 }
 
 bool Group::has_lane() const {
-  return session_.background().is_open() && !is_over_tcp() && runtime_ && lane_ &&
+  return session_.background().is_open() && !is_beside_mpi() && runtime_ && lane_ &&
          runtime_->channels() <= lane_->share.n_tags;
 }
 

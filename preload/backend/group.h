@@ -157,8 +157,8 @@ class Group {
   void make_transports(std::vector<int> world_ranks);
   // Local: what recipes run on, once it is made.
   transport::Transport& transport() const;
-  // Does TCP carry everything, not only what names rails?
-  bool is_over_tcp() const;
+  // Does TCP or UCX carry everything, not only what names rails?
+  bool is_beside_mpi() const;
   // Local: messages under this communicator's tags may still be on their way, so nobody gets them again.
   void lose_tags();
   // `known`: by all ranks, or null on all.

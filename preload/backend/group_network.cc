@@ -49,7 +49,7 @@ net::GroupView Group::look_for_network(LibraryAgreement& agreement, const std::v
   tags_ = session_.tag_ranges().agree(comm_);
   if (!tags_) return {};
   rails_ = session_.rails().join(comm_, rank_, world_ranks);
-  if (is_over_tcp() && !rails_) {
+  if (is_beside_mpi() && !rails_) {
     release();
     return {};
   }

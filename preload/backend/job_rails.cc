@@ -6,7 +6,7 @@
 #include "eco/runtime/rails.h"
 #include "eco/transport/mpi/mpi_native.h"
 #include "eco/transport/mpi/progress.h"
-#include "eco/transport/tcp/frame.h"
+#include "eco/transport/open_rails.h"
 
 namespace eco::preload {
 
@@ -30,14 +30,15 @@ void JobRails::open(const runtime::Options& options, const net::HostId& host, MP
   }
   transport::mpi::MpiNative native(world);
   try {
-    tcp::MetOnRails met = tcp::meet_on_rails(native, rank, n_ranks, runtime::wanted_rails(options, host));
+    tcp::MetOnRails met = transport::open_rails(native, rank, n_ranks, runtime::wanted_rails(options, host),
+                                                options.carrier == Carrier::ucx);
     reason_ = std::move(met.reason);
     if (!met.transport) return;
     names_ = std::move(met.names);
-    shared_ = std::make_shared<tcp::SharedTcp>(
+    shared_ = std::make_shared<transport::SharedRails>(
         std::move(met.transport), names_, [world] { transport::mpi::make_progress(world); },
         std::move(leave));
-    ranges_.open(static_cast<int>(tcp::kMaxTag), n_ranks, rank);
+    ranges_.open(transport::kMaxRailTag, n_ranks, rank);
   } catch (const std::exception& error) {
     reason_ = error.what();
   }
@@ -54,10 +55,10 @@ std::unique_ptr<RailPart> JobRails::join(MPI_Comm comm, int rank, const std::vec
     return nullptr;
   const std::optional<int> range = ranges_.agree(comm);
   if (!range) return nullptr;
-  tcp::Part part{.first_tag = ranges_.first_tag(*range),
-                 .n_tags = ranges_.tags_per_range(),
-                 .rank = rank,
-                 .ranks = world_ranks};
+  transport::RailShare::Part part{.first_tag = ranges_.first_tag(*range),
+                                  .n_tags = ranges_.tags_per_range(),
+                                  .rank = rank,
+                                  .ranks = world_ranks};
   return std::make_unique<RailPart>(shared_, std::move(part), ranges_, *range);
 }
 

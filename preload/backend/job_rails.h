@@ -1,5 +1,5 @@
-// The job's TCP transport beside MPI, and which part of it a communicator has: for recipes over several rails, and for
-// everything under ECO_TRANSPORT=tcp. eco/transport/tcp/rails.h says which NICs are rails.
+// The job's TCP or UCX transport beside MPI, and which part of it a communicator has: for recipes over several rails, and
+// for everything under ECO_TRANSPORT=tcp and =ucx. eco/transport/tcp/rails.h says which NICs are rails.
 //
 //   rails.open(options, host, world, hook, leave);   // in MPI_Init, collective
 //   std::unique_ptr<RailPart> part = rails.join(comm, ...);  // arming a communicator, collective over it
@@ -19,14 +19,14 @@
 
 #include "eco/net/network.h"
 #include "eco/runtime/options.h"
-#include "eco/transport/tcp/shared.h"
+#include "eco/transport/shared_rails.h"
 #include "preload/backend/tag_ranges.h"
 
 namespace eco::preload {
 
 class RailPart {
  public:
-  RailPart(std::shared_ptr<transport::tcp::SharedTcp> shared, transport::tcp::Part part, TagRanges& ranges,
+  RailPart(std::shared_ptr<transport::SharedRails> shared, transport::RailShare::Part part, TagRanges& ranges,
            int range)
       : share_(std::move(shared), std::move(part)), ranges_(ranges), range_(range) {}
   ~RailPart() {
@@ -35,12 +35,12 @@ class RailPart {
   RailPart(const RailPart&) = delete;
   RailPart& operator=(const RailPart&) = delete;
 
-  transport::tcp::TcpShare& share() { return share_; }
+  transport::RailShare& share() { return share_; }
   // A call has failed half-way: nobody gets these tags again.
   void lose() { is_lost_ = true; }
 
  private:
-  transport::tcp::TcpShare share_;
+  transport::RailShare share_;
   TagRanges& ranges_;
   int range_;
   bool is_lost_ = false;
@@ -58,6 +58,8 @@ class JobRails {
   // Local, the same on all ranks, until the end: were they opened?
   bool are_there() const { return shared_ != nullptr; }
   const std::vector<std::string>& names() const { return names_; }
+  // What carries messages over them: "TCP", "UCX"; empty where there are none.
+  std::string kind() const { return shared_ ? shared_->kind() : ""; }
   // Local: those that failed between this rank and another.
   std::vector<std::string> failed() const {
     return shared_ ? shared_->failed_rails() : std::vector<std::string>{};
@@ -75,7 +77,7 @@ class JobRails {
   bool may_be_pending() { return shared_ && shared_->may_be_pending(); }
 
  private:
-  std::shared_ptr<transport::tcp::SharedTcp> shared_;
+  std::shared_ptr<transport::SharedRails> shared_;
   TagRanges ranges_;
   std::vector<std::string> names_;
   std::string reason_;

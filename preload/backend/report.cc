@@ -79,11 +79,11 @@ FailedRails sum_failed_rails(const JobRails& rails) {
 
 // What carried ECO's messages, and why no more of them.
 nlohmann::json transport_of(Session& session, const FailedRails& failed) {
-  const bool over_tcp = session.options().carrier == runtime::Carrier::tcp;
   const bool has_rails = session.rails().are_there();
-  return {{"carrier", !has_rails ? "mpi"
-                      : over_tcp ? "tcp"
-                                 : "mpi, tcp where rails are named"},
+  const std::string_view carrier = session.rails().kind() == "UCX" ? "ucx" : "tcp";
+  return {{"carrier", !has_rails                          ? "mpi"
+                      : session.options().is_beside_mpi() ? carrier
+                                                          : "mpi, tcp where rails are named"},
           {"rails", session.rails().names()},
           {"failed_on_ranks", failed},
           {"reason", session.rails().reason()}};
@@ -93,8 +93,13 @@ std::string rails_text(Session& session, const FailedRails& failed) {
   std::string text;
   for (const std::string& name : session.rails().names()) text += (text.empty() ? "" : ", ") + name;
   for (const auto& [name, n_ranks] : failed)
-    text += "; " + name + " FAILED on " + std::to_string(n_ranks) + " ranks, its traffic took the others";
-  if (!text.empty()) return "; TCP over " + text;
+    text += "; " + name + " FAILED on " + std::to_string(n_ranks) + " ranks" +
+            (session.rails().kind() == "TCP" ? ", its traffic took the others" : "");
+  if (!text.empty()) {
+    const std::string kind = session.rails().kind();
+    const bool is_another = session.options().carrier == runtime::Carrier::ucx && kind != "UCX";
+    return "; " + kind + " over " + text + (is_another ? " (" + session.rails().reason() + ")" : "");
+  }
   // Who named them wants to know.
   return session.options().rails.empty() ? "" : "; no rails: " + session.rails().reason();
 }

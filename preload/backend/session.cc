@@ -143,8 +143,8 @@ bool Session::make_private_communicator() {
 bool Session::open_rails() {
   rails_.open(options_, identity_.host, private_comm_, background_.is_open(),
               [this] { background_.carry_beside(); });
-  if (options_.carrier != runtime::Carrier::tcp || rails_.are_there()) return true;
-  why_native_ = "ECO_TRANSPORT=tcp, and " + rails_.reason();
+  if (!options_.is_beside_mpi() || rails_.are_there()) return true;
+  why_native_ = "ECO_TRANSPORT=" + std::string(runtime::name(options_.carrier)) + ", and " + rails_.reason();
   return false;
 }
 

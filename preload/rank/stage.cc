@@ -17,7 +17,7 @@
 #include "eco/runtime/this_host.h"
 #include "eco/transport/joined.h"
 #include "eco/transport/mpi/progress.h"
-#include "eco/transport/tcp/frame.h"
+#include "eco/transport/open_rails.h"
 #include "preload/rank/identities.h"
 
 namespace eco::rank {
@@ -27,7 +27,7 @@ Stage::Stage(const runtime::Options& options) {
   native = std::make_unique<transport::mpi::MpiNative>(comm);
   messages = std::make_unique<transport::mpi::MpiTransport>(comm);
   if (options.carrier != runtime::Carrier::mpi) open_rails(options);
-  if (on_rails && options.carrier == runtime::Carrier::tcp) {
+  if (on_rails && options.is_beside_mpi()) {
     transport = std::move(on_rails);
   } else if (on_rails) {
     transport = std::make_unique<transport::JoinedTransport>(*messages, *on_rails);
@@ -40,20 +40,23 @@ void Stage::open_rails(const runtime::Options& options) {
   namespace tcp = transport::tcp;
   const int rank = messages->rank();
   const int n_ranks = messages->n_ranks();
-  const bool is_over_tcp = options.carrier == runtime::Carrier::tcp;
-  tcp::MetOnRails met =
-      tcp::meet_on_rails(*native, rank, n_ranks, runtime::wanted_rails(options, runtime::this_host(options)));
-  if (rank == 0 && !met.reason.empty() && (met.transport || is_over_tcp || !options.rails.empty()))
+  tcp::MetOnRails met = transport::open_rails(*native, rank, n_ranks,
+                                              runtime::wanted_rails(options, runtime::this_host(options)),
+                                              options.carrier == runtime::Carrier::ucx);
+  if (rank == 0 && !met.reason.empty() &&
+      (met.transport || options.is_beside_mpi() || !options.rails.empty()))
     std::fprintf(stderr, "eco-rank: rails: %s\n", met.reason.c_str());
-  if (!met.transport && is_over_tcp) throw Unsupported("ECO_TRANSPORT=tcp, and " + met.reason);
+  if (!met.transport && options.is_beside_mpi())
+    throw Unsupported("ECO_TRANSPORT=" + std::string(runtime::name(options.carrier)) + ", and " + met.reason);
   if (!met.transport) return;
   std::vector<int> ranks(static_cast<std::size_t>(n_ranks));
   std::iota(ranks.begin(), ranks.end(), 0);
-  rails = std::make_shared<tcp::SharedTcp>(std::move(met.transport), std::move(met.names),
-                                           [this] { transport::mpi::make_progress(comm); });
-  const int n_tags = std::min(messages->max_tag(), static_cast<int>(tcp::kMaxTag)) + 1;
-  on_rails = std::make_unique<tcp::TcpShare>(
-      rails, tcp::Part{.first_tag = 0, .n_tags = n_tags, .rank = rank, .ranks = std::move(ranks)});
+  rails = std::make_shared<transport::SharedRails>(std::move(met.transport), std::move(met.names),
+                                                   [this] { transport::mpi::make_progress(comm); });
+  const int n_tags = std::min(messages->max_tag(), transport::kMaxRailTag) + 1;
+  on_rails = std::make_unique<transport::RailShare>(
+      rails,
+      transport::RailShare::Part{.first_tag = 0, .n_tags = n_tags, .rank = rank, .ranks = std::move(ranks)});
 }
 
 Stage::~Stage() {

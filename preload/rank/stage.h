@@ -14,12 +14,12 @@
 #include "eco/runtime/trials.h"
 #include "eco/transport/mpi/mpi_native.h"
 #include "eco/transport/mpi/mpi_transport.h"
-#include "eco/transport/tcp/shared.h"
+#include "eco/transport/shared_rails.h"
 
 namespace eco::rank {
 
 // The group as ECO sees it, on a communicator of its own, with rails where jobs would have them. Collective over
-// MPI_COMM_WORLD. Throws Unsupported on all ranks where ECO_TRANSPORT=tcp can't be.
+// MPI_COMM_WORLD. Throws Unsupported on all ranks where ECO_TRANSPORT=tcp or =ucx can't be.
 struct Stage {
   explicit Stage(const runtime::Options& options);
   ~Stage();
@@ -31,9 +31,9 @@ struct Stage {
 
   MPI_Comm comm = MPI_COMM_NULL;
   std::unique_ptr<transport::mpi::MpiNative> native;
-  std::shared_ptr<transport::tcp::SharedTcp> rails;
+  std::shared_ptr<transport::SharedRails> rails;
   std::unique_ptr<transport::Transport> messages;   // MPI's
-  std::unique_ptr<transport::Transport> on_rails;   // TCP's, if there are rails
+  std::unique_ptr<transport::Transport> on_rails;   // TCP's or UCX's, if there are rails
   std::unique_ptr<transport::Transport> transport;  // what jobs would run on
 
  private:

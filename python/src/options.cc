@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "eco/transport/tcp/rails.h"
+#include "eco/transport/ucx/ucx.h"
 #include "python/src/bindings.h"
 
 namespace eco::python {
@@ -43,6 +44,11 @@ std::vector<std::tuple<std::string, std::string>> nics() {
   return found;
 }
 
+std::tuple<std::string, std::string, std::string> ucx() {
+  const transport::ucx::Usable found = transport::ucx::usable();
+  return {found.version, found.path, found.reason};
+}
+
 }  // namespace
 
 void bind_options(nb::module_& m) {
@@ -53,6 +59,9 @@ void bind_options(nb::module_& m) {
         "Raises InvalidArgument for the first variable whose value is not allowed. Local.");
   m.def("nics", nics,
         "This host's NICs that could be rails of a job: the network of each, and its address there. Local.");
+  m.def(
+      "ucx", ucx,
+      "The UCX that a process without one would use: its version, its file, else why there is none. Local.");
 }
 
 }  // namespace eco::python

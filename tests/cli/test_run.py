@@ -32,8 +32,9 @@ def test_eco_exec_goes_in_with_the_settings(fakes: Any) -> None:
 
 
 def test_the_transport_is_a_setting(fakes: Any) -> None:
-    command = prepare(["mpirun", "-n", "2", "./app"], RunOptions(transport="tcp")).command
-    assert "ECO_TRANSPORT=tcp" in command
+    for transport in ("tcp", "ucx"):
+        command = prepare(["mpirun", "-n", "2", "./app"], RunOptions(transport=transport)).command
+        assert f"ECO_TRANSPORT={transport}" in command
 
 
 def test_off_starts_the_line_as_it_is(fakes: Any) -> None:
@@ -114,7 +115,7 @@ def test_wrong_options(fakes: Any, eco: Any) -> None:
         prepare(words, RunOptions(measure="sometimes"))
     with pytest.raises(InvalidArgument, match="budget"):
         prepare(words, RunOptions(budget_s=-1))
-    with pytest.raises(InvalidArgument, match="--transport pigeon: expected auto, mpi or tcp"):
+    with pytest.raises(InvalidArgument, match="--transport pigeon: expected auto, mpi, tcp or ucx"):
         prepare(words, RunOptions(transport="pigeon"))
     with pytest.raises(InvalidArgument, match="NAME=VALUE"):
         parse_settings(["A"])

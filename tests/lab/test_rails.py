@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import threading
 import time
@@ -75,7 +76,9 @@ def test_characterize_measures_the_rails(library: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("library", "other"), [("openmpi", "mpi"), ("mpich", "tcp")])
+@pytest.mark.parametrize(
+    ("library", "other"), [("openmpi", "mpi"), ("mpich", "tcp"), ("openmpi", "ucx"), ("mpich", "ucx")]
+)
 def test_a_program_uses_both_rails(library: str, other: str) -> None:
     Path("program.py").write_text(PROGRAM)
     python = str(paths.library_dir(library) / "bin" / "python")
@@ -102,13 +105,14 @@ def test_a_program_uses_both_rails(library: str, other: str) -> None:
         return names, report["transport"]
 
     with Lab(load("rails-8"), library=library) as lab:
-        names, transport = run(lab, "auto")
-        assert ON_RAILS & set(names), names
-        assert (len(transport["rails"]), transport["reason"]) == (2, "")
+        if other != "ucx":
+            names, transport = run(lab, "auto")
+            assert ON_RAILS & set(names), names
+            assert (len(transport["rails"]), transport["reason"]) == (2, "")
         names, transport = run(lab, other)
-        assert bool(ON_RAILS & set(names)) == (other == "tcp"), names
+        assert bool(ON_RAILS & set(names)) == (other != "mpi"), names
         assert transport["carrier"] == other
-        assert other == "tcp" or transport["rails"] == []
+        assert len(transport["rails"]) == (0 if other == "mpi" else 2)
 
 
 #: Waits in MPI and in collectives over both rails, until a file says that it is over.
@@ -144,9 +148,8 @@ if me == 0:
 """
 
 
-@pytest.mark.slow
-def test_a_program_goes_on_when_a_nic_is_cut() -> None:
-    """MPI's own messages live on the other one."""
+def run_through_a_cut(**settings: str) -> subprocess.CompletedProcess[str]:
+    """Over both rails, with one host's second NIC cut on the way; MPI's own messages live on the other one."""
     library = "openmpi"
     Path("program.py").write_text(THROUGH_A_CUT)
     rows: plans.Rows = {
@@ -172,17 +175,31 @@ def test_a_program_goes_on_when_a_nic_is_cut() -> None:
 
         cutting = threading.Thread(target=cut)
         cutting.start()
-        settings = {"ECO_PLAN": "plan.json", "OMPI_MCA_btl_tcp_if_include": "eth0"}
+        settings |= {"ECO_PLAN": "plan.json", "OMPI_MCA_btl_tcp_if_include": "eth0"}
         eco = [sys.executable, "-m", "eco.cli.main", "run", "--report", "report.json", "--"]
         try:
-            ended = lab.run(
+            return lab.run(
                 [*eco, "mpirun", "-n", "8", python, "program.py"], timeout=LIMIT_S, env=settings, capture=True
             )
         finally:
             Path("over").touch()
             cutting.join()
+
+
+@pytest.mark.slow
+def test_a_program_goes_on_when_a_nic_is_cut() -> None:
+    ended = run_through_a_cut()
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     report = json.loads(Path("report.json").read_text())
     assert report["collectives"]["allreduce"]["calls_served"] >= 5, ended.stderr
     transport = report["transport"]
     assert list(transport["failed_on_ranks"]) == [transport["rails"][1]], transport
+
+
+@pytest.mark.slow
+def test_over_ucx_a_nic_that_is_cut_ends_the_program() -> None:
+    """In an error, and not in a hang."""
+    ended = run_through_a_cut(ECO_TRANSPORT="ucx")
+    assert ended.returncode != 0, ended.stdout
+    assert "right" not in ended.stdout
+    assert "lost" in ended.stderr, ended.stderr

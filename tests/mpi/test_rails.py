@@ -1,12 +1,16 @@
-"""ECO's TCP transport under MPI programs: what it serves, beside what MPI does, and how it fails.
+"""ECO's TCP and UCX transports under MPI programs: what they serve, beside what MPI does, and how they fail.
 
-On this one machine the rails are addresses of the loopback, and all that is served goes over them (ECO_TRANSPORT=tcp);
+On this one machine the rails are addresses of the loopback, and all that is served goes over them (ECO_TRANSPORT=tcp,
+ucx);
 tests/lab/test_rails.py has hosts with several NICs.
 """
 
+import contextlib
+import fcntl
 import json
 import os
 import re
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +24,7 @@ pytestmark = pytest.mark.mpi
 
 RAILS = "127.0.0.1,127.0.0.2"
 OVER_TCP = {"ECO_TRANSPORT": "tcp", "ECO_RAILS": RAILS}
+SIOCGIFADDR = 0x8915  # linux/sockios.h
 #: Both rails for what is large.
 STRIPED: Rows = ROWS | {
     name: [(4096, f"{name}/binomial" if name != "allgather" else "allgather/doubling"),
@@ -42,6 +47,8 @@ def run(
 ) -> Ended:
     """Served over TCP, by a plan by hand."""
     own = {"ECO_NETWORK": with_rails(library, tmp_path), "ECO_REPORT": str(tmp_path / "report.json")}
+    if settings.get("ECO_TRANSPORT") == "ucx" and "ECO_RAILS" not in settings:
+        own["ECO_RAILS"] = rails_of("ucx")
     return library.run_served(ranks, words, OVER_TCP | own | settings, 300, rows)
 
 
@@ -51,27 +58,68 @@ def transport_of(ended: Ended) -> dict[str, Any]:
     return transport
 
 
+def rails_of_ucx() -> list[str]:
+    """One NIC of this host, by address and by name: UCX 1.20 has no way over the loopback. Empty: there is none."""
+    from eco import _core
+
+    addresses = [address for _, address in _core.nics()]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        for _, name in socket.if_nameindex():
+            with contextlib.suppress(OSError):
+                answer = fcntl.ioctl(asking, SIOCGIFADDR, name.encode().ljust(256, b"\0"))
+                if (address := socket.inet_ntoa(answer[20:24])) in addresses:
+                    return [address, name]
+    return []
+
+
+def why_no_ucx() -> str:
+    from eco import _core
+
+    if "ECO was built without" in (reason := _core.ucx()[2]):
+        return reason
+    return "" if rails_of_ucx() else "no NIC but the loopback, over which UCX 1.20 has no way"
+
+
+CARRIERS = ["tcp", pytest.param("ucx", marks=pytest.mark.skipif(bool(why_no_ucx()), reason=why_no_ucx()))]
+
+
+def rails_of(carrier: str) -> str:
+    return ",".join(rails_of_ucx()) if carrier == "ucx" else RAILS
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
 @pytest.mark.parametrize("ranks", [2, 3, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("program", ["collectives", "local_choices", "segments", "reductions", "lifetimes"])
-def test_programs_are_right_over_tcp(library: Library, tmp_path: Path, program: str, ranks: int) -> None:
-    ended = run(library, tmp_path, ranks, [library.compile(program)])
+def test_programs_are_right(library: Library, tmp_path: Path, program: str, ranks: int, carrier: str) -> None:
+    ended = run(library, tmp_path, ranks, [library.compile(program)], ECO_TRANSPORT=carrier)
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert ended.served()[0] > 0, ended.stderr
     transport = transport_of(ended)
-    assert (transport["carrier"], transport["rails"]) == ("tcp", RAILS.split(",")), transport
-    assert f"TCP over {RAILS.replace(',', ', ')}" in ended.stderr
+    rails = rails_of(carrier).split(",")
+    assert (transport["carrier"], transport["rails"]) == (carrier, rails), transport
+    assert f"{carrier.upper()} over {', '.join(rails)}" in ended.stderr
 
 
-def test_every_operation_gives_what_the_library_gives(library: Library, tmp_path: Path) -> None:
-    ended = run(library, tmp_path, 3, [library.compile("operations"), "200", "7", *library.draws])
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_every_operation_gives_what_the_library_gives(library: Library, tmp_path: Path, carrier: str) -> None:
+    ended = run(
+        library,
+        tmp_path,
+        3,
+        [library.compile("operations"), "200", "7", *library.draws],
+        ECO_TRANSPORT=carrier,
+    )
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert ended.served()[0] > 50, ended.stderr
 
 
+@pytest.mark.parametrize("carrier", CARRIERS)
 @pytest.mark.parametrize("ranks", [2, 3, 5])
-def test_ranks_that_wait_in_mpi_and_over_tcp(library: Library, tmp_path: Path, ranks: int) -> None:
+def test_ranks_that_wait_in_mpi_and_over_rails(
+    library: Library, tmp_path: Path, ranks: int, carrier: str
+) -> None:
     """And nothing stays open."""
-    ended = run(library, tmp_path, ranks, [library.compile("crossed")])
+    ended = run(library, tmp_path, ranks, [library.compile("crossed")], ECO_TRANSPORT=carrier)
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert ended.served()[0] >= 100, ended.stderr
     settings = {"ECO_TRANSPORT": "mpi", "ECO_RAILS": ""}
@@ -82,22 +130,25 @@ def test_ranks_that_wait_in_mpi_and_over_tcp(library: Library, tmp_path: Path, r
     assert n_open[0] == n_open[1], "over TCP, over MPI"
 
 
-def test_threads_share_the_transport(library: Library, tmp_path: Path) -> None:
-    ended = run(library, tmp_path, 2, [library.compile("threads")], ECO_ARM_AFTER="3")
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_threads_share_the_transport(library: Library, tmp_path: Path, carrier: str) -> None:
+    ended = run(library, tmp_path, 2, [library.compile("threads")], ECO_ARM_AFTER="3", ECO_TRANSPORT=carrier)
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert ended.served()[0] > 0, ended.stderr
 
 
-def test_many_communicators(library: Library, tmp_path: Path) -> None:
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_many_communicators(library: Library, tmp_path: Path, carrier: str) -> None:
     """Tags of freed ones are used again; those beyond what there are stay native."""
-    ended = run(library, tmp_path, 2, [library.compile("communicators"), "100", "700"])
+    ended = run(library, tmp_path, 2, [library.compile("communicators"), "100", "700"], ECO_TRANSPORT=carrier)
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     native = ended.report["communicators_native"]
     assert set(native) == {"one rank only"}, native
 
 
-def test_late_ranks_are_waited_for(library: Library, tmp_path: Path) -> None:
-    ended = run(library, tmp_path, 3, [library.compile("late"), "3"], ECO_STALL="1")
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_late_ranks_are_waited_for(library: Library, tmp_path: Path, carrier: str) -> None:
+    ended = run(library, tmp_path, 3, [library.compile("late"), "3"], ECO_STALL="1", ECO_TRANSPORT=carrier)
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert "has waited for" in ended.stderr
 
@@ -138,6 +189,16 @@ def test_all_communicators_use_the_rails_of_the_network(library: Library, tmp_pa
     ended = run(library, tmp_path, 2, [library.python, str(script), *rails], **settings)
     assert (ended.returncode, ended.stdout) == (0, "0 True\n"), ended.stderr
     assert ended.served()[0] >= 5, ended.stderr
+
+
+def test_ucx_that_has_no_such_device_leaves_it_to_tcp(library: Library, tmp_path: Path) -> None:
+    """UCX 1.20, which both libraries bring, has no way over the loopback; without its headers there is none at all."""
+    ended = run(library, tmp_path, 2, [library.compile("reductions")], ECO_TRANSPORT="ucx", ECO_RAILS=RAILS)
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert ended.served()[0] > 0, ended.stderr
+    transport = transport_of(ended)
+    assert transport["carrier"] in ("tcp", "ucx")  # another version has one
+    assert transport["carrier"] == "ucx" or "not over UCX: " in transport["reason"]
 
 
 def test_one_rank_has_no_use_for_rails(library: Library, tmp_path: Path) -> None:
@@ -186,10 +247,11 @@ for i in range(50):
 """
 
 
-def test_a_rank_that_leaves_ends_the_job(library: Library, tmp_path: Path) -> None:
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_a_rank_that_leaves_ends_the_job(library: Library, tmp_path: Path, carrier: str) -> None:
     script = tmp_path / "leaves.py"
     script.write_text(LEAVES)
-    ended = run(library, tmp_path, 3, [library.python, str(script)])
+    ended = run(library, tmp_path, 3, [library.python, str(script)], ECO_TRANSPORT=carrier)
     assert ended.returncode != 0
 
 
@@ -208,9 +270,10 @@ print("right", flush=True) if world.rank == 0 else None
 """
 
 
-def test_a_child_takes_nothing_along(library: Library, tmp_path: Path) -> None:
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_a_child_takes_nothing_along(library: Library, tmp_path: Path, carrier: str) -> None:
     script = tmp_path / "forks.py"
     script.write_text(FORKS)
-    ended = run(library, tmp_path, 2, [library.python, str(script)])
+    ended = run(library, tmp_path, 2, [library.python, str(script)], ECO_TRANSPORT=carrier)
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert ended.served()[0] >= 9, ended.stderr

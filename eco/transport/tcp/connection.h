@@ -18,7 +18,7 @@
 
 #include "eco/transport/tcp/frame.h"
 #include "eco/transport/tcp/greeting.h"
-#include "eco/transport/tcp/queue.h"
+#include "eco/transport/queue.h"
 #include "eco/transport/tcp/socket.h"
 
 namespace eco::transport::tcp {

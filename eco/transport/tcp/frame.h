@@ -22,13 +22,14 @@
 #include <optional>
 #include <span>
 
+#include "eco/transport/rail_transport.h"
+
 namespace eco::transport::tcp {
 
 enum class FrameKind : std::uint8_t { eager, request, data, matched, credit, bye, had, lost, probe, echo };
 inline constexpr std::size_t kFrameKinds = 10;
 
-// Enough for hundreds of groups with thousands of tags each (shared.h); a rail is kept for each tag that was used.
-inline constexpr std::uint32_t kMaxTag = (1U << 20) - 1;
+inline constexpr std::uint32_t kMaxTag = kMaxRailTag;
 // A length beyond is no message but a mistake.
 inline constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{1} << 40;
 

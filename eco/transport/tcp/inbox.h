@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "eco/base/numbering.h"
+#include "eco/transport/queue.h"
 #include "eco/transport/tcp/frame.h"
-#include "eco/transport/tcp/queue.h"
 #include "eco/transport/transport.h"
 
 namespace eco::transport::tcp {
@@ -43,6 +43,7 @@ class Inbox {
     bool owes_credit = false;       // to that connection
     bool is_adopted = false;        // its receive was posted while it was arriving
     std::vector<std::byte> memory;  // of an eager one
+    void* descriptor = nullptr;     // of a request whose data UCX fetches
   };
 
   struct Stream {
@@ -96,6 +97,13 @@ class Inbox {
       });
     }
     return freed;
+  }
+
+  template <typename Function>
+  void for_arrived(Function&& function) const {
+    for (const Stream& stream : streams_) {
+      for (const Arrived& message : stream.arrived) function(message);
+    }
   }
 
   void clear() {

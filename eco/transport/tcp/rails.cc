@@ -44,6 +44,30 @@ std::uint32_t number_of(const sockaddr* address) {
   return ntohl(reinterpret_cast<const sockaddr_in*>(address)->sin_addr.s_addr);
 }
 
+// Which interface has that address, or is on its network; empty: none.
+std::string interface_of(const std::string& address) {
+  in_addr wanted{};
+  ifaddrs* first = nullptr;
+  if (::inet_pton(AF_INET, address.c_str(), &wanted) != 1 || ::getifaddrs(&first) != 0) return {};
+  const std::unique_ptr<ifaddrs, FreeInterfaces> list(first);
+  std::string on_network;
+  for (const ifaddrs* each = list.get(); each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || each->ifa_netmask == nullptr || each->ifa_addr->sa_family != AF_INET)
+      continue;
+    const std::uint32_t mask = number_of(each->ifa_netmask);
+    const std::uint32_t has = number_of(each->ifa_addr);
+    if (has == ntohl(wanted.s_addr)) return each->ifa_name;
+    if ((has & mask) == (ntohl(wanted.s_addr) & mask)) on_network = each->ifa_name;
+  }
+  return on_network;
+}
+
+// What a rank says of where a NIC is: its address; of a device without one something that no other host says.
+std::string place_of(const Nic& nic, const std::string& host) {
+  return nic.address.empty() ? "@" + host : nic.address;
+}
+bool is_address(const std::string& place) { return !place.starts_with('@'); }
+
 // What one rank has said.
 struct Said {
   std::string host;
@@ -134,6 +158,9 @@ void leave_out_unreachable(Native& native, int rank, const std::vector<Said>& sa
       numbers >> to.emplace_back(Endpoint{said[next].address_of.at(rail), 0}).port;
     }
     reached = reach(from, to);
+    for (std::size_t i = 0; i < rails.size(); ++i) {
+      if (!is_address(from[i])) reached[i] = 1;  // TCP can't tell
+    }
   }
   // Nobody stops listening before all have tried.
   native.allreduce_min(reached);
@@ -146,13 +173,18 @@ void leave_out_unreachable(Native& native, int rank, const std::vector<Said>& sa
 
 }  // namespace
 
-std::vector<Nic> nics(const std::vector<std::string>& wanted) {
+std::vector<Nic> nics(const std::vector<std::string>& wanted, bool are_devices) {
   std::vector<Nic> found;
-  if (!wanted.empty()) {
-    const std::vector<std::string> addresses = rail_addresses(wanted);
-    for (std::size_t i = 0; i < wanted.size(); ++i) found.push_back({wanted[i], addresses[i]});
-    return found;
+  for (const std::string& name : wanted) {
+    try {
+      const std::string address = rail_addresses({name}).front();
+      found.push_back({name, address, interface_of(address)});
+    } catch (const InvalidArgument&) {
+      if (!are_devices) throw;
+      found.push_back({name, "", name});
+    }
   }
+  if (!wanted.empty()) return found;
   ifaddrs* first = nullptr;
   if (::getifaddrs(&first) != 0) throw TransportError("tcp: no list of interfaces");
   const std::unique_ptr<ifaddrs, FreeInterfaces> list(first);
@@ -165,7 +197,7 @@ std::vector<Nic> nics(const std::vector<std::string>& wanted) {
     const std::uint32_t mask = number_of(each->ifa_netmask);
     const std::uint32_t address = number_of(each->ifa_addr);
     by_name.emplace(each->ifa_name, Nic{text_of(address & mask) + "/" + std::to_string(std::popcount(mask)),
-                                        text_of(address)});
+                                        text_of(address), each->ifa_name});
   }
   for (auto& [name, nic] : by_name) {
     const auto is_same = [&nic = nic](const Nic& other) { return other.rail == nic.rail; };
@@ -200,15 +232,14 @@ std::vector<std::string> common_rails(const std::vector<std::string>& lines, std
   return rails;
 }
 
-MetOnRails meet_on_rails(Native& native, int rank, int n_ranks, const WantedRails& wanted,
-                         TcpOptions options) {
-  MetOnRails met;
+AgreedRails agree_on_rails(Native& native, int rank, int n_ranks, const WantedRails& wanted) {
+  AgreedRails agreed;
   std::vector<Nic> mine;
   std::string line = wanted.host;
   std::string objection;
   try {
-    mine = nics(wanted.wanted);
-    for (const Nic& nic : mine) line += " " + nic.rail + " " + nic.address;
+    mine = nics(wanted.wanted, wanted.are_devices);
+    for (const Nic& nic : mine) line += " " + nic.rail + " " + place_of(nic, wanted.host);
   } catch (const Error& error) {
     objection = error.what();
   }
@@ -216,12 +247,12 @@ MetOnRails meet_on_rails(Native& native, int rank, int n_ranks, const WantedRail
   std::array<std::int64_t, 1> fewest{static_cast<std::int64_t>(mine.size())};
   native.allreduce_min(fewest);
   const auto say_few = [&](std::size_t n) {
-    add(met.reason, "hosts have " + std::to_string(n) + " network" + (n == 1 ? "" : "s") + " in common, " +
-                        std::to_string(wanted.fewest) + " are wanted");
+    add(agreed.reason, "hosts have " + std::to_string(n) + " network" + (n == 1 ? "" : "s") + " in common, " +
+                           std::to_string(wanted.fewest) + " are wanted");
   };
   if (fewest[0] < wanted.fewest && wanted.wanted.empty()) {
     say_few(static_cast<std::size_t>(fewest[0]));
-    return met;
+    return agreed;
   }
   if (!objection.empty()) line = "! " + objection;
   const std::vector<std::string> lines = gather_lines(native, n_ranks, line);
@@ -229,38 +260,45 @@ MetOnRails meet_on_rails(Native& native, int rank, int n_ranks, const WantedRail
   std::vector<Said> said;
   for (const std::string& each : lines) {
     if (each.starts_with('!')) {
-      met.reason = each.substr(2, each.find_last_not_of(' ') - 1);
-      return met;
+      agreed.reason = each.substr(2, each.find_last_not_of(' ') - 1);
+      return agreed;
     }
     said.push_back(read(each));
     hosts.insert(said.back().host);
   }
   if (hosts.size() < 2 && wanted.fewest > 1) {
-    met.reason = "all ranks are on one host";
-    return met;
+    agreed.reason = "all ranks are on one host";
+    return agreed;
   }
-  std::vector<std::string> rails = common_rails(lines, met.reason);
-  if (!rails.empty()) leave_out_unreachable(native, rank, said, rails, met.reason);
+  std::vector<std::string> rails = common_rails(lines, agreed.reason);
+  if (!rails.empty()) leave_out_unreachable(native, rank, said, rails, agreed.reason);
   if (static_cast<int>(rails.size()) < wanted.fewest) {
     say_few(rails.size());
-    return met;
+    return agreed;
   }
   std::array<std::int64_t, 1> allowed{descriptors_allowed()};
   native.allreduce_min(allowed);
   const std::int64_t needed = descriptors_needed(n_ranks, rails.size());
   if (needed > allowed[0]) {
-    add(met.reason, "they take up to " + std::to_string(needed) +
-                        " descriptors of each rank, and one may have " + std::to_string(allowed[0]) +
-                        " (ulimit -n)");
-    return met;
+    add(agreed.reason, "they take up to " + std::to_string(needed) +
+                           " descriptors of each rank, and one may have " + std::to_string(allowed[0]) +
+                           " (ulimit -n)");
+    return agreed;
   }
-  std::vector<std::string> addresses;
   for (const std::string& rail : rails)
-    addresses.push_back(said[static_cast<std::size_t>(rank)].address_of.at(rail));
+    agreed.mine.push_back(
+        *std::find_if(mine.begin(), mine.end(), [&](const Nic& nic) { return nic.rail == rail; }));
+  return agreed;
+}
+
+MetOnRails open_on(Native& native, AgreedRails agreed,
+                   const std::function<std::unique_ptr<RailTransport>(const std::vector<Nic>&)>& open) {
+  MetOnRails met;
+  met.reason = std::move(agreed.reason);
+  if (agreed.mine.empty()) return met;
   std::optional<std::string> failed;
   try {
-    met.transport =
-        meet(native, rank, n_ranks, addresses, options);  // throws on all ranks alike, or in the last step
+    met.transport = open(agreed.mine);  // throws on all ranks alike, or in the last step
   } catch (const Error& error) {
     failed = error.what();
   }
@@ -271,8 +309,17 @@ MetOnRails meet_on_rails(Native& native, int rank, int n_ranks, const WantedRail
     add(met.reason, failed.value_or("another rank cannot open its sockets"));
     return met;
   }
-  met.names = std::move(rails);
+  for (const Nic& nic : agreed.mine) met.names.push_back(nic.rail);
   return met;
+}
+
+MetOnRails meet_on_rails(Native& native, int rank, int n_ranks, const WantedRails& wanted,
+                         TcpOptions options) {
+  return open_on(native, agree_on_rails(native, rank, n_ranks, wanted), [&](const std::vector<Nic>& mine) {
+    std::vector<std::string> addresses;
+    for (const Nic& nic : mine) addresses.push_back(nic.address);
+    return meet(native, rank, n_ranks, addresses, options);
+  });
 }
 
 }  // namespace eco::transport::tcp

@@ -1,4 +1,5 @@
-// Which of the hosts' NICs are the job's rails, and the transport over them.
+// Which of the hosts' NICs are the job's rails, and TCP over them (eco/transport/open_rails.h asks UCX first, where that is
+// wanted).
 //
 //   MetOnRails met = meet_on_rails(native, rank, n_ranks, {.host = "...", .wanted = {}, .fewest = 2});    // collective
 //   if (!met.transport) say(met.reason);
@@ -9,6 +10,7 @@
 // same addresses on all hosts), or that does not join all hosts, is no rail, and `reason` says so.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,31 +22,44 @@ namespace eco::transport::tcp {
 
 // A NIC that may be a rail, as one host has it.
 struct Nic {
-  std::string rail;  // its network, or how it was named
-  std::string address;
+  std::string rail;     // its network, or how it was named
+  std::string address;  // empty: no interface of the kernel, "mlx5_0:1"
+  std::string device;   // the interface
 };
 
 // Local: of the names (interfaces or addresses), else all that are up and not the loopback, by interface name, one for
-// each network. Throws InvalidArgument, TransportError.
-std::vector<Nic> nics(const std::vector<std::string>& wanted);
+// each network. `are_devices`: a name that is none of these is a device's that others than TCP drive. Throws
+// InvalidArgument, TransportError.
+std::vector<Nic> nics(const std::vector<std::string>& wanted, bool are_devices = false);
 
 struct WantedRails {
   std::string host;                 // the same for ranks of one host, and no other
   std::vector<std::string> wanted;  // the same on all ranks
   int fewest = 2;                   // below, there is no transport
+  bool are_devices = false;         // names may be devices that others than TCP drive
+};
+
+// What all ranks know of the rails once they have spoken of them.
+struct AgreedRails {
+  std::vector<Nic> mine;  // this host's, one for each rail; none: there are no rails, on all ranks alike
+  std::string reason;     // why there is none, or what is no rail; the same on all ranks
 };
 
 struct MetOnRails {
-  std::unique_ptr<TcpTransport> transport;  // null on all ranks alike
-  std::vector<std::string> names;           // of its rails
-  std::string reason;                       // why there is none, or what is no rail; the same on all ranks
+  std::unique_ptr<RailTransport> transport;  // null on all ranks alike
+  std::vector<std::string> names;            // of its rails
+  std::string reason;                        // as AgreedRails, and why a transport could not be opened
 };
 
 // Pure: what all ranks say ("HOST RAIL ADDRESS RAIL ADDRESS ...") makes these rails of rank 0's, with the reasons for
 // the others in `reason`.
 std::vector<std::string> common_rails(const std::vector<std::string>& lines, std::string& reason);
 
-// Collective over the ranks of `native`. Throws TransportError where the library itself fails.
+// Collective over the ranks of `native`, as what follows. Throws TransportError where the library itself fails.
+AgreedRails agree_on_rails(Native& native, int rank, int n_ranks, const WantedRails& wanted);
+// What `open` makes on the agreed rails: null on all ranks alike, with the reason, where it throws on one of them.
+MetOnRails open_on(Native& native, AgreedRails agreed,
+                   const std::function<std::unique_ptr<RailTransport>(const std::vector<Nic>&)>& open);
 MetOnRails meet_on_rails(Native& native, int rank, int n_ranks, const WantedRails& wanted,
                          TcpOptions options = {});
 

@@ -35,10 +35,10 @@
 #include <string>
 #include <vector>
 
+#include "eco/transport/rail_transport.h"
 #include "eco/transport/tcp/connection.h"
 #include "eco/transport/tcp/inbox.h"
 #include "eco/transport/tcp/socket.h"
-#include "eco/transport/transport.h"
 
 namespace eco::transport::tcp {
 
@@ -66,7 +66,7 @@ struct Job {
   int n_ranks() const { return static_cast<int>(endpoints.size()); }
 };
 
-class TcpTransport final : public Transport, private Connection::Owner {
+class TcpTransport final : public RailTransport, private Connection::Owner {
  public:
   // Local: nobody is spoken to yet. `listening` are the sockets of this rank's own endpoints. Throws TransportError if
   // the kernel has nothing left.
@@ -77,7 +77,6 @@ class TcpTransport final : public Transport, private Connection::Owner {
 
   int rank() const override { return job_.rank; }
   int n_ranks() const override { return job_.n_ranks(); }
-  int max_tag() const override { return static_cast<int>(kMaxTag); }
   [[nodiscard]] Status post_send(int peer, int tag, std::span<const std::byte> bytes, SendMode mode,
                                  Ticket ticket) override;
   [[nodiscard]] Status post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) override;
@@ -88,15 +87,11 @@ class TcpTransport final : public Transport, private Connection::Owner {
   void set_rails(int first_tag, std::span<const std::uint8_t> rails) override;
   void abandon() override;
 
-  // Does what can be done without waiting, also where nothing is posted: what others ask of this rank, and wait to hear.
-  void look();
-  // Whether something that this rank has said waits for the kernel to take it or, where it may have to be said again over
-  // another rail, for word that it came; or a peer waits for such word from this rank, or may ask again, since a rail was
-  // lost with it.
-  bool is_pending();
+  void look() override;
+  // Also where a peer may ask again, since a rail was lost with it.
+  bool is_pending() override;
 
-  // Readable when test_some would find something to do.
-  int descriptor() const { return events_.get(); }
+  int descriptor() override { return events_.get(); }
   // Those who were turned away: no rank of this job, or not what a rank says.
   std::size_t n_refused() const { return n_refused_; }
   // Connections with other ranks that are open or opening.
@@ -106,12 +101,7 @@ class TcpTransport final : public Transport, private Connection::Owner {
   // Of sends that were handed back before they were known to have arrived: copies, where another rail could carry them. At most
   // credit_bytes for each connection.
   std::size_t kept_bytes() const { return kept_bytes_; }
-  // Rails between this rank and peers that live, which failed and are used no more.
-  struct LostRail {
-    int peer = 0;
-    int rail = 0;
-  };
-  const std::vector<LostRail>& lost_rails() const { return lost_rails_; }
+  const std::vector<LostRail>& lost_rails() const override { return lost_rails_; }
   // Messages that came again, since their sender could not know, and were discarded.
   std::size_t n_repeated() const { return n_repeated_; }
 

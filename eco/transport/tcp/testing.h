@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "eco/transport/shared_rails.h"
 #include "eco/transport/tcp/bootstrap.h"
-#include "eco/transport/tcp/shared.h"
 
 namespace eco::transport::tcp {
 
@@ -55,10 +55,13 @@ inline void run_tcp_ranks(int n_ranks, int n_rails, const TcpOptions& options,
   }
 }
 
-// The same for groups on one transport: the body's ranks are every second one of a job, the last first.
-inline void run_tcp_shares(
-    int n_ranks, int n_rails, const std::function<void(TcpShare&)>& body,
-    const std::function<void()>& meanwhile = [] {}, const std::function<void()>& leave = [] {}) {
+// The same for groups on one transport of any kind: the body's ranks are every second one of a job, the last first.
+using Open = std::function<std::unique_ptr<RailTransport>(KeyValue& store, int rank, int n_ranks)>;
+
+inline void run_shares(
+    int n_ranks, const std::vector<std::string>& rails, const Open& open,
+    const std::function<void(RailShare&)>& body, const std::function<void()>& meanwhile = [] {},
+    const std::function<void()>& leave = [] {}) {
   constexpr int kTags = 1024;
   MemoryStore store;
   const int n_job = 2 * n_ranks;
@@ -66,12 +69,11 @@ inline void run_tcp_shares(
   for (int rank = n_job - 1; rank > 0; rank -= 2) ranks.push_back(rank);
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(n_ranks));
   std::vector<std::thread> threads;
-  const std::vector<std::string> addresses = loopback_addresses(n_rails);
-  std::vector<std::shared_ptr<SharedTcp>> jobs(static_cast<std::size_t>(n_job));
+  std::vector<std::shared_ptr<SharedRails>> jobs(static_cast<std::size_t>(n_job));
   for (int rank = 0; rank < n_job; ++rank) {
     threads.emplace_back([&, rank] {
       jobs[static_cast<std::size_t>(rank)] =
-          std::make_shared<SharedTcp>(meet(store, rank, n_job, addresses, {}), addresses, meanwhile, leave);
+          std::make_shared<SharedRails>(open(store, rank, n_job), rails, meanwhile, leave);
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -80,8 +82,8 @@ inline void run_tcp_shares(
     threads.emplace_back([&, rank] {
       const auto at = static_cast<std::size_t>(rank);
       try {
-        TcpShare share(jobs[static_cast<std::size_t>(ranks[at])],
-                       {.first_tag = 3 * kTags, .n_tags = kTags, .rank = rank, .ranks = ranks});
+        RailShare share(jobs[static_cast<std::size_t>(ranks[at])],
+                        {.first_tag = 3 * kTags, .n_tags = kTags, .rank = rank, .ranks = ranks});
         body(share);
       } catch (...) {
         errors[at] = std::current_exception();
@@ -93,6 +95,16 @@ inline void run_tcp_shares(
   for (const std::exception_ptr& error : errors) {
     if (error) std::rethrow_exception(error);
   }
+}
+
+inline void run_tcp_shares(
+    int n_ranks, int n_rails, const std::function<void(RailShare&)>& body,
+    const std::function<void()>& meanwhile = [] {}, const std::function<void()>& leave = [] {}) {
+  const std::vector<std::string> addresses = loopback_addresses(n_rails);
+  const Open open = [&](KeyValue& store, int rank, int n_job) {
+    return meet(store, rank, n_job, addresses, {});
+  };
+  run_shares(n_ranks, addresses, open, body, meanwhile, leave);
 }
 
 }  // namespace eco::transport::tcp

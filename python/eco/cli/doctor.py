@@ -234,9 +234,20 @@ def rails() -> list[Check]:
         nics = _core.nics()
     except (ImportError, AttributeError):
         return []
+    checks = [Check("rails", network, State.OK, f"this host is {address} there") for network, address in nics]
     if not nics:
-        return [Check("rails", "NICs", State.OK, "none but the loopback")]
-    return [Check("rails", network, State.OK, f"this host is {address} there") for network, address in nics]
+        checks.append(Check("rails", "NICs", State.OK, "none but the loopback"))
+    return [*checks, ucx()]
+
+
+def ucx() -> Check:
+    """For `--transport ucx`. A program whose MPI library has a UCX already uses that one."""
+    from eco import _core
+
+    version, file, reason = _core.ucx()
+    if reason:
+        return Check("rails", "UCX", State.LIMITED, f"{reason}; the MPI library's own would do")
+    return Check("rails", f"UCX {version}", State.OK, f"{file}, unless the MPI library brings its own")
 
 
 def options() -> list[Check]:

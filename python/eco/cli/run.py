@@ -41,7 +41,7 @@ class RunOptions:
     measure: str | None = None  # never, auto
     budget_s: float | None = None
     settings: dict[str, str] = field(default_factory=dict)
-    transport: str | None = None  # auto, mpi, tcp
+    transport: str | None = None  # auto, mpi, tcp, ucx
 
 
 def why_unusable(path: Path, schema: str, version: int) -> str | None:
@@ -82,8 +82,8 @@ def settings_of(options: RunOptions) -> dict[str, str]:
     if options.mode != "on":
         settings["ECO"] = options.mode
     if options.transport:
-        if options.transport not in ("auto", "mpi", "tcp"):
-            raise InvalidArgument(f"--transport {options.transport}: expected auto, mpi or tcp")
+        if options.transport not in ("auto", "mpi", "tcp", "ucx"):
+            raise InvalidArgument(f"--transport {options.transport}: expected auto, mpi, tcp or ucx")
         settings["ECO_TRANSPORT"] = options.transport
     if options.measure:
         if options.measure not in ("never", "auto"):
@@ -118,7 +118,9 @@ def run(
     ] = False,
     transport: Annotated[
         str | None,
-        typer.Option(help="auto, mpi or tcp: what carries ECO's messages (auto: TCP over several rails)"),
+        typer.Option(
+            help="auto, mpi, tcp or ucx: what carries ECO's messages (auto: TCP over several rails)"
+        ),
     ] = None,
     measure: Annotated[
         str | None, typer.Option(help="never or auto: may the job measure what is not known")

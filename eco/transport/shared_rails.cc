@@ -1,4 +1,4 @@
-#include "eco/transport/tcp/shared.h"
+#include "eco/transport/shared_rails.h"
 
 #include <poll.h>
 
@@ -8,11 +8,11 @@
 #include <numeric>
 #include <utility>
 
-namespace eco::transport::tcp {
+namespace eco::transport {
 namespace {
 
 constexpr std::size_t kTicketsAtOnce = 64;
-// A wait looks so often before it sleeps, and then sleeps ever longer: it wakes for what comes over TCP at once, and for
+// A wait looks so often before it sleeps, and then sleeps ever longer: it wakes for what comes over the rails at once, and for
 // what `meanwhile` would find after at most kLongest_ns.
 constexpr int kLooksAwake = 4;
 constexpr long kShortest_ns = 50'000;
@@ -26,46 +26,51 @@ void sleep_until_readable(int descriptor, long ns) {
 
 }  // namespace
 
-SharedTcp::SharedTcp(std::unique_ptr<TcpTransport> transport, std::vector<std::string> names,
-                     std::function<void()> meanwhile, std::function<void()> leave)
+SharedRails::SharedRails(std::unique_ptr<RailTransport> transport, std::vector<std::string> names,
+                         std::function<void()> meanwhile, std::function<void()> leave)
     : transport_(std::move(transport)),
       names_(std::move(names)),
+      kind_(transport_->kind()),
       meanwhile_(std::move(meanwhile)),
       leave_(std::move(leave)) {}
 
-void SharedTcp::carry() {
+void SharedRails::carry() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (lock && transport_ && transport_->is_pending()) transport_->look();
 }
 
-bool SharedTcp::may_be_pending() {
+bool SharedRails::may_be_pending() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   return !lock || (transport_ && transport_->is_pending());
 }
 
-void SharedTcp::close() {
+void SharedRails::close() {
   const std::lock_guard lock(mutex_);
   transport_.reset();
 }
 
-std::vector<std::string> SharedTcp::failed_rails() {
+std::vector<std::string> SharedRails::failed_rails() {
   const std::lock_guard lock(mutex_);
-  std::vector<std::string> failed;
-  if (!transport_) return failed;
+  note_failed_rails();
+  return failed_;
+}
+
+void SharedRails::note_failed_rails() {
+  if (!transport_) return;
+  failed_.clear();
   for (std::size_t rail = 0; rail < names_.size(); ++rail) {
     const auto& lost = transport_->lost_rails();
     const auto is_it = [rail](const auto& each) { return static_cast<std::size_t>(each.rail) == rail; };
-    if (std::any_of(lost.begin(), lost.end(), is_it)) failed.push_back(names_[rail]);
+    if (std::any_of(lost.begin(), lost.end(), is_it)) failed_.push_back(names_[rail]);
   }
-  return failed;
 }
 
-bool SharedTcp::is_lost() {
+bool SharedRails::is_lost() {
   const std::lock_guard lock(mutex_);
   return transport_ == nullptr;
 }
 
-Ticket SharedTcp::take(TcpShare* by, Ticket ticket) {
+Ticket SharedRails::take(RailShare* by, Ticket ticket) {
   auto number = static_cast<Ticket>(posted_.size());
   if (free_.empty()) {
     posted_.emplace_back();
@@ -77,13 +82,13 @@ Ticket SharedTcp::take(TcpShare* by, Ticket ticket) {
   return number;
 }
 
-SharedTcp::Posted SharedTcp::give_back(Ticket number) {
+SharedRails::Posted SharedRails::give_back(Ticket number) {
   free_.push_back(number);
   return std::exchange(posted_[number], {});
 }
 
 // What has ended goes to the groups that posted it.
-Status SharedTcp::collect() {
+Status SharedRails::collect() {
   if (!transport_) return Status::failed;
   std::array<Ticket, kTicketsAtOnce> done{};
   std::size_t n_done = 0;
@@ -97,22 +102,23 @@ Status SharedTcp::collect() {
   return Status::ok;
 }
 
-void SharedTcp::lose() {
+void SharedRails::lose() {
+  note_failed_rails();
   if (transport_) transport_->abandon();
   transport_.reset();
   posted_.clear();
   free_.clear();
 }
 
-TcpShare::TcpShare(std::shared_ptr<SharedTcp> shared, Part part)
+RailShare::RailShare(std::shared_ptr<SharedRails> shared, Part part)
     : shared_(std::move(shared)), part_(std::move(part)), chosen_(shared_->rail_names().size()) {
   std::iota(chosen_.begin(), chosen_.end(), std::uint8_t{0});
 }
 
-TcpShare::~TcpShare() { abandon(); }
+RailShare::~RailShare() { abandon(); }
 
-Status TcpShare::post_send(int peer, int tag, std::span<const std::byte> bytes, SendMode mode,
-                           Ticket ticket) {
+Status RailShare::post_send(int peer, int tag, std::span<const std::byte> bytes, SendMode mode,
+                            Ticket ticket) {
   const std::lock_guard lock(shared_->mutex_);
   if (!shared_->transport_ || !is_mine(peer, tag)) return Status::failed;
   const Ticket number = shared_->take(this, ticket);
@@ -126,7 +132,7 @@ Status TcpShare::post_send(int peer, int tag, std::span<const std::byte> bytes, 
   return status;
 }
 
-Status TcpShare::post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) {
+Status RailShare::post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) {
   const std::lock_guard lock(shared_->mutex_);
   if (!shared_->transport_ || !is_mine(peer, tag)) return Status::failed;
   const Ticket number = shared_->take(this, ticket);
@@ -140,7 +146,7 @@ Status TcpShare::post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket
   return status;
 }
 
-Status TcpShare::test_some(std::span<Ticket> done, std::size_t& n_done) {
+Status RailShare::test_some(std::span<Ticket> done, std::size_t& n_done) {
   Status status = Status::ok;
   bool leaves_something = false;
   {
@@ -153,13 +159,13 @@ Status TcpShare::test_some(std::span<Ticket> done, std::size_t& n_done) {
   return status;
 }
 
-Status TcpShare::poll_some(std::span<Ticket> done, std::size_t& n_done) {
+Status RailShare::poll_some(std::span<Ticket> done, std::size_t& n_done) {
   const Status status = test_some(done, n_done);
   if (status == Status::ok && n_done == 0) shared_->meanwhile_();
   return status;
 }
 
-Status TcpShare::take_finished(std::span<Ticket> done, std::size_t& n_done) {
+Status RailShare::take_finished(std::span<Ticket> done, std::size_t& n_done) {
   n_done = 0;
   if (n_posted_ == 0) return Status::ok;
   const Status status = finished_.empty() ? shared_->collect() : Status::ok;
@@ -172,31 +178,35 @@ Status TcpShare::take_finished(std::span<Ticket> done, std::size_t& n_done) {
   return n_done > 0 ? Status::ok : status;
 }
 
-Status TcpShare::wait_some(std::span<Ticket> done, std::size_t& n_done) {
+Status RailShare::wait_some(std::span<Ticket> done, std::size_t& n_done) {
   long sleep_ns = kShortest_ns;
   for (int look = 0;; ++look) {
     if (const Status status = test_some(done, n_done); status != Status::ok || n_done > 0) return status;
-    int descriptor = -1;
     {
       const std::lock_guard lock(shared_->mutex_);
       if (n_posted_ == 0) return Status::ok;
-      if (shared_->transport_) descriptor = shared_->transport_->descriptor();
     }
     shared_->meanwhile_();
-    if (look < kLooksAwake || descriptor < 0) continue;
+    if (look < kLooksAwake) continue;
+    int descriptor = -1;
+    {
+      const std::lock_guard lock(shared_->mutex_);
+      if (shared_->transport_) descriptor = shared_->transport_->descriptor();
+    }
+    if (descriptor < 0) continue;
     sleep_until_readable(descriptor, sleep_ns);
     sleep_ns = std::min(2 * sleep_ns, kLongest_ns);
   }
 }
 
-void TcpShare::choose_rails(std::vector<std::uint8_t> rails) {
+void RailShare::choose_rails(std::vector<std::uint8_t> rails) {
   chosen_ = std::move(rails);
   if (!chosen_.empty()) return;
   const std::lock_guard lock(shared_->mutex_);
   shared_->lose();
 }
 
-void TcpShare::set_rails(int first_tag, std::span<const std::uint8_t> rails) {
+void RailShare::set_rails(int first_tag, std::span<const std::uint8_t> rails) {
   std::vector<std::uint8_t> in_job(rails.begin(), rails.end());
   for (std::uint8_t& rail : in_job) {
     if (rail != kNoRail && !chosen_.empty()) rail = chosen_[rail % chosen_.size()];
@@ -205,11 +215,11 @@ void TcpShare::set_rails(int first_tag, std::span<const std::uint8_t> rails) {
   if (shared_->transport_) shared_->transport_->set_rails(part_.first_tag + first_tag, in_job);
 }
 
-void TcpShare::abandon() {
+void RailShare::abandon() {
   const std::lock_guard lock(shared_->mutex_);
   if (n_posted_ > finished_.size()) shared_->lose();
   finished_.clear();
   n_posted_ = 0;
 }
 
-}  // namespace eco::transport::tcp
+}  // namespace eco::transport

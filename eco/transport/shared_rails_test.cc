@@ -1,4 +1,4 @@
-#include "eco/transport/tcp/shared.h"
+#include "eco/transport/shared_rails.h"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace {
 using Word = std::array<std::byte, 4>;
 
 // Rank 0 sends it, the other receives it.
-Status post_word(TcpShare& share, Word& word, int tag = 0, SendMode mode = SendMode::eager) {
+Status post_word(RailShare& share, Word& word, int tag = 0, SendMode mode = SendMode::eager) {
   return share.rank() == 0 ? share.post_send(1, tag, word, mode, 0) : share.post_recv(0, tag, word, 0);
 }
 
@@ -29,12 +29,12 @@ Status wait_for_one(Transport& transport) {
   return transport.wait_some(room, n);
 }
 
-TEST(SharedTcp, WhoWaitsLetsTheOtherLibraryGoOn) {
+TEST(SharedRails, WhoWaitsLetsTheOtherLibraryGoOn) {
   std::atomic<int> looks{0};
   std::atomic<bool> sends{false};
   run_tcp_shares(
       2, 1,
-      [&](TcpShare& share) {
+      [&](RailShare& share) {
         Word word{};
         if (share.rank() == 0) {
           // Sent only once the other rank, which waits, has looked elsewhere many times.
@@ -48,11 +48,11 @@ TEST(SharedTcp, WhoWaitsLetsTheOtherLibraryGoOn) {
       [&] { ++looks; });
 }
 
-TEST(SharedTcp, WhoLooksAndDoesNothingElseLetsTheOtherLibraryGoOnToo) {
+TEST(SharedRails, WhoLooksAndDoesNothingElseLetsTheOtherLibraryGoOnToo) {
   std::atomic<int> looks{0};
   run_tcp_shares(
       2, 1,
-      [&](TcpShare& share) {
+      [&](RailShare& share) {
         Word word{};
         while (share.rank() == 0 && looks < 20) std::this_thread::yield();
         ASSERT_EQ(post_word(share, word), Status::ok);
@@ -69,12 +69,12 @@ TEST(SharedTcp, WhoLooksAndDoesNothingElseLetsTheOtherLibraryGoOnToo) {
       [&] { ++looks; });
 }
 
-TEST(SharedTcp, WhatAGroupLeavesUnsaidIsCarriedFromThenOn) {
+TEST(SharedRails, WhatAGroupLeavesUnsaidIsCarriedFromThenOn) {
   // Over two rails a send is handed back before its arrival is known.
   std::atomic<int> n_left{0};
   run_tcp_shares(
       2, 2,
-      [&](TcpShare& share) {
+      [&](RailShare& share) {
         Word word{};
         ASSERT_EQ(post_word(share, word), Status::ok);
         EXPECT_EQ(wait_for_one(share), Status::ok);
@@ -83,23 +83,23 @@ TEST(SharedTcp, WhatAGroupLeavesUnsaidIsCarriedFromThenOn) {
       [] {}, [&] { ++n_left; });
 }
 
-TEST(SharedTcp, GroupsOnSeveralThreadsHaveTagsAndRanksOfTheirOwn) {
+TEST(SharedRails, GroupsOnSeveralThreadsHaveTagsAndRanksOfTheirOwn) {
   // Two groups of the same two ranks, the second the other way round; each rank runs both at once.
   constexpr int kMessages = 200;
   MemoryStore store;
-  std::array<std::shared_ptr<SharedTcp>, 2> jobs;
+  std::array<std::shared_ptr<SharedRails>, 2> jobs;
   {
     std::jthread other([&] {
-      jobs[1] =
-          std::make_shared<SharedTcp>(meet(store, 1, 2, {"127.0.0.1"}), std::vector<std::string>{"a"}, [] {});
+      jobs[1] = std::make_shared<SharedRails>(meet(store, 1, 2, {"127.0.0.1"}), std::vector<std::string>{"a"},
+                                              [] {});
     });
     jobs[0] =
-        std::make_shared<SharedTcp>(meet(store, 0, 2, {"127.0.0.1"}), std::vector<std::string>{"a"}, [] {});
+        std::make_shared<SharedRails>(meet(store, 0, 2, {"127.0.0.1"}), std::vector<std::string>{"a"}, [] {});
   }
   const auto run = [&](std::size_t process, int group) {
     const std::vector<int> ranks = group == 0 ? std::vector<int>{0, 1} : std::vector<int>{1, 0};
     const int rank = ranks[process];  // its place: the list is its own inverse
-    TcpShare share(jobs[process], {.first_tag = 16 * group, .n_tags = 16, .rank = rank, .ranks = ranks});
+    RailShare share(jobs[process], {.first_tag = 16 * group, .n_tags = 16, .rank = rank, .ranks = ranks});
     for (int i = 0; i < kMessages; ++i) {
       std::array<int, 2> mine{group, i};
       std::array<int, 2> theirs{};
@@ -124,9 +124,9 @@ TEST(SharedTcp, GroupsOnSeveralThreadsHaveTagsAndRanksOfTheirOwn) {
   jobs[0]->close();
 }
 
-TEST(SharedTcp, WhatOneGroupLosesIsLostToAll) {
+TEST(SharedRails, WhatOneGroupLosesIsLostToAll) {
   std::barrier both(2);
-  run_tcp_shares(2, 1, [&](TcpShare& share) {
+  run_tcp_shares(2, 1, [&](RailShare& share) {
     Word word{};
     ASSERT_EQ(share.post_recv(1 - share.rank(), 0, word, 0), Status::ok);
     both.arrive_and_wait();
@@ -140,8 +140,8 @@ TEST(SharedTcp, WhatOneGroupLosesIsLostToAll) {
   });
 }
 
-TEST(SharedTcp, ChosenRailsAreTheNetworks) {
-  run_tcp_shares(2, 3, [&](TcpShare& share) {
+TEST(SharedRails, ChosenRailsAreTheNetworks) {
+  run_tcp_shares(2, 3, [&](RailShare& share) {
     share.choose_rails({2, 0});
     EXPECT_EQ(share.n_rails(), 2);
     const std::array<std::uint8_t, 2> rails{1, kNoRail};

@@ -1,7 +1,7 @@
-// One TcpTransport of a job, for any number of groups of its ranks: each has tags of its own and its own view of the ranks.
+// One RailTransport of a job, for any number of groups of its ranks: each has tags of its own and its own view of the ranks.
 //
-//   const auto shared = std::make_shared<SharedTcp>(meet(native, ...), names, meanwhile);       // once a job
-//   TcpShare share(shared, {.first_tag = 2048, .n_tags = 1024, .rank = 0, .ranks = {3, 5}});    // of each group
+//   const auto shared = std::make_shared<SharedRails>(meet(native, ...), names, meanwhile);       // once a job
+//   RailShare share(shared, {.first_tag = 2048, .n_tags = 1024, .rank = 0, .ranks = {3, 5}});    // of each group
 //
 // Groups may run at the same time on several threads: a lock is held while the transport is looked at, never while
 // anybody waits. Who waits also calls `meanwhile`, because a rank that he waits for may itself wait for this one in
@@ -18,23 +18,24 @@
 #include <string>
 #include <vector>
 
-#include "eco/transport/tcp/queue.h"
-#include "eco/transport/tcp/tcp_transport.h"
-#include "eco/transport/transport.h"
+#include "eco/transport/queue.h"
+#include "eco/transport/rail_transport.h"
 
-namespace eco::transport::tcp {
+namespace eco::transport {
 
-class TcpShare;
+class RailShare;
 
-class SharedTcp {
+class SharedRails {
  public:
   // `names` are the rails', the same on all ranks. `meanwhile` must not wait. `leave` is called where a group has all that
   // it waited for and may_be_pending(): somebody is to call carry() from then on.
-  SharedTcp(
-      std::unique_ptr<TcpTransport> transport, std::vector<std::string> names,
+  SharedRails(
+      std::unique_ptr<RailTransport> transport, std::vector<std::string> names,
       std::function<void()> meanwhile, std::function<void()> leave = [] {});
 
   const std::vector<std::string>& rail_names() const { return names_; }
+  // "TCP", "UCX".
+  const std::string& kind() const { return kind_; }
   // Local, any thread, also from inside a library's progress: brings on its way what this rank has said and the kernel had
   // no room for. Who waits for it may never see this rank in a call again that would.
   void carry();
@@ -48,47 +49,49 @@ class SharedTcp {
   bool is_lost();
 
  private:
-  friend class TcpShare;
+  friend class RailShare;
   struct Posted {
-    TcpShare* by = nullptr;
+    RailShare* by = nullptr;
     Ticket ticket = 0;
   };
 
   // With the lock held.
-  Ticket take(TcpShare* by, Ticket ticket);
+  Ticket take(RailShare* by, Ticket ticket);
   Posted give_back(Ticket number);
   Status collect();
+  void note_failed_rails();
   void lose();
 
-  std::mutex mutex_;                         // guards what follows
-  std::unique_ptr<TcpTransport> transport_;  // null once it is lost or closed
-  std::vector<Posted> posted_;               // by the transport's tickets
+  std::mutex mutex_;                          // guards what follows
+  std::unique_ptr<RailTransport> transport_;  // null once it is lost or closed
+  std::vector<Posted> posted_;                // by the transport's tickets
   std::vector<Ticket> free_;
+  std::vector<std::string> failed_;
   const std::vector<std::string> names_;
+  const std::string kind_;
   const std::function<void()> meanwhile_;
   const std::function<void()> leave_;
 };
 
-// The part of one group.
-struct Part {
-  int first_tag = 0;
-  int n_tags = 0;
-  int rank = 0;            // of this process in the group
-  std::vector<int> ranks;  // in the job, of each rank of the group
-};
-
-class TcpShare final : public Transport {
+class RailShare final : public Transport {
  public:
+  // The part of one group.
+  struct Part {
+    int first_tag = 0;
+    int n_tags = 0;
+    int rank = 0;            // of this process in the group
+    std::vector<int> ranks;  // in the job, of each rank of the group
+  };
   // Local.
-  TcpShare(std::shared_ptr<SharedTcp> shared, Part part);
+  RailShare(std::shared_ptr<SharedRails> shared, Part part);
   // What is still posted is taken back, which ends the transport.
-  ~TcpShare() override;
-  TcpShare(const TcpShare&) = delete;
-  TcpShare& operator=(const TcpShare&) = delete;
+  ~RailShare() override;
+  RailShare(const RailShare&) = delete;
+  RailShare& operator=(const RailShare&) = delete;
 
   int rank() const override { return part_.rank; }
   int n_ranks() const override { return static_cast<int>(part_.ranks.size()); }
-  std::string kind() const override { return "TCP"; }
+  std::string kind() const override { return shared_->kind(); }
   int max_tag() const override { return part_.n_tags - 1; }
   [[nodiscard]] Status post_send(int peer, int tag, std::span<const std::byte> bytes, SendMode mode,
                                  Ticket ticket) override;
@@ -103,18 +106,18 @@ class TcpShare final : public Transport {
   void abandon() override;
 
  private:
-  friend class SharedTcp;
+  friend class SharedRails;
   // With the lock held.
   Status take_finished(std::span<Ticket> done, std::size_t& n_done);
   bool is_mine(int peer, int tag) const {
     return peer >= 0 && peer < n_ranks() && tag >= 0 && tag < part_.n_tags;
   }
 
-  std::shared_ptr<SharedTcp> shared_;
+  std::shared_ptr<SharedRails> shared_;
   Part part_;
   std::vector<std::uint8_t> chosen_;
   Queue<Ticket> finished_;    // guarded by the lock of `shared_`, as what follows
   std::size_t n_posted_ = 0;  // not handed back yet
 };
 
-}  // namespace eco::transport::tcp
+}  // namespace eco::transport

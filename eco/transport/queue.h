@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace eco::transport::tcp {
+namespace eco::transport {
 
 template <typename T>
 class Queue {
@@ -36,4 +36,4 @@ class Queue {
   std::size_t head_ = 0;
 };
 
-}  // namespace eco::transport::tcp
+}  // namespace eco::transport
