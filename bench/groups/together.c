@@ -121,7 +121,8 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
-  if (argc != 6 || atoi(argv[4]) > kMost || provided != MPI_THREAD_MULTIPLE) fail("together CUT BYTES CALLS N OUT");
+  if (argc != 6 || atoi(argv[4]) > kMost || provided != MPI_THREAD_MULTIPLE)
+    fail("together CUT BYTES CALLS N OUT");
   const char* const cut = argv[1];
   across = strcmp(cut, "across") == 0;
   count = (size_t)atol(argv[2]) / sizeof(int);

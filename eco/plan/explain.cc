@@ -60,7 +60,8 @@ std::string rails_text(const net::Network& network) {
   std::string names = network.rails.empty() ? "" : network.rails.front();
   for (const net::Rail& rail : network.more_rails) names += (names.empty() ? "" : ", ") + rail.name;
   return std::to_string(network.n_rails()) + " rails" + (names.empty() ? "" : " (" + names + ")") +
-         ": under MPI, recipes over them go over TCP, all others over the library (--transport ucx: all over UCX)\n";
+         ": under MPI, recipes over them go over TCP, all others over the library (--transport ucx: all over "
+         "UCX)\n";
 }
 
 std::string describe(const Row& row) {

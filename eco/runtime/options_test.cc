@@ -131,7 +131,7 @@ TEST(Options, NamesThatAreNoneAreFound) {
 }
 
 TEST(Options, AreDocumentedOnce) {
-  EXPECT_EQ(option_docs().size(), 22u);
+  EXPECT_EQ(option_docs().size(), 23u);
   for (const OptionDoc& doc : option_docs()) {
     EXPECT_FALSE(doc.values.empty()) << doc.variable;
     EXPECT_FALSE(doc.meaning.empty()) << doc.variable;

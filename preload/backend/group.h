@@ -49,8 +49,8 @@ class Group {
   bool is_inter() const { return is_inter_; }
 
   // Collective in the call that arms, in the first call of every other collective after it, and where ranks ask each other
-  // who comes late, or whether calls take longer; else local. Only from blocking calls that no binding of the library can bypass, with facts that all
-  // ranks share, so that all ranks do the same in the same call.
+  // who comes late, or whether calls take longer; else local. Only from blocking calls that no binding of the library can
+  // bypass, with facts that all ranks share, so that all ranks do the same in the same call.
   void prepare(const coll::CommonProblem& problem);
   // Before it, in calls that follow a graph: collective in the first that could arm or learn, else local.
   void prepare_neighbors(const BlockBytes& mine);

@@ -1,4 +1,7 @@
-"""Ambient traffic on an emulated network: recipes move off a loaded link, and back when it is free again."""
+"""Ambient traffic on an emulated network: recipes move off a loaded link.
+
+And back again: adapting_test.cc, in virtual time.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ pytestmark = [pytest.mark.lab, pytest.mark.mpi]
 
 PROGRAM = Path(__file__).parents[1] / "mpi" / "programs" / "ambient_phases.c"
 LIBRARY = "mpich"
-QUIET_S, LOADED_S, AFTER_S = 5.0, 13.0, 30.0
+QUIET_S, LOADED_S, AFTER_S = 5.0, 13.0, 5.0
 #: From the root's subnet to the second one, and from there to the third.
 CHAIN = {"broadcast": [(1 << 20, "broadcast/subnets segment=8192 window=2 between=chain inside=chain")]}
 #: Out of the second subnet: what the chain passes on shares its uplink with two streams.
 STREAMS = Streams((("h4", "h7"), ("h5", "h8")), on_s=100.0, off_s=0.1, window_bytes=64 << 10)
 
 
-def test_a_broadcast_moves_off_a_loaded_uplink_and_back(tmp_path: Path) -> None:
+def test_a_broadcast_moves_off_a_loaded_uplink(tmp_path: Path) -> None:
     program = tmp_path / "ambient_phases"
     compiler = paths.library_dir(LIBRARY) / "bin" / "mpicc"
     subprocess.run([compiler, "-O1", PROGRAM, "-o", program], check=True)
@@ -46,5 +49,4 @@ def test_a_broadcast_moves_off_a_loaded_uplink_and_back(tmp_path: Path) -> None:
     said = ended[0].output + ended[0].errors
     assert "right" in said, said
     told = json.loads(report.read_text())["ambient"]
-    print(said, told)
-    assert told["moves"] >= 1 <= told["moves_back"], (told, said)
+    assert told["moves"] >= 1, (told, said)

@@ -194,7 +194,8 @@ def test_all_communicators_use_the_rails_of_the_network(library: Library, tmp_pa
 def test_ucx_that_has_no_such_device_leaves_it_to_tcp(library: Library, tmp_path: Path) -> None:
     """UCX 1.20, which both libraries bring, has no way over the loopback; without its headers there is none at all."""
     ended = run(library, tmp_path, 2, [library.compile("reductions")], ECO_TRANSPORT="ucx", ECO_RAILS=RAILS)
-    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.endswith("right\n"), ended.stdout  # UCX says on standard output what it can't
     assert ended.served()[0] > 0, ended.stderr
     transport = transport_of(ended)
     assert transport["carrier"] in ("tcp", "ucx")  # another version has one

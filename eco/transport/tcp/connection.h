@@ -16,9 +16,9 @@
 #include <span>
 #include <vector>
 
+#include "eco/transport/queue.h"
 #include "eco/transport/tcp/frame.h"
 #include "eco/transport/tcp/greeting.h"
-#include "eco/transport/queue.h"
 #include "eco/transport/tcp/socket.h"
 
 namespace eco::transport::tcp {

@@ -33,8 +33,7 @@ int main(int argc, char** argv) {
       MPI_Bcast(out, count, MPI_INT, root, comms[c]);
       for (int i = 0; i < count; ++i) CHECK(out[i] == root * 1000 + round + i);
       MPI_Alltoall(in, count, MPI_INT, out, count, MPI_INT, comms[c]);
-      for (int i = 0; i < count * n; ++i)
-        CHECK(out[i] == i / count * 1000 + round + me * count + i % count);
+      for (int i = 0; i < count * n; ++i) CHECK(out[i] == i / count * 1000 + round + me * count + i % count);
       MPI_Reduce(in, out, count, MPI_INT, MPI_SUM, root, comms[c]);
       for (int i = 0; i < count && me == root; ++i) CHECK(out[i] == sum * 1000 + n * (round + i));
     }
