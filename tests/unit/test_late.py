@@ -33,8 +33,13 @@ def test_a_late_rank_holds_up_others_in_a_static_chain_alone(network: str) -> No
     assert mended[3] < 1.1 * (late[3] + on_time)
 
 
-@pytest.mark.parametrize("recipe", ["reduce/chain segment=8192", "gather/chain segment=8192"])
-def test_who_is_on_time_leaves_what_goes_to_the_root_without_the_late(network: str, recipe: str) -> None:
+# Waves of a reduction are patient for half of what one vector takes (docs/adr/0027).
+@pytest.mark.parametrize(
+    ("recipe", "most"), [("reduce/chain segment=8192", 1.6), ("gather/chain segment=8192", 1.1)]
+)
+def test_who_is_on_time_leaves_what_goes_to_the_root_without_the_late(
+    network: str, recipe: str, most: float
+) -> None:
     on_time = max(ends(network, "static", [0.0] * 8, recipe))
     late = [0.0] * 8
     late[4] = 2 * on_time
@@ -42,8 +47,8 @@ def test_who_is_on_time_leaves_what_goes_to_the_root_without_the_late(network: s
     mended = ends(network, "mended", late, recipe)
     # All below 1 in the chain but the late one have others to wait for; 1 to 3 wait for it in a static chain.
     assert min(statically[1:4]) > late[4]
-    assert max(mended[1:4]) < 1.1 * on_time
-    assert late[4] < mended[0] < late[4] + 1.1 * on_time
+    assert max(mended[1:4]) < most * on_time
+    assert late[4] < mended[0] < late[4] + most * on_time
 
 
 def test_an_allreduce_has_only_the_late_ones_part_left_to_do(network: str) -> None:
