@@ -173,13 +173,14 @@ def test_conjugate_gradients_come_further(library: Library) -> None:
 @pytest.mark.parametrize("late", [1, 3])
 def test_the_profile_names_who_has_most_work(library: Library, late: int, tmp_path: Path) -> None:
     raw = tmp_path / "raw.json"
-    # 120 ms that are slept for, on every machine: rank 0, which solves for all, is late by tens on a busy one.
+    # 120 ms that are slept for, on every machine. Rank 0 waits for them in a reduce that others leave, who then wait
+    # for it: whom a late rank has made late is named too (docs/late-ranks.md).
     words = [solver(library), "cg", "15", f"steady:{late}:100", "0", str(tmp_path / "out.json"), "150"]
     observed = [str(paths.native_file("eco-exec")), *words]
     ended = library.run(4, observed, {"ECO": "observe", "ECO_PROFILE": str(raw)})
     assert ended.returncode == 0, ended.stderr
     found = profile.read(raw)
-    assert next(iter(waited_for(found.late))) == late
+    assert late in list(waited_for(found.late))[:2]
     of_broadcasts = next(row for row in found.late if row.operation == "broadcast")
     assert (of_broadcasts.rank, of_broadcasts.share > 0.5) == (late, True)
     assert min(found.times, key=lambda time: time.collective_s).rank == late
