@@ -77,7 +77,13 @@ def test_characterize_measures_the_rails(library: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("library", "other"), [("openmpi", "mpi"), ("mpich", "tcp"), ("openmpi", "ucx"), ("mpich", "ucx")]
+    ("library", "other"),
+    [
+        ("openmpi", "mpi"),
+        ("mpich", "tcp"),
+        pytest.param("openmpi", "ucx", marks=pytest.mark.ucx),
+        pytest.param("mpich", "ucx", marks=pytest.mark.ucx),
+    ],
 )
 def test_a_program_uses_both_rails(library: str, other: str) -> None:
     Path("program.py").write_text(PROGRAM)
@@ -196,6 +202,7 @@ def test_a_program_goes_on_when_a_nic_is_cut() -> None:
     assert list(transport["failed_on_ranks"]) == [transport["rails"][1]], transport
 
 
+@pytest.mark.ucx
 @pytest.mark.slow
 def test_over_ucx_a_nic_that_is_cut_ends_the_program() -> None:
     """In an error, and not in a hang."""

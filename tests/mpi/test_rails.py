@@ -80,7 +80,10 @@ def why_no_ucx() -> str:
     return "" if rails_of_ucx() else "no NIC but the loopback, over which UCX 1.20 has no way"
 
 
-CARRIERS = ["tcp", pytest.param("ucx", marks=pytest.mark.skipif(bool(why_no_ucx()), reason=why_no_ucx()))]
+CARRIERS = [
+    "tcp",
+    pytest.param("ucx", marks=[pytest.mark.ucx, pytest.mark.skipif(bool(why_no_ucx()), reason=why_no_ucx())]),
+]
 
 
 def rails_of(carrier: str) -> str:
