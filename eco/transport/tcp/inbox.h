@@ -52,6 +52,11 @@ class Inbox {
     Queue<Posted> posted;
     std::vector<Arrived> arrived;
 
+    // Its sequence.
+    std::uint64_t post(std::span<std::byte> memory, Ticket ticket) {
+      posted.push({.memory = memory, .ticket = ticket});
+      return first + posted.size() - 1;
+    }
     // Null where none is posted yet. Done ones at the front have left.
     Posted* find_posted(std::uint64_t sequence) {
       if (sequence < first || sequence - first >= posted.size()) return nullptr;

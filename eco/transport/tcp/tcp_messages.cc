@@ -15,8 +15,7 @@ constexpr std::size_t kTellBytes = 65536;
 
 Status TcpTransport::post_send(int peer, int tag, std::span<const std::byte> bytes, SendMode mode,
                                Ticket ticket) {
-  if (is_abandoned_ || peer < 0 || peer >= n_ranks() || peer == rank() || tag < 0 || tag > max_tag())
-    return Status::failed;
+  if (!is_mine(peer, tag)) return Status::failed;
   const auto at = static_cast<std::size_t>(tag);
   Connection* const connection = way_to(peer, rail_of(at), at);
   if (connection == nullptr) return Status::lost_peer;
@@ -35,11 +34,9 @@ Status TcpTransport::post_send(int peer, int tag, std::span<const std::byte> byt
 }
 
 Status TcpTransport::post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) {
-  if (is_abandoned_ || peer < 0 || peer >= n_ranks() || peer == rank() || tag < 0 || tag > max_tag())
-    return Status::failed;
+  if (!is_mine(peer, tag)) return Status::failed;
   Inbox::Stream& stream = inbox_.stream(peer, static_cast<std::uint32_t>(tag));
-  const std::uint64_t sequence = stream.first + stream.posted.size();
-  stream.posted.push({.memory = bytes, .ticket = ticket});
+  const std::uint64_t sequence = stream.post(bytes, ticket);
   ++n_posted_;
   ++peers_[static_cast<std::size_t>(peer)].owed_receives;
 

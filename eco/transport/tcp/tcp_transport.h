@@ -84,7 +84,6 @@ class TcpTransport final : public RailTransport, private Connection::Owner {
   [[nodiscard]] Status test_some(std::span<Ticket> done, std::size_t& n_done) override;
   std::string kind() const override { return "TCP"; }
   int n_rails() const override { return static_cast<int>(job_.addresses.size()); }
-  void set_rails(int first_tag, std::span<const std::uint8_t> rails) override;
   void abandon() override;
 
   void look() override;
@@ -92,22 +91,15 @@ class TcpTransport final : public RailTransport, private Connection::Owner {
   bool is_pending() override;
 
   int descriptor() override { return events_.get(); }
-  // Those who were turned away: no rank of this job, or not what a rank says.
-  std::size_t n_refused() const { return n_refused_; }
   // Connections with other ranks that are open or opening.
   std::size_t n_connections() const;
-  // Of messages that wait in memory for their receives.
-  std::size_t waiting_bytes() const { return waiting_bytes_; }
   // Of sends that were handed back before they were known to have arrived: copies, where another rail could carry them. At most
   // credit_bytes for each connection.
   std::size_t kept_bytes() const { return kept_bytes_; }
-  const std::vector<LostRail>& lost_rails() const override { return lost_rails_; }
   // Messages that came again, since their sender could not know, and were discarded.
   std::size_t n_repeated() const { return n_repeated_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   struct Send {
     Ticket ticket = 0;
     int peer = 0;
@@ -136,22 +128,17 @@ class TcpTransport final : public RailTransport, private Connection::Owner {
     std::size_t owed_sends = 0;
   };
 
-  static Clock::duration seconds_of(double seconds) {
-    return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-  }
   // Whether it is one with a rank, not with a stranger.
   static bool is_known(const Connection* connection) {
     return connection != nullptr && (connection->is_opener() || connection->is_open());
   }
   // Nothing is posted, and peers need nothing of this rank: on several rails they may have to be told what came, or sent it again.
   bool is_idle() const { return n_posted_ == 0 && (n_rails() == 1 || connections_.empty()); }
-  std::size_t rail_of(std::size_t tag) const { return tag < rail_of_tag_.size() ? rail_of_tag_[tag] : 0; }
 
   // tcp_transport.cc. Does what can be done without waiting longer than so many ms; -1: until something happens.
   void progress(int timeout_ms);
   void handle(std::uint32_t number, std::uint32_t events);
   void flush_all();
-  Status hand_out(std::span<Ticket> done, std::size_t& n_done);
   void say_bye();
 
   // tcp_peers.cc
@@ -170,7 +157,7 @@ class TcpTransport final : public RailTransport, private Connection::Owner {
   void take_down(std::uint32_t number);
   // While nothing ends: so many ms until silent peers get connections, -1 once they have.
   int watch_silent_peers();
-  bool has_lost_peer() const;
+  bool has_lost_peer() const override;
 
   // tcp_rails.cc
   // Those that both sides have.
@@ -238,26 +225,17 @@ class TcpTransport final : public RailTransport, private Connection::Owner {
   std::vector<std::uint32_t> strangers_;  // accepted, and no rank yet, the oldest first
   std::vector<std::uint32_t> to_flush_;
   std::vector<Peer> peers_;
-  std::vector<std::uint8_t> rail_of_tag_;
   Inbox inbox_;
   std::vector<Send> sends_;
   std::vector<std::uint32_t> free_sends_;
-  Queue<Ticket> finished_;
-  std::optional<Clock::time_point> silent_since_;  // nothing was handed back since
-  std::vector<int> gone_;                          // peers that have no connection left, or broke one
-  std::size_t n_posted_ = 0;                       // not handed back yet
-  std::size_t waiting_bytes_ = 0;
+  std::vector<int> gone_;  // peers that have no connection left, or broke one
   std::size_t kept_bytes_ = 0;
-  std::size_t n_refused_ = 0;
-  std::vector<LostRail> lost_rails_;
   Clock::time_point lost_at_{};       // the last of them
   std::vector<int> to_move_;          // peers
   Clock::time_point next_look_{};     // at rails
   std::vector<std::byte> discarded_;  // where repeated messages go
   std::size_t n_repeated_ = 0;
-  bool has_failed_ = false;
   bool is_leaving_ = false;
-  bool is_abandoned_ = false;
 };
 
 }  // namespace eco::transport::tcp

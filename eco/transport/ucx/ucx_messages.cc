@@ -18,7 +18,8 @@ Status UcxTransport::post_send(int peer, int tag, std::span<const std::byte> byt
   if (!is_mine(peer, tag)) return Status::failed;
   Peer& them = peers_[static_cast<std::size_t>(peer)];
   if (them.is_lost || them.n_to_come) return Status::lost_peer;
-  Endpoint& way = endpoint(peer, rail_of(static_cast<std::size_t>(tag)));
+  // Of the rails that there are.
+  Endpoint& way = endpoint(peer, static_cast<int>(rail_of(static_cast<std::size_t>(tag))) % n_rails());
   if (!open(way)) return Status::lost_peer;
   const std::size_t cost = bytes.empty() ? 0 : bytes.size() + kHeadBytes;
   const bool is_request =
@@ -121,8 +122,7 @@ void UcxTransport::settle(Send& send) {
 Status UcxTransport::post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) {
   if (!is_mine(peer, tag)) return Status::failed;
   Inbox::Stream& stream = inbox_.stream(peer, static_cast<std::uint32_t>(tag));
-  const std::uint64_t sequence = stream.first + stream.posted.size();
-  stream.posted.push({.memory = bytes, .ticket = ticket});
+  const std::uint64_t sequence = stream.post(bytes, ticket);
   ++n_posted_;
   ++peers_[static_cast<std::size_t>(peer)].owed_receives;
 

@@ -94,22 +94,13 @@ class UcxTransport final : public RailTransport {
   [[nodiscard]] Status wait_some(std::span<Ticket> done, std::size_t& n_done) override;
   [[nodiscard]] Status test_some(std::span<Ticket> done, std::size_t& n_done) override;
   int n_rails() const override { return static_cast<int>(rails_.size()); }
-  void set_rails(int first_tag, std::span<const std::uint8_t> rails) override;
   void abandon() override;
 
   void look() override;
   bool is_pending() override;
   int descriptor() override;
-  const std::vector<LostRail>& lost_rails() const override { return lost_rails_; }
-
-  // Messages that no rank of this job sent.
-  std::size_t n_refused() const { return n_refused_; }
-  // Of messages that wait in memory for their receives.
-  std::size_t waiting_bytes() const { return waiting_bytes_; }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   static constexpr std::size_t kHeadBytes = 16 + tcp::kFrameBytes;
   using Head = std::array<std::byte, kHeadBytes>;
 
@@ -181,20 +172,10 @@ class UcxTransport final : public RailTransport {
     Frame frame;
   };
 
-  static Clock::duration seconds_of(double seconds) {
-    return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-  }
   Endpoint& endpoint(int peer, int rail) {
     return endpoints_[static_cast<std::size_t>(peer) * rails_.size() + static_cast<std::size_t>(rail)];
   }
   Peer& peer_of(const Endpoint& endpoint) { return peers_[static_cast<std::size_t>(endpoint.peer)]; }
-  // Of those that there are.
-  int rail_of(std::size_t tag) const {
-    return tag < rail_of_tag_.size() ? static_cast<int>(rail_of_tag_[tag]) % n_rails() : 0;
-  }
-  bool is_mine(int peer, int tag) const {
-    return !is_abandoned_ && peer >= 0 && peer < n_ranks() && peer != rank() && tag >= 0 && tag <= max_tag();
-  }
 
   // ucx_transport.cc
   void progress();
@@ -206,8 +187,7 @@ class UcxTransport final : public RailTransport {
   void close(Endpoint& endpoint);
   // Whether UCX has nothing of this rank's left to send; starts looking where something was sent since.
   bool is_flushed();
-  bool has_lost_peer() const;
-  Status hand_out(std::span<Ticket> done, std::size_t& n_done);
+  bool has_lost_peer() const override;
   void sleep();
   void say_bye();
   void end();
@@ -254,7 +234,6 @@ class UcxTransport final : public RailTransport {
   std::vector<RailArgument> arguments_;
   std::vector<Endpoint> endpoints_;  // by peer and rail; never moves
   std::vector<Peer> peers_;
-  std::vector<std::uint8_t> rail_of_tag_;
   Inbox inbox_;
   std::deque<Send> sends_;  // never move
   std::vector<std::uint32_t> free_sends_;
@@ -270,17 +249,9 @@ class UcxTransport final : public RailTransport {
   };
   std::vector<Flush> flushes_;  // by rail
   std::vector<void*> closing_;
-  Queue<Ticket> finished_;
-  std::size_t n_posted_ = 0;
   std::size_t n_in_use_ = 0;  // sends that have a ticket
-  std::size_t waiting_bytes_ = 0;
-  std::size_t n_refused_ = 0;
-  std::vector<LostRail> lost_rails_;
   std::vector<int> gone_;  // peers that are lost or have left
-  std::optional<Clock::time_point> silent_since_;
   Clock::time_point next_watch_{};
-  bool has_failed_ = false;
-  bool is_abandoned_ = false;
 };
 
 }  // namespace eco::transport::ucx
