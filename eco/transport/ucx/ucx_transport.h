@@ -250,7 +250,7 @@ class UcxTransport final : public RailTransport {
   std::vector<Flush> flushes_;  // by rail
   std::vector<void*> closing_;
   std::size_t n_in_use_ = 0;  // sends that have a ticket
-  std::vector<int> gone_;  // peers that are lost or have left
+  std::vector<int> gone_;     // peers that are lost or have left
   Clock::time_point next_watch_{};
 };
 
