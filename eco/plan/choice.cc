@@ -59,7 +59,8 @@ Row choose(const CommonProblem& problem, const GroupView& view, const Measuremen
   const Contender& best = best_of(winners.empty() ? contenders : winners, is_one_packet(problem, view));
   row.predicted_s = best.candidate->forecast.seconds;
   row.measured_s = best.measured.median_s;
-  row.reason = "measured " + times_text(native.median_s / best.measured.median_s);
+  row.reason = (native.is_least ? "measured at least " : "measured ") +
+               times_text(native.median_s / best.measured.median_s);
   if (winners.empty()) {
     row.reason += why_native(best.measured, native, gain_needed);
   } else {

@@ -34,6 +34,16 @@ constexpr char kOut = '-';
 constexpr char kRuns = 'r';
 constexpr char kWakesAndRuns = 'w';
 
+// Their own, but where the library is known to take long already it comes last: it may not have to run.
+std::vector<std::size_t> order_of_check(const Trial& trial) {
+  std::vector<std::size_t> order(trial.candidates.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (trial.native_least_s > 0 && !trial.predicted_s.empty())
+    std::stable_partition(order.begin(), order.end(),
+                          [&](std::size_t c) { return trial.candidates[c].has_value(); });
+  return order;
+}
+
 // Rank 0's part of a trial whose candidates have been checked: who runs next.
 class Conduct {
  public:
@@ -228,31 +238,38 @@ void Trials::agree_that_nothing_is_lost(Prepared& prepared) {
   throw TransportError(*reason);
 }
 
-bool Trials::check(const Trial& trial, Prepared& prepared, std::vector<std::int64_t>& able,
-                   std::vector<double>& first_s) {
-  bool late = false;
+Trials::Checked Trials::check(const Trial& trial, Prepared& prepared, std::vector<std::int64_t>& able) {
+  const std::size_t n = trial.candidates.size();
+  Checked checked{.first_s = std::vector<double>(n, 0.0)};
   double as_predicted_s = kNoSample;  // the least prediction that came true
-  for (std::size_t c = 0; c < first_s.size(); ++c) {
+  double fastest_s = kNoSample;       // of recipes, with a right result
+  const bool tells = !trial.predicted_s.empty();
+  const auto is_spared = [&](std::size_t c) {
+    if (!trial.candidates[c]) return fastest_s * (1 + plan::kGainNeeded) <= trial.native_least_s;
+    return trial.predicted_s[c] * (1 + plan::kGainNeeded) >= as_predicted_s;
+  };
+  for (const std::size_t c : order_of_check(trial)) {
     if (able[c] == 0) continue;
-    const bool is_spared = trial.candidates[c] && !trial.predicted_s.empty() &&
-                           trial.predicted_s[c] * (1 + plan::kGainNeeded) >= as_predicted_s;
-    if (!trial.predicted_s.empty() && agreement_.share_number(is_spared ? 1 : 0) != 0) {
+    if (tells && agreement_.share_number(is_spared(c) ? 1 : 0) != 0) {
       able[c] = 0;
+      checked.spares_native = checked.spares_native || !trial.candidates[c];
       continue;
     }
     const Run run = run_once(trial, prepared, c);
-    first_s[c] = run.seconds;
-    late = late || run.late;
+    checked.first_s[c] = run.seconds;
+    checked.late = checked.late || run.late;
     // A barrier has no result: see trials.h.
     const bool has_result = trial.problem.collective != Collective::barrier;
     if (has_result && prepared.output != prepared.expected) able[c] = 0;
-    if (trial.predicted_s.empty()) continue;
+    if (!tells) continue;
     const bool is_right = agreement_.all(able[c] != 0 && !run.late);
     const double seconds = agreement_.largest(run.seconds);
-    if (trial.candidates[c] && is_right && is_as_predicted(seconds, trial.predicted_s[c]))
+    if (!trial.candidates[c] || !is_right) continue;
+    fastest_s = std::min(fastest_s, seconds);
+    if (is_as_predicted(seconds, trial.predicted_s[c]))
       as_predicted_s = std::min(as_predicted_s, trial.predicted_s[c]);
   }
-  return late;
+  return checked;
 }
 
 TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
@@ -270,12 +287,14 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
     return result;
   }
 
-  std::vector<double> first_s(n, 0.0);
-  bool late = false;
   native_.allreduce_min(able);
   open_groups(prepared, able);
   const std::int64_t began_ns = now_ns();
-  if (!trial.is_checked) late = check(trial, prepared, able, first_s);
+  Checked checked{.first_s = std::vector<double>(n, 0.0)};
+  if (!trial.is_checked) checked = check(trial, prepared, able);
+  result.spares_native = checked.spares_native;
+  std::vector<double>& first_s = checked.first_s;
+  bool late = checked.late;
   const double checked_s = static_cast<double>(now_ns() - began_ns) * 1e-9;
   agree_that_nothing_is_lost(prepared);
   native_.allreduce_min(able);
@@ -392,6 +411,7 @@ Traced Trials::trace(const coll::CommonProblem& problem, const algo::Recipe& rec
 }
 
 TrialResult Trials::order(const Trial& trial, const Repeat& repeat) {
+  native_.barrier_asleep();
   agreement_.share(trial.text());
   agree_that_order_is_read([] {});
   return run(trial, repeat);
@@ -401,10 +421,14 @@ void Trials::agree_that_order_is_read(const std::function<void()>& read) {
   if (const auto reason = agreement_.failed(read)) throw TransportError("a trial's order: " + *reason);
 }
 
-void Trials::end() { agreement_.share(std::string(kEnd)); }
+void Trials::end() {
+  native_.barrier_asleep();
+  agreement_.share(std::string(kEnd));
+}
 
 void Trials::follow() {
   for (;;) {
+    native_.barrier_asleep();  // rank 0 predicts and proves meanwhile
     const std::string order = agreement_.share({});
     if (order == kEnd) return;
     Trial trial;
@@ -455,6 +479,8 @@ plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialL
     });
     for (std::size_t c = 0; c < candidates.size(); ++c) {
       if (!result.seconds[c].empty()) measured[c] = summarize(result.seconds[c]);
+      if (candidates[c] == nullptr && result.spares_native)
+        measured[c] = plan::Measurement{.median_s = known.native_least_s, .is_least = true};
     }
     return measured;
   };

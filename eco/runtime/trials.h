@@ -54,6 +54,7 @@ struct Trial {
 // Seconds of each candidate's runs; empty where it could not be built, or gave a wrong result.
 struct TrialResult {
   std::vector<std::vector<double>> seconds;
+  bool spares_native = false;  // it did not run: a recipe takes less than it is known to take for fewer bytes
 };
 
 // A round is a turn of every candidate, and a turn one run that is not timed and then some that are: connections that
@@ -134,9 +135,13 @@ class Trials {
   // Collective. Candidates whose islands' collectives the transport can't do are not able. What is opened stays so: trials
   // of other sizes need the same.
   void open_groups(const Prepared& prepared, std::vector<std::int64_t>& able);
-  // Collective. Runs each once; `able`: of whom this rank's result was right. Says whether all began in time.
-  bool check(const Trial& trial, Prepared& prepared, std::vector<std::int64_t>& able,
-             std::vector<double>& first_s);
+  struct Checked {
+    std::vector<double> first_s;
+    bool late = false;
+    bool spares_native = false;
+  };
+  // Collective. Runs each once; `able`: of whom this rank's result was right.
+  Checked check(const Trial& trial, Prepared& prepared, std::vector<std::int64_t>& able);
   // Collective.
   Run run_once(const Trial& trial, Prepared& prepared, std::size_t candidate);
   void agree_that_order_is_read(const std::function<void()>& read);

@@ -105,6 +105,20 @@ TEST(Trials, ARivalIsSparedWhereWhatIsAheadOfItIsAsPredicted) {
   EXPECT_FALSE(trial_of(trial, 0.3, 0.12).result.seconds[2].empty()) << "predictions are wrong here";
 }
 
+TEST(Trials, TheLibraryIsSparedWhereFewerBytesTakeItLongerAlready) {
+  Trial trial = trial_with({"allreduce/chain"});
+  trial.predicted_s = {0.1, 0.7};
+  trial.native_least_s = 30;
+  const Outcome spared = trial_of(trial, 0.3, 0.12);
+  EXPECT_TRUE(spared.result.spares_native);
+  EXPECT_TRUE(spared.result.seconds[0].empty());
+  EXPECT_FALSE(spared.result.seconds[1].empty());
+  trial.native_least_s = 0.3;
+  const Outcome beside = trial_of(trial, 0.3, 0.12);
+  EXPECT_FALSE(beside.result.spares_native);
+  EXPECT_FALSE(beside.result.seconds[0].empty()) << "the recipe takes longer than that";
+}
+
 TEST(Trials, AnOrderSaysWhetherSomebodyMayBeSpared) {
   Trial trial = trial_with({"allreduce/chain"});
   EXPECT_TRUE(Trial::parse(trial.text()).predicted_s.empty());

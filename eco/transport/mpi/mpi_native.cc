@@ -1,15 +1,23 @@
 #include "eco/transport/mpi/mpi_native.h"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <climits>
 #include <cstddef>
 #include <regex>
+#include <thread>
 #include <vector>
 
 #include "eco/base/errors.h"
 
 namespace eco::transport::mpi {
 namespace {
+
+// Of who waits asleep: so often it asks before it sleeps, since what comes soon should not be late.
+constexpr int kAskedAwake = 64;
+constexpr std::chrono::microseconds kShortestNap{50};
+constexpr std::chrono::microseconds kLongestNap{1000};
 
 void check(int code, const char* function) {
   if (code == MPI_SUCCESS) return;
@@ -133,6 +141,19 @@ void MpiNative::run(const coll::CommonProblem& problem, std::span<const std::byt
 }
 
 void MpiNative::barrier() { check(PMPI_Barrier(comm_), "MPI_Barrier"); }
+
+void MpiNative::barrier_asleep() {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(PMPI_Ibarrier(comm_, &request), "MPI_Ibarrier");
+  std::chrono::microseconds nap = kShortestNap;
+  for (int done = 0, asked = 0;; ++asked) {
+    check(PMPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (done != 0) return;
+    if (asked < kAskedAwake) continue;
+    std::this_thread::sleep_for(nap);
+    nap = std::min(2 * nap, kLongestNap);
+  }
+}
 
 void MpiNative::broadcast(std::span<std::byte> bytes, int root) {
   check(PMPI_Bcast(bytes.data(), count_of(bytes.size(), "MPI_Bcast"), MPI_BYTE, root, comm_), "MPI_Bcast");

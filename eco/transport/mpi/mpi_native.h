@@ -23,6 +23,7 @@ class MpiNative final : public Native {
   void run(const coll::CommonProblem& problem, std::span<const std::byte> input,
            std::span<std::byte> output) override;
   void barrier() override;
+  void barrier_asleep() override;
   void broadcast(std::span<std::byte> bytes, int root) override;
   void allreduce_min(std::span<std::int64_t> values) override;
   void allreduce_max(std::span<double> values) override;
