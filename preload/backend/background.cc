@@ -56,12 +56,14 @@ struct Background::Flight {
       output_type.keep(call.sides.output->type);
       call.sides.whole.type = call.sides.output->type;
     }
+    if (!call.sides.pieces.empty()) call.sides.pieces = call.sides.pieces.kept_in(piece_numbers);
   }
 
   std::shared_ptr<Lane> lane;
   BackgroundCall call;
   KeptType input_type;
   KeptType output_type;
+  std::vector<long long> piece_numbers;  // the program's arrays are its own again
   std::unique_ptr<Runner> runner;
   std::optional<Binding> binding{};
   int first_tag = 0;
