@@ -224,7 +224,8 @@ void Background::complete(Flight& flight, bool good) {
     Session::instance().counters().served(problem.collective, problem.bytes, counted.took_ns, counted.gain_s,
                                           counted.crossing);
     if (counted.profile != nullptr)
-      counted.profile->note(problem.collective, problem.bytes, Fate::served, counted.took_ns);
+      counted.profile->note(Profile::number_of(problem.collective), problem.bytes, Fate::served,
+                            counted.took_ns);
     flight.runner->packed.let_go_of_much();
     std::vector<std::unique_ptr<Runner>>& idle = flight.lane->idle;
     if (idle.size() < kIdleKept) idle.push_back(std::move(flight.runner));
