@@ -56,12 +56,14 @@ struct Background::Flight {
       output_type.keep(call.sides.output->type);
       call.sides.whole.type = call.sides.output->type;
     }
+    if (!call.sides.pieces.empty()) call.sides.pieces = call.sides.pieces.kept_in(piece_numbers);
   }
 
   std::shared_ptr<Lane> lane;
   BackgroundCall call;
   KeptType input_type;
   KeptType output_type;
+  std::vector<long long> piece_numbers;  // the program's arrays are its own again
   std::unique_ptr<Runner> runner;
   std::optional<Binding> binding{};
   int first_tag = 0;
@@ -222,7 +224,8 @@ void Background::complete(Flight& flight, bool good) {
     Session::instance().counters().served(problem.collective, problem.bytes, counted.took_ns, counted.gain_s,
                                           counted.crossing);
     if (counted.profile != nullptr)
-      counted.profile->note(problem.collective, problem.bytes, Fate::served, counted.took_ns);
+      counted.profile->note(Profile::number_of(problem.collective), problem.bytes, Fate::served,
+                            counted.took_ns);
     flight.runner->packed.let_go_of_much();
     std::vector<std::unique_ptr<Runner>>& idle = flight.lane->idle;
     if (idle.size() < kIdleKept) idle.push_back(std::move(flight.runner));

@@ -134,6 +134,40 @@ int begin(const Call& call, MPI_Request* request, const Native& native, const De
                        });
 }
 
+// A call that is never served, and of which ranks know too little in common for more than to be counted and, where the
+// program waits in it, compared by name and root.
+struct Watched {
+  int operation;  // Profile::number_of()
+  Fate fate;
+  MPI_Comm comm;
+  int root = runtime::CallRecord::kNoRoot;
+};
+
+// For a profile or a comparison; without either it is the library's at once. `bytes_of_me` is asked after the library has
+// found the arguments right.
+template <class Native, class Bytes>
+int watch(const Watched& call, const char* name, CallCheck::Waits waits, const Native& native,
+          const Bytes& bytes_of_me) {
+  Session& session = Session::instance();
+  note_native();
+  if (!session.running() || !(session.profiles() || session.checks().is_open())) return native();
+  const Session::Found found = session.group(call.comm);
+  if (found.refused) return found.code;
+  Group* const group = found.group;
+  if (waits == CallCheck::Waits::yes) {
+    if (const std::optional<int> code = disagreement(session, group, name, call.root)) return *code;
+  }
+  const std::uint64_t began = now_ns();
+  const int code = native();
+  const std::uint64_t took_ns = now_ns() - began;
+  if (group == nullptr || code != MPI_SUCCESS) return code;
+  // Between two groups of ranks, arguments mean something else.
+  const std::size_t bytes =
+      group->is_inter() ? 0 : bytes_of_me(Member{.rank = group->rank(), .n_ranks = group->n_ranks()});
+  group->note(call.operation, bytes, call.fate, took_ns);
+  return code;
+}
+
 // The forms of a call: the program waits for it, or holds a request. What a call means is the same in all of them.
 //
 //   template <class Form> int broadcast(const Form& form, void* buffer, ...) { return form({...}, [&](...) {...}); }
@@ -145,6 +179,10 @@ struct Blocking {
   int operator()(Call call, const Describe& describe) const {
     call.name = name;
     return run(call, native, describe);
+  }
+  template <class Bytes>
+  int operator()(const Watched& call, const Bytes& bytes_of_me) const {
+    return watch(call, name, CallCheck::Waits::yes, native, bytes_of_me);
   }
 };
 template <class Native>
@@ -159,6 +197,10 @@ struct Nonblocking {
   int operator()(Call call, const Describe& describe) const {
     call.name = name;
     return begin(call, request, native, describe);
+  }
+  template <class Bytes>
+  int operator()(const Watched& call, const Bytes& bytes_of_me) const {
+    return watch(call, name, CallCheck::Waits::no, native, bytes_of_me);
   }
 };
 template <class Native>
@@ -180,8 +222,10 @@ Nonblocking(const char*, MPI_Request*, Native) -> Nonblocking<Native>;
         eco::preload::Blocking{"MPI_" #Name, [&] { return PMPI_##Name##suffix arguments; }}, \
         ECO_LIST arguments);                                                                 \
   }
-#define ECO_BOTH_FORMS(Name, name, function, suffix, parameters, arguments)                           \
-  ECO_BLOCKING_FORM(Name, function, suffix, parameters, arguments)                                    \
+#define ECO_BOTH_FORMS(Name, name, function, suffix, parameters, arguments) \
+  ECO_BLOCKING_FORM(Name, function, suffix, parameters, arguments)          \
+  ECO_NONBLOCKING_FORM(name, function, suffix, parameters, arguments)
+#define ECO_NONBLOCKING_FORM(name, function, suffix, parameters, arguments)                           \
   ECO_ENTRY int eco_wrap_MPI_I##name##suffix(ECO_LIST parameters, MPI_Request* request) noexcept {    \
     return eco::preload::function(                                                                    \
         eco::preload::Nonblocking{"MPI_I" #name, request,                                             \

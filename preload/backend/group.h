@@ -63,14 +63,15 @@ class Group {
     // What barriers take is the wait for the last rank: no reason to arm.
     if (collective != coll::Collective::barrier) passed_ns_ += nanoseconds;
     if (runtime_) runtime_->note_passed(nanoseconds);
-    note(collective, bytes, fate, nanoseconds);
+    note(Profile::number_of(collective), bytes, fate, nanoseconds);
   }
-  void note_varying(Varying operation, std::size_t bytes, std::uint64_t nanoseconds) {
-    if (profile_ != nullptr) profile_->note(operation, bytes, nanoseconds);
-    note_arrival(Profile::number_of(operation), bytes, nanoseconds);
+  // For the profile alone: of a call that counts for nothing else.
+  void note(int operation, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) {
+    if (profile_ != nullptr) profile_->note(operation, bytes, fate, nanoseconds);
+    note_arrival(operation, bytes, nanoseconds);
   }
   void note_served(coll::Collective collective, std::size_t bytes, std::uint64_t nanoseconds) {
-    note(collective, bytes, Fate::served, nanoseconds);
+    note(Profile::number_of(collective), bytes, Fate::served, nanoseconds);
   }
 
   // Local: planned, whatever came out. The same on all ranks.
@@ -133,10 +134,6 @@ class Group {
  private:
   enum class State { waiting, armed, native };
 
-  void note(coll::Collective collective, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) {
-    if (profile_ != nullptr) profile_->note(collective, bytes, fate, nanoseconds);
-    note_arrival(Profile::number_of(collective), bytes, nanoseconds);
-  }
   // Of a call that has ended now.
   void note_arrival(int operation, std::size_t bytes, std::uint64_t took_ns) {
     if (arrivals_ == nullptr) return;

@@ -40,6 +40,9 @@ ECO_ENTRY int eco_wrap_MPI_Init_thread(int* argc, char*** argv, int required, in
 ECO_ENTRY void eco_backend_switch_off() noexcept { eco::preload::Session::instance().switch_off(); }
 ECO_ENTRY void eco_backend_initialized() noexcept { eco::preload::Session::instance().start(); }
 
+// As long as a handle is, for preload/trampoline/kept_numbers.h.
+ECO_ENTRY std::size_t eco_backend_request_bytes() noexcept { return sizeof(MPI_Request); }
+
 ECO_ENTRY int eco_wrap_MPI_Finalize() noexcept {
   eco::preload::Session::instance().finish(/*collective=*/true);
   return PMPI_Finalize();

@@ -96,21 +96,21 @@ int alltoall(const Form& form, const void* in, Count in_count, MPI_Datatype in_t
 
 #define ECO_TWO_SIDES(Count) \
   const void *in, Count in_count, MPI_Datatype in_type, void *out, Count out_count, MPI_Datatype out_type
-#define ECO_ENTRIES(S, Count, Place)                                                                       \
-  ECO_BOTH_FORMS(Bcast, bcast, broadcast, S,                                                               \
-                 (void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm),                  \
-                 (buffer, count, type, root, comm))                                                        \
-  ECO_BOTH_FORMS(Scatter, scatter, scatter, S, (ECO_TWO_SIDES(Count), int root, MPI_Comm comm),            \
-                 (in, in_count, in_type, out, out_count, out_type, root, comm))                            \
-  ECO_BOTH_FORMS(Gather, gather, gather, S, (ECO_TWO_SIDES(Count), int root, MPI_Comm comm),               \
-                 (in, in_count, in_type, out, out_count, out_type, root, comm))                            \
-  ECO_BOTH_FORMS(Allgather, allgather, allgather, S, (ECO_TWO_SIDES(Count), MPI_Comm comm),                \
-                 (in, in_count, in_type, out, out_count, out_type, comm))                                  \
-  ECO_BLOCKING_FORM(Allgatherv, allgatherv, S,                                                             \
-                    (const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts, \
-                     const Place* places, MPI_Datatype out_type, MPI_Comm comm),                           \
-                    (in, in_count, in_type, out, counts, places, out_type, comm))                          \
-  ECO_BOTH_FORMS(Alltoall, alltoall, alltoall, S, (ECO_TWO_SIDES(Count), MPI_Comm comm),                   \
+#define ECO_ENTRIES(S, Count, Place)                                                                    \
+  ECO_BOTH_FORMS(Bcast, bcast, broadcast, S,                                                            \
+                 (void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm),               \
+                 (buffer, count, type, root, comm))                                                     \
+  ECO_BOTH_FORMS(Scatter, scatter, scatter, S, (ECO_TWO_SIDES(Count), int root, MPI_Comm comm),         \
+                 (in, in_count, in_type, out, out_count, out_type, root, comm))                         \
+  ECO_BOTH_FORMS(Gather, gather, gather, S, (ECO_TWO_SIDES(Count), int root, MPI_Comm comm),            \
+                 (in, in_count, in_type, out, out_count, out_type, root, comm))                         \
+  ECO_BOTH_FORMS(Allgather, allgather, allgather, S, (ECO_TWO_SIDES(Count), MPI_Comm comm),             \
+                 (in, in_count, in_type, out, out_count, out_type, comm))                               \
+  ECO_BOTH_FORMS(Allgatherv, allgatherv, allgatherv, S,                                                 \
+                 (const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts, \
+                  const Place* places, MPI_Datatype out_type, MPI_Comm comm),                           \
+                 (in, in_count, in_type, out, counts, places, out_type, comm))                          \
+  ECO_BOTH_FORMS(Alltoall, alltoall, alltoall, S, (ECO_TWO_SIDES(Count), MPI_Comm comm),                \
                  (in, in_count, in_type, out, out_count, out_type, comm))
 
 ECO_ENTRIES(, int, int)

@@ -2,7 +2,7 @@
 // `eco profile` shows. Off unless all ranks of the job have ECO_PROFILE; then a call looks at one more null pointer.
 //
 //   Profile::Calls* calls = profile.of_size(n_ranks);                      // once per communicator
-//   calls->note(Collective::scan, bytes, Fate::plan, nanoseconds);         // a few relaxed additions
+//   calls->note(Profile::number_of(Collective::scan), bytes, Fate::plan, nanoseconds);   // a few relaxed additions
 #pragma once
 
 #include <array>
@@ -75,12 +75,7 @@ class Profile {
     Calls& operator=(const Calls&) = delete;
 
     // Any thread. What finds no memory is not counted.
-    void note(coll::Collective collective, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) noexcept {
-      note(number_of(collective), bytes, fate, nanoseconds);
-    }
-    void note(Varying operation, std::size_t bytes, std::uint64_t nanoseconds) noexcept {
-      note(number_of(operation), bytes, Fate::varying, nanoseconds);
-    }
+    void note(int operation, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) noexcept;
 
    private:
     friend class Profile;
@@ -88,7 +83,6 @@ class Profile {
       std::atomic<std::uint64_t> calls{0}, bytes{0}, nanoseconds{0};
     };
     using Cells = std::array<std::array<Cell, kFates>, kBrackets>;
-    void note(int operation, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) noexcept;
     Cells* cells_of(int operation) noexcept;
 
     std::array<std::atomic<Cells*>, kOperations> cells_{};

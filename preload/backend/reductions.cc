@@ -95,8 +95,8 @@ int exscan(const Form& form, const void* in, void* out, Count count, MPI_Datatyp
       Reduce, reduce, reduce, S,                                                                           \
       (const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),     \
       (in, out, count, type, op, root, comm))                                                              \
-  ECO_BLOCKING_FORM(                                                                                       \
-      Reduce_scatter, reduce_scatter, S,                                                                   \
+  ECO_BOTH_FORMS(                                                                                          \
+      Reduce_scatter, reduce_scatter, reduce_scatter, S,                                                   \
       (const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm),       \
       (in, out, counts, type, op, comm))                                                                   \
   ECO_BOTH_FORMS(Allreduce, allreduce, allreduce, S, ECO_VECTORS(Count), (in, out, count, type, op, comm)) \

@@ -83,6 +83,16 @@ bool Pieces::are_even() const {
   return even;
 }
 
+Pieces Pieces::kept_in(std::vector<long long>& numbers) const {
+  const auto n = static_cast<std::size_t>(n_);
+  numbers.resize(2 * n);  // counts, then places
+  for_each([&](int i, const Piece& piece) {
+    numbers[static_cast<std::size_t>(i)] = piece.count;
+    numbers[n + static_cast<std::size_t>(i)] = piece.skipped;
+  });
+  return {n_, numbers.data(), numbers.data() + n};
+}
+
 bool pads_little(const Pieces& pieces) {
   const long long longest = pieces.longest();
   if (longest < 0 || longest > LLONG_MAX / pieces.n()) return false;

@@ -3,7 +3,7 @@
 //   Sides sides{.whole = all, .input = mine, .output = all};
 //   if (are_sound(sides, problem, rank)) ...                       // else it is between the program and the library
 //
-// Views of the program's memory and arrays: nothing here owns or allocates.
+// Views of the program's memory and arrays: nothing here owns, and only what keeps them allocates.
 #pragma once
 
 #include <mpi.h>
@@ -11,6 +11,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "eco/coll/problem.h"
 
@@ -70,6 +71,8 @@ class Pieces {
   long long longest() const;  // below 0 if a count is
   // One behind the other and alike: no pieces at all.
   bool are_even() const;
+  // The same, over numbers of the caller's instead of the program's.
+  Pieces kept_in(std::vector<long long>& numbers) const;
 
  private:
   template <class Number>

@@ -1,10 +1,14 @@
-// Gatherv, scatterv, all-to-all v and w: never served, since no rank knows the counts of all. Their ranks are compared under
-// ECO_CHECK (name and root), and they are counted and timed for a profile, as so many bytes as this rank sends, of a
-// scatterv or in place receives. Without either they go straight on.
+// Calls that are never served: gatherv, scatterv, all-to-all v and w, since no rank knows the counts of all, and the
+// nonblocking barrier and neighbourhood collectives. They are counted and timed for a profile, as so many bytes as this rank
+// sends, of a scatterv or in place receives. Under ECO_CHECK the ranks of those that a program waits in are compared, name and
+// root. Without either they go straight on.
 #include "preload/backend/call.h"
+#include "preload/backend/datatypes.h"
 
 namespace eco::preload {
 namespace {
+
+using coll::Collective;
 
 std::size_t bytes_of(long long count, MPI_Datatype type) {
   MPI_Count bytes = 0;
@@ -12,92 +16,110 @@ std::size_t bytes_of(long long count, MPI_Datatype type) {
   return static_cast<std::size_t>(count) * static_cast<std::size_t>(bytes);
 }
 
-template <class TypeOf>
-std::size_t bytes_of(int n_ranks, const int* counts, const TypeOf& type_of) {
+template <class Count, class TypeOf>
+std::size_t bytes_of(int n_ranks, const Count* counts, const TypeOf& type_of) {
   std::size_t sum = 0;
   for (int rank = 0; rank < n_ranks; ++rank) sum += bytes_of(counts[rank], type_of(rank));
   return sum;
 }
 
-// `bytes_of_me` is asked after the library has found the arguments right.
-template <class Native, class Bytes>
-int look_on(Varying operation, const char* name, int root, MPI_Comm comm, const Native& native,
-            const Bytes& bytes_of_me) {
-  Session& session = Session::instance();
-  note_native();
-  if (!session.running() || !(session.profiles() || session.checks().is_open())) return native();
-  const Session::Found found = session.group(comm);
-  if (found.refused) return found.code;
-  if (const std::optional<int> code = disagreement(session, found.group, name, root)) return *code;
-  const std::uint64_t began = now_ns();
-  const int code = native();
-  const std::uint64_t took_ns = now_ns() - began;
-  Group* const group = found.group;
-  if (group == nullptr || code != MPI_SUCCESS) return code;
-  // Between two groups of ranks, arguments mean something else.
-  const std::size_t bytes =
-      group->is_inter() ? 0 : bytes_of_me(Member{.rank = group->rank(), .n_ranks = group->n_ranks()});
-  group->note_varying(operation, bytes, took_ns);
-  return code;
+Watched varying(Varying operation, MPI_Comm comm, int root = runtime::CallRecord::kNoRoot) {
+  return {.operation = Profile::number_of(operation), .fate = Fate::varying, .comm = comm, .root = root};
+}
+
+template <class Form, class Count, class Place>
+int gatherv(const Form& form, const void* in, Count in_count, MPI_Datatype in_type, void* /*out*/,
+            const Count* counts, const Place* /*places*/, MPI_Datatype out_type, int root, MPI_Comm comm) {
+  return form(varying(Varying::gatherv, comm, root), [&](const Member& me) {
+    return in == MPI_IN_PLACE ? bytes_of(counts[me.rank], out_type) : bytes_of(in_count, in_type);
+  });
+}
+
+template <class Form, class Count, class Place>
+int scatterv(const Form& form, const void* /*in*/, const Count* counts, const Place* /*places*/,
+             MPI_Datatype in_type, void* out, Count out_count, MPI_Datatype out_type, int root,
+             MPI_Comm comm) {
+  return form(varying(Varying::scatterv, comm, root), [&](const Member& me) {
+    return out == MPI_IN_PLACE ? bytes_of(counts[me.rank], in_type) : bytes_of(out_count, out_type);
+  });
+}
+
+template <class Form, class Count, class Place>
+int alltoallv(const Form& form, const void* in, const Count* in_counts, const Place* /*in_places*/,
+              MPI_Datatype in_type, void* /*out*/, const Count* out_counts, const Place* /*out_places*/,
+              MPI_Datatype out_type, MPI_Comm comm) {
+  return form(varying(Varying::alltoallv, comm), [&](const Member& me) {
+    return in == MPI_IN_PLACE ? bytes_of(me.n_ranks, out_counts, [&](int) { return out_type; })
+                              : bytes_of(me.n_ranks, in_counts, [&](int) { return in_type; });
+  });
+}
+
+template <class Form, class Count, class Place>
+int alltoallw(const Form& form, const void* in, const Count* in_counts, const Place* /*in_places*/,
+              const MPI_Datatype* in_types, void* /*out*/, const Count* out_counts,
+              const Place* /*out_places*/, const MPI_Datatype* out_types, MPI_Comm comm) {
+  return form(varying(Varying::alltoallw, comm), [&](const Member& me) {
+    return in == MPI_IN_PLACE ? bytes_of(me.n_ranks, out_counts, [&](int i) { return out_types[i]; })
+                              : bytes_of(me.n_ranks, in_counts, [&](int i) { return in_types[i]; });
+  });
+}
+
+Watched beside(Collective collective, MPI_Comm comm) {
+  return {.operation = Profile::number_of(collective), .fate = Fate::nonblocking, .comm = comm};
+}
+
+template <class Form>
+int barrier(const Form& form, MPI_Comm comm) {
+  return form(beside(Collective::barrier, comm), [](const Member&) { return std::size_t{0}; });
+}
+
+// Of neighbours one block counts, as in their blocking forms.
+template <class Form, class Count>
+int neighbor_allgather(const Form& form, const void* /*in*/, Count in_count, MPI_Datatype in_type,
+                       void* /*out*/, Count /*out_count*/, MPI_Datatype /*out_type*/, MPI_Comm comm) {
+  return form(beside(Collective::neighbor_allgather, comm),
+              [&](const Member&) { return bytes_of(in_count, in_type); });
+}
+
+template <class Form, class Count>
+int neighbor_alltoall(const Form& form, const void* /*in*/, Count in_count, MPI_Datatype in_type,
+                      void* /*out*/, Count /*out_count*/, MPI_Datatype /*out_type*/, MPI_Comm comm) {
+  return form(beside(Collective::neighbor_alltoall, comm),
+              [&](const Member&) { return bytes_of(in_count, in_type); });
 }
 
 }  // namespace
 }  // namespace eco::preload
 
-using eco::preload::bytes_of;
-using eco::preload::look_on;
-using eco::preload::Member;
-using eco::preload::Varying;
-using eco::runtime::CallRecord;
+#define ECO_ONE_BLOCK(Count) \
+  const void *in, Count in_count, MPI_Datatype in_type, void *out, Count out_count, MPI_Datatype out_type
+#define ECO_ENTRIES(S, Count, Place)                                                                         \
+  ECO_BOTH_FORMS(Gatherv, gatherv, gatherv, S,                                                               \
+                 (const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts,      \
+                  const Place* places, MPI_Datatype out_type, int root, MPI_Comm comm),                      \
+                 (in, in_count, in_type, out, counts, places, out_type, root, comm))                         \
+  ECO_BOTH_FORMS(Scatterv, scatterv, scatterv, S,                                                            \
+                 (const void* in, const Count* counts, const Place* places, MPI_Datatype in_type, void* out, \
+                  Count out_count, MPI_Datatype out_type, int root, MPI_Comm comm),                          \
+                 (in, counts, places, in_type, out, out_count, out_type, root, comm))                        \
+  ECO_BOTH_FORMS(                                                                                            \
+      Alltoallv, alltoallv, alltoallv, S,                                                                    \
+      (const void* in, const Count* in_counts, const Place* in_places, MPI_Datatype in_type, void* out,      \
+       const Count* out_counts, const Place* out_places, MPI_Datatype out_type, MPI_Comm comm),              \
+      (in, in_counts, in_places, in_type, out, out_counts, out_places, out_type, comm))                      \
+  ECO_BOTH_FORMS(Alltoallw, alltoallw, alltoallw, S,                                                         \
+                 (const void* in, const Count* in_counts, const Place* in_places,                            \
+                  const MPI_Datatype* in_types, void* out, const Count* out_counts, const Place* out_places, \
+                  const MPI_Datatype* out_types, MPI_Comm comm),                                             \
+                 (in, in_counts, in_places, in_types, out, out_counts, out_places, out_types, comm))         \
+  ECO_NONBLOCKING_FORM(neighbor_allgather, neighbor_allgather, S, (ECO_ONE_BLOCK(Count), MPI_Comm comm),     \
+                       (in, in_count, in_type, out, out_count, out_type, comm))                              \
+  ECO_NONBLOCKING_FORM(neighbor_alltoall, neighbor_alltoall, S, (ECO_ONE_BLOCK(Count), MPI_Comm comm),       \
+                       (in, in_count, in_type, out, out_count, out_type, comm))
 
-ECO_ENTRY int eco_wrap_MPI_Gatherv(const void* in, int in_count, MPI_Datatype in_type, void* out,
-                                   const int* counts, const int* places, MPI_Datatype out_type, int root,
-                                   MPI_Comm comm) noexcept {
-  return look_on(
-      Varying::gatherv, "MPI_Gatherv", root, comm,
-      [&] { return PMPI_Gatherv(in, in_count, in_type, out, counts, places, out_type, root, comm); },
-      [&](const Member& me) {
-        return in == MPI_IN_PLACE ? bytes_of(counts[me.rank], out_type) : bytes_of(in_count, in_type);
-      });
-}
-
-ECO_ENTRY int eco_wrap_MPI_Scatterv(const void* in, const int* counts, const int* places,
-                                    MPI_Datatype in_type, void* out, int out_count, MPI_Datatype out_type,
-                                    int root, MPI_Comm comm) noexcept {
-  return look_on(
-      Varying::scatterv, "MPI_Scatterv", root, comm,
-      [&] { return PMPI_Scatterv(in, counts, places, in_type, out, out_count, out_type, root, comm); },
-      [&](const Member& me) {
-        return out == MPI_IN_PLACE ? bytes_of(counts[me.rank], in_type) : bytes_of(out_count, out_type);
-      });
-}
-
-ECO_ENTRY int eco_wrap_MPI_Alltoallv(const void* in, const int* in_counts, const int* in_places,
-                                     MPI_Datatype in_type, void* out, const int* out_counts,
-                                     const int* out_places, MPI_Datatype out_type, MPI_Comm comm) noexcept {
-  return look_on(
-      Varying::alltoallv, "MPI_Alltoallv", CallRecord::kNoRoot, comm,
-      [&] {
-        return PMPI_Alltoallv(in, in_counts, in_places, in_type, out, out_counts, out_places, out_type, comm);
-      },
-      [&](const Member& me) {
-        return in == MPI_IN_PLACE ? bytes_of(me.n_ranks, out_counts, [&](int) { return out_type; })
-                                  : bytes_of(me.n_ranks, in_counts, [&](int) { return in_type; });
-      });
-}
-
-ECO_ENTRY int eco_wrap_MPI_Alltoallw(const void* in, const int* in_counts, const int* in_places,
-                                     const MPI_Datatype* in_types, void* out, const int* out_counts,
-                                     const int* out_places, const MPI_Datatype* out_types,
-                                     MPI_Comm comm) noexcept {
-  return look_on(
-      Varying::alltoallw, "MPI_Alltoallw", CallRecord::kNoRoot, comm,
-      [&] {
-        return PMPI_Alltoallw(in, in_counts, in_places, in_types, out, out_counts, out_places, out_types,
-                              comm);
-      },
-      [&](const Member& me) {
-        return in == MPI_IN_PLACE ? bytes_of(me.n_ranks, out_counts, [&](int i) { return out_types[i]; })
-                                  : bytes_of(me.n_ranks, in_counts, [&](int i) { return in_types[i]; });
-      });
-}
+ECO_ENTRIES(, int, int)
+#if defined(ECO_HAS_LARGE_COUNTS)
+ECO_ENTRIES(_c, MPI_Count, MPI_Aint)
+#endif
+#undef ECO_ENTRIES
+ECO_NONBLOCKING_FORM(barrier, barrier, , (MPI_Comm comm), (comm))

@@ -11,11 +11,13 @@ CHAINS: Rows = {
     "broadcast": [(500, "broadcast/binomial"), (1 << 24, "broadcast/chain segment=4096")],
     "allreduce": [(500, "allreduce/binomial"), (1 << 24, "allreduce/ring segment=4096")],
     "allgather": [(1 << 24, "allgather/chain")],
+    "reduce_scatter": [(1 << 24, "reduce_scatter/chain segment=4096")],
     "barrier": [(0, "barrier/binomial")],
 }
+PARTS = ["many", "progress", "beside", "freed", "uneven", "uneven_alone", "left_alone", "large", "threads"]
 
 
-@pytest.mark.parametrize("part", ["many", "progress", "beside", "freed", "left_alone", "threads"])
+@pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("ranks", [2, 3, pytest.param(4, marks=pytest.mark.slow)])
 def test_beside_the_program(library: Library, part: str, ranks: int) -> None:
     program = library.compile("nonblocking", flags=["-ldl"])
@@ -24,7 +26,7 @@ def test_beside_the_program(library: Library, part: str, ranks: int) -> None:
     assert ended.served()[0] > 0, ended.stderr
 
 
-@pytest.mark.parametrize("part", ["many", "progress", "beside", "freed", "threads"])
+@pytest.mark.parametrize("part", [part for part in PARTS if part != "uneven"])
 def test_without_eco(library: Library, part: str) -> None:
     ended = library.run(3, [library.compile("nonblocking", flags=["-ldl"]), part])
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr

@@ -32,6 +32,22 @@ Connection Connection::accepted(Socket socket, std::uint32_t number, const Key& 
   return {std::move(socket), number, key, Phase::wait_hello};
 }
 
+void Connection::rest() {
+  socket_.close();
+  phase_ = Phase::resting;
+  words_.clear();
+  stage_begin_ = stage_end_ = 0;
+  n_read_ = n_written_ = n_acknowledged_ = 0;
+  cannot_write_ = false;
+}
+
+void Connection::knock(Socket socket, const Hello& hello) {
+  socket_ = std::move(socket);
+  hello_ = hello;
+  hello_bytes_ = encode(hello);
+  phase_ = Phase::connecting;
+}
+
 void Connection::put(const Frame& frame, std::span<const std::byte> body, std::uint32_t send) {
   Outgoing item;
   encode(frame, item.head);
@@ -74,7 +90,7 @@ bool Connection::send_words(bool& blocked) {
 }
 
 Connection::End Connection::flush(Owner& owner) {
-  if (cannot_write_) return End::none;
+  if (cannot_write_ || phase_ == Phase::resting) return End::none;
   if (phase_ == Phase::connecting) {
     if (!is_connected(socket_)) return End::broken;
     phase_ = Phase::wait_answer;
@@ -122,7 +138,7 @@ Connection::End Connection::flush(Owner& owner) {
   // Why it can't is for read() to find: what the other side sent before it went, its bye perhaps, is still to be read.
   // Where it has not gone (memory that can't be read) this is its end all the same, or both would wait.
   if (cannot_write_) {
-    outgoing_.clear();
+    if (phase_ == Phase::open) outgoing_.clear();  // else it may come again
     words_.clear();
     ::shutdown(socket_.get(), SHUT_RDWR);
   }
@@ -130,7 +146,7 @@ Connection::End Connection::flush(Owner& owner) {
 }
 
 Connection::End Connection::read(Owner& owner) {
-  if (phase_ == Phase::connecting) return End::none;
+  if (phase_ == Phase::connecting || phase_ == Phase::resting) return End::none;
   if (stage_.empty()) stage_.resize(kStageBytes);
   for (std::size_t turn = 0; turn < kTurnBytes;) {
     std::array<iovec, 2> pieces;
@@ -163,6 +179,8 @@ std::size_t Connection::head_bytes() const {
       return sizeof(AnswerBytes);
     case Phase::wait_proof:
       return sizeof(ProofBytes);
+    case Phase::wait_welcome:
+      return sizeof(WelcomeBytes);
     default:
       return kFrameBytes;
   }
@@ -231,6 +249,11 @@ bool Connection::greet(Owner& owner, std::span<const std::byte> words) {
       std::copy(words.begin(), words.end(), answer_.begin());
       if (!is_answer(key_, hello_bytes_, answer_)) return false;
       say(proof(key_, hello_bytes_, answer_));
+      phase_ = Phase::wait_welcome;
+      return true;
+    }
+    case Phase::wait_welcome: {
+      if (!std::equal(words.begin(), words.end(), kWelcome.begin(), kWelcome.end())) return false;
       if (!owner.on_welcome(*this)) return false;
       phase_ = Phase::open;
       return true;
@@ -239,6 +262,7 @@ bool Connection::greet(Owner& owner, std::span<const std::byte> words) {
       const ProofBytes right = proof(key_, hello_bytes_, answer_);
       if (!std::equal(words.begin(), words.end(), right.begin(), right.end())) return false;
       if (!owner.on_welcome(*this)) return false;
+      say(kWelcome);
       phase_ = Phase::open;
       return true;
     }

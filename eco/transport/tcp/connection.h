@@ -62,9 +62,18 @@ class Connection {
   bool is_opener() const { return is_opener_; }
   // Whether both sides know each other.
   bool is_open() const { return phase_ == Phase::open; }
+  // Accepted: whether it has said who it is, be it true or not.
+  bool has_introduced_itself() const { return phase_ == Phase::wait_proof; }
+  // Opener: the other side was there, and has not let it in yet.
+  bool is_at_the_door() const { return phase_ == Phase::wait_answer || phase_ == Phase::wait_welcome; }
+  bool is_resting() const { return phase_ == Phase::resting; }
   // The other rank: of an accepted connection, once it is open.
   int peer() const { return static_cast<int>(is_opener_ ? hello_.to : hello_.from); }
   int rail() const { return static_cast<int>(hello_.rail); }
+
+  // Opener that is at the door: closes its socket, until it begins anew with another. What was put waits.
+  void rest();
+  void knock(Socket socket, const Hello& hello);
 
   void put(const Frame& frame, std::span<const std::byte> body = {}, std::uint32_t send = kNoSend);
   // Whether something waits for the socket to take bytes.
@@ -101,9 +110,19 @@ class Connection {
   Time answer_to{};    // when the probe was sent that was answered last
   Time answered_at{};
   bool is_asked = false;  // that is not answered yet
+  int n_turned_away = 0;  // opener, before it was let in
+  Time knocks_at{};       // while it rests
 
  private:
-  enum class Phase : std::uint8_t { connecting, wait_hello, wait_answer, wait_proof, open };
+  enum class Phase : std::uint8_t {
+    connecting,
+    wait_hello,
+    wait_answer,
+    wait_proof,
+    wait_welcome,
+    open,
+    resting
+  };
 
   struct Outgoing {
     FrameHead head{};

@@ -7,7 +7,7 @@
 namespace eco::transport::tcp {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x3250'4354'2d4f'4345;  // "ECO-TCP2"
+constexpr std::uint64_t kMagic = 0x3350'4354'2d4f'4345;  // "ECO-TCP3"
 
 // Hashes of the two directions differ, or one side could send back what it was sent.
 enum class Side : std::uint8_t { other, opener };

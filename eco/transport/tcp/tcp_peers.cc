@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
+#include <utility>
 
 #include "eco/transport/tcp/tcp_transport.h"
 
@@ -13,6 +15,13 @@ namespace {
 constexpr std::chrono::milliseconds kSilence(100);
 // Accepted connections that have not proved who they are; ranks may all come at once.
 constexpr std::size_t kFewestStrangers = 64;
+// Then those that are there are listened to, however many more knock.
+constexpr int kAcceptedAtOnce = 16;
+// Who is turned away at the door comes again after 1, 2, 4, ... ms, at most 100, so often: two seconds and a half in all.
+// Where other rails lead to the same peer, one is soon given up.
+constexpr int kMostTimesTurnedAway = 32;
+constexpr int kMostTimesOnOneOfMany = 6;
+constexpr std::chrono::milliseconds kLongestRest(100);
 
 }  // namespace
 
@@ -35,17 +44,10 @@ Connection* TcpTransport::open(int peer, int rail) {
   Peer& them = peers_[static_cast<std::size_t>(peer)];
   int& to = them.to[static_cast<std::size_t>(rail)];
   if (to >= 0) return connections_[static_cast<std::size_t>(to)].get();
-  const Endpoint& endpoint = job_.endpoints[static_cast<std::size_t>(peer)][static_cast<std::size_t>(rail)];
-  Socket socket = connect_from(job_.addresses[static_cast<std::size_t>(rail)], endpoint);
+  Socket socket = connect_to(peer, rail);
   if (!socket) return nullptr;
-  prepare(socket, options_.lost_after_s);
-  Hello hello{.from = static_cast<std::uint32_t>(job_.rank),
-              .to = static_cast<std::uint32_t>(peer),
-              .rail = static_cast<std::uint32_t>(rail),
-              .n_ranks = static_cast<std::uint32_t>(n_ranks()),
-              .nonce = {}};
-  fill_randomly(hello.nonce);
-  const std::uint32_t number = add(Connection::opened(std::move(socket), next_connection(), job_.key, hello));
+  const std::uint32_t number =
+      add(Connection::opened(std::move(socket), next_connection(), job_.key, hello_to(peer, rail)));
   to = static_cast<int>(number);
   them.was_met = true;
   ++them.n_open;
@@ -56,16 +58,84 @@ Connection* TcpTransport::open(int peer, int rail) {
   return &opened;
 }
 
+Socket TcpTransport::connect_to(int peer, int rail) const {
+  const Endpoint& endpoint = job_.endpoints[static_cast<std::size_t>(peer)][static_cast<std::size_t>(rail)];
+  Socket socket = connect_from(job_.addresses[static_cast<std::size_t>(rail)], endpoint);
+  if (socket) prepare(socket, options_.lost_after_s);
+  return socket;
+}
+
+Hello TcpTransport::hello_to(int peer, int rail) const {
+  Hello hello{.from = static_cast<std::uint32_t>(job_.rank),
+              .to = static_cast<std::uint32_t>(peer),
+              .rail = static_cast<std::uint32_t>(rail),
+              .n_ranks = static_cast<std::uint32_t>(n_ranks()),
+              .nonce = {}};
+  fill_randomly(hello.nonce);
+  return hello;
+}
+
+// A peer that listens and closes has no room: strangers crowd there, or it has no descriptor left. One that has gone does not
+// listen, and then the next knock fails. Times are counted, not seconds: the program may be away in between.
+bool TcpTransport::comes_again(Connection& connection) {
+  if (!connection.is_at_the_door()) return false;
+  const bool is_last = n_living_rails(connection.peer()) == 1;
+  if (connection.n_turned_away >= (is_last ? kMostTimesTurnedAway : kMostTimesOnOneOfMany)) return false;
+  const std::chrono::milliseconds rest(std::int64_t{1} << connection.n_turned_away++);
+  connection.knocks_at = Clock::now() + std::min(rest, kLongestRest);
+  ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, connection.descriptor(), nullptr);
+  connection.rest();
+  connection.watches_output = false;
+  resting_.push_back(connection.number());
+  return true;
+}
+
+int TcpTransport::knock_again() {
+  if (resting_.empty()) return -1;
+  const Clock::time_point now = Clock::now();
+  std::optional<Clock::time_point> next;
+  for (const std::uint32_t number : std::exchange(resting_, {})) {
+    Connection* const connection = connections_[number].get();
+    if (connection == nullptr || !connection->is_resting()) continue;  // taken down meanwhile
+    if (now < connection->knocks_at) {
+      resting_.push_back(number);
+      next = next ? std::min(*next, connection->knocks_at) : connection->knocks_at;
+      continue;
+    }
+    const int peer = connection->peer();
+    const int rail = connection->rail();
+    Socket socket = connect_to(peer, rail);
+    if (!socket) {
+      lose_rail(peer, rail, false);
+      continue;
+    }
+    connection->knock(std::move(socket), hello_to(peer, rail));
+    watch(*connection);
+  }
+  if (!next) return -1;
+  return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(*next - now).count());
+}
+
+// Of those that have said nothing yet the oldest, if there are any: a rank speaks at once.
+std::uint32_t TcpTransport::least_welcome() const {
+  const auto silent = std::find_if(strangers_.begin(), strangers_.end(), [this](std::uint32_t number) {
+    return !connections_[number]->has_introduced_itself();
+  });
+  return silent != strangers_.end() ? *silent : strangers_.front();
+}
+
 void TcpTransport::accept_from(std::size_t listener) {
   // The first is there: the listener has said so.
-  for (bool is_first = true;;) {
+  bool is_first = true;
+  for (int n_accepted = 0; n_accepted < kAcceptedAtOnce;) {
     Socket socket = accept(listening_[listener]);
     if (socket) {
       prepare(socket, options_.lost_after_s);
       const std::size_t most = std::max(kFewestStrangers, 2 * peers_.size() * job_.addresses.size());
-      if (strangers_.size() >= most) drop(strangers_.front(), Connection::End::refused);
+      if (strangers_.size() >= most) drop(least_welcome(), Connection::End::refused);
       strangers_.push_back(add(Connection::accepted(std::move(socket), next_connection(), job_.key)));
       is_first = false;
+      ++n_accepted;
       continue;
     }
     // Nobody there, or one that has gone meanwhile; without descriptors the kernel looks for neither.
@@ -75,7 +145,7 @@ void TcpTransport::accept_from(std::size_t listener) {
       has_failed_ = true;  // no peer will ever come in
       return;
     }
-    drop(strangers_.front(), Connection::End::refused);
+    drop(least_welcome(), Connection::End::refused);
   }
 }
 
@@ -111,12 +181,16 @@ std::uint32_t TcpTransport::add(Connection connection) {
   connections_[number] = std::make_unique<Connection>(std::move(connection));
   Connection& added = *connections_[number];
   added.quiet_since = Clock::now();
+  watch(added);
+  return number;
+}
+
+void TcpTransport::watch(Connection& connection) {
   epoll_event event{};
   event.events = EPOLLIN;
-  event.data.u64 = number;
-  if (::epoll_ctl(events_.get(), EPOLL_CTL_ADD, added.descriptor(), &event) != 0) has_failed_ = true;
-  listen_for(added);
-  return number;
+  event.data.u64 = connection.number();
+  if (::epoll_ctl(events_.get(), EPOLL_CTL_ADD, connection.descriptor(), &event) != 0) has_failed_ = true;
+  listen_for(connection);
 }
 
 void TcpTransport::listen_for(Connection& connection) {
@@ -130,7 +204,8 @@ void TcpTransport::listen_for(Connection& connection) {
 }
 
 void TcpTransport::drop(std::uint32_t number, Connection::End end) {
-  const Connection& connection = *connections_[number];
+  Connection& connection = *connections_[number];
+  if (end == Connection::End::broken && comes_again(connection)) return;
   if (end == Connection::End::refused || !is_known(&connection)) ++n_refused_;
   if (!is_known(&connection)) {
     std::erase(strangers_, number);

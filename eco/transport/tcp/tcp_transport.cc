@@ -16,6 +16,9 @@ namespace {
 constexpr std::uint64_t kListener = std::uint64_t{1} << 32;
 constexpr std::size_t kEventsAtOnce = 64;
 
+// Of two times in ms; -1 is never.
+int sooner(int one, int other) { return one < 0 || other < 0 ? std::max(one, other) : std::min(one, other); }
+
 }  // namespace
 
 TcpTransport::TcpTransport(Job job, std::vector<Socket> listening, TcpOptions options)
@@ -85,6 +88,7 @@ void TcpTransport::abandon() {
   listening_.clear();
   to_flush_.clear();
   strangers_.clear();
+  resting_.clear();
   inbox_.clear();
   sends_.clear();
   free_sends_.clear();
@@ -121,10 +125,11 @@ Status TcpTransport::wait_some(std::span<Ticket> done, std::size_t& n_done) {
   while (n_posted_ > 0 && finished_.empty() && !has_failed_ && !has_lost_peer()) {
     const int silent_ms = watch_silent_peers();
     const int rails_ms = watch_rails();
+    const int resting_ms = knock_again();
     move_all();
     flush_all();
     if (has_lost_peer()) break;
-    progress(silent_ms < 0 || rails_ms < 0 ? std::max(silent_ms, rails_ms) : std::min(silent_ms, rails_ms));
+    progress(sooner(sooner(silent_ms, rails_ms), resting_ms));
   }
   return hand_out(done, n_done);
 }
@@ -153,6 +158,7 @@ void TcpTransport::progress(int timeout_ms) {
       handle(number, event.events);
     }
   }
+  knock_again();
   move_all();
   flush_all();
   free_connections_.insert(free_connections_.end(), dropped_.begin(), dropped_.end());

@@ -148,10 +148,19 @@ class TcpTransport final : public RailTransport, private Connection::Owner {
   Connection* way_to(int peer, std::size_t rail, std::size_t tag);
   // Over that rail; null if that can't be.
   Connection* open(int peer, int rail);
+  Socket connect_to(int peer, int rail) const;
+  Hello hello_to(int peer, int rail) const;
+  // Whether it will: it was turned away before it was let in.
+  bool comes_again(Connection& connection);
+  // Those whose time has come; so many ms until that of the next, -1: nobody rests.
+  int knock_again();
   void accept_from(std::size_t listener);
   std::uint32_t next_connection() const;
   std::uint32_t add(Connection connection);
+  void watch(Connection& connection);
   void listen_for(Connection& connection);
+  // The stranger that is turned away for another.
+  std::uint32_t least_welcome() const;
   void drop(std::uint32_t number, Connection::End end);
   // Ends it, whoever is to blame; what it had not delivered is to be sent again.
   void take_down(std::uint32_t number);
@@ -223,6 +232,7 @@ class TcpTransport final : public RailTransport, private Connection::Owner {
   std::vector<std::uint32_t> free_connections_;
   std::vector<std::uint32_t> dropped_;    // in this round: no new one has their numbers before it ends
   std::vector<std::uint32_t> strangers_;  // accepted, and no rank yet, the oldest first
+  std::vector<std::uint32_t> resting_;    // opened ones that were turned away, and come again
   std::vector<std::uint32_t> to_flush_;
   std::vector<Peer> peers_;
   Inbox inbox_;

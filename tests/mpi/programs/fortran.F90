@@ -146,16 +146,20 @@ contains
   subroutine nonblocking(comm, n, root)
     HANDLE(MPI_Comm), intent(in) :: comm
     integer, intent(in) :: n, root
-    integer, parameter :: calls = 10
+    integer, parameter :: calls = 12
     character(20), parameter :: names(calls) = [character(20) :: 'ibcast', 'iscatter', 'igather', 'iallgather', &
-      'ialltoall', 'ireduce', 'iallreduce', 'ireduce_scatter_block', 'iscan', 'iexscan']
+      'ialltoall', 'ireduce', 'iallreduce', 'ireduce_scatter_block', 'iscan', 'iexscan', 'iallgatherv', 'ireduce_scatter']
     real(real_kind), allocatable, asynchronous :: in(:), got(:, :)
     HANDLE(MPI_Request) :: requests(calls)
     HANDLE(MPI_Datatype) :: element
-    integer :: members, i
+    integer, allocatable, asynchronous :: counts(:), places(:)
+    integer :: me, members, i
     element = MPI_DOUBLE_PRECISION
+    call MPI_Comm_rank(comm, me, error)
     call MPI_Comm_size(comm, members, error)
-    allocate (in(n * members), got(n * members, calls))
+    allocate (in(n * members), got(n * members, calls), counts(members), places(members))
+    counts = [(n - mod(i, 2), i = 0, members - 1)]
+    places = [(i * n, i = 0, members - 1)]
     call fill(in)
     got = -1
     call fill(got(:, 1))
@@ -170,6 +174,8 @@ contains
     call MPI_Ireduce_scatter_block(in, got(:, 8), n, element, MPI_SUM, comm, requests(8), error)
     call MPI_Iscan(in, got(:, 9), n, element, MPI_SUM, comm, requests(9), error)
     call MPI_Iexscan(in, got(:, 10), n, element, MPI_SUM, comm, requests(10), error)
+    call MPI_Iallgatherv(in, counts(me + 1), element, got(:, 11), counts, places, element, comm, requests(11), error)
+    call MPI_Ireduce_scatter(in, got(:, 12), counts, element, MPI_SUM, comm, requests(12), error)
     call MPI_Waitall(calls, requests, MPI_STATUSES_IGNORE, error)
     do i = 1, calls
       call note(trim(names(i)), got(:, i))

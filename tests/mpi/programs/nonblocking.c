@@ -3,12 +3,13 @@
  *   nonblocking PART        one of the parts below, each on every rank */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <unistd.h>
 
 #include "check.h"
 
-enum { kMost = 40000, kMany = 700, kThreads = 3 };
+enum { kMost = 40000, kMany = 700, kThreads = 3, kMostRanks = 8 };
 
 static const char* (*last_algorithm)(void);
 
@@ -19,11 +20,13 @@ static void must_be_served(void) {
 
 /* A plan is used for nonblocking calls of what blocking ones have armed and learned. */
 static void arm(MPI_Comm comm) {
-  int in[64] = {0}, out[64];
+  int in[64] = {0}, out[64], ones[kMostRanks];
+  for (int i = 0; i < kMostRanks; ++i) ones[i] = 1;
   for (int turn = 0; turn < 2; ++turn) {
     MPI_Allreduce(in, out, 2, MPI_INT, MPI_SUM, comm);
     MPI_Bcast(in, 1, MPI_INT, 0, comm);
     MPI_Allgather(in, 1, MPI_INT, out, 1, MPI_INT, comm);
+    MPI_Reduce_scatter(in, out, ones, MPI_INT, MPI_SUM, comm);
   }
 }
 
@@ -133,6 +136,146 @@ static void freed(void) {
   }
 }
 
+/* Counts for every rank, in arrays that are overwritten as soon as a call that ECO serves has returned: it has its own. */
+enum { kBlock = 3000 };
+typedef struct {
+  int counts[kMostRanks], places[kMostRanks], from[kMostRanks * kBlock], to[kMostRanks * kBlock];
+  MPI_Request request;
+} Uneven;
+
+/* Blocks of nearly one length, which are padded, with a hole behind each. */
+static int lengths(Uneven* u, int turn) {
+  const int longest = 20 + turn * 97 % (kBlock - 20);
+  for (int i = 0; i < n_ranks; ++i) {
+    u->counts[i] = longest - (i + turn) % 3;
+    u->places[i] = i * kBlock;
+  }
+  return u->counts[rank];
+}
+
+static void scribble(Uneven* u) {
+  if (last_algorithm == NULL) return;
+  for (int i = 0; i < n_ranks; ++i) u->counts[i] = u->places[i] = -12345;
+}
+
+/* Odd turns in place; the datatype of the others is freed at once. */
+static void gather_uneven(Uneven* u, int turn, MPI_Comm comm) {
+  MPI_Datatype type;
+  const int mine = lengths(u, turn), at = u->places[rank];
+  for (int k = 0; k < n_ranks * kBlock; ++k) u->to[k] = -1;
+  for (int k = 0; k < mine; ++k) (turn % 2 ? u->to + at : u->from)[k] = rank * 100000 + turn + k;
+  MPI_Type_contiguous(1, MPI_INT, &type);
+  MPI_Type_commit(&type);
+  if (turn % 2)
+    MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, u->to, u->counts, u->places, type, comm, &u->request);
+  else
+    MPI_Iallgatherv(u->from, mine, MPI_INT, u->to, u->counts, u->places, type, comm, &u->request);
+  must_be_served();
+  MPI_Type_free(&type);
+  scribble(u);
+}
+static void check_gathered(const Uneven* u, int turn) {
+  Uneven expected;
+  lengths(&expected, turn);
+  for (int i = 0; i < n_ranks; ++i)
+    for (int k = 0; k < kBlock; ++k)
+      CHECK(u->to[i * kBlock + k] == (k < expected.counts[i] ? i * 100000 + turn + k : -1));
+}
+
+static void reduce_uneven(Uneven* u, int turn, MPI_Comm comm) {
+  lengths(u, turn);
+  for (int i = 0, k = 0; i < n_ranks; ++i)
+    for (int j = 0; j < u->counts[i]; ++j, ++k) {
+      u->from[k] = i * 1000 + j + rank;
+      u->to[k] = turn % 2 ? u->from[k] : -1;
+    }
+  MPI_Ireduce_scatter(turn % 2 ? MPI_IN_PLACE : u->from, u->to, u->counts, MPI_INT, MPI_SUM, comm,
+                      &u->request);
+  must_be_served();
+  scribble(u);
+}
+static void check_reduced(const Uneven* u, int turn) {
+  Uneven expected;
+  const int mine = lengths(&expected, turn);
+  for (int j = 0; j < mine; ++j) CHECK(u->to[j] == n_ranks * (rank * 1000 + j) + n_ranks * (n_ranks - 1) / 2);
+  if (turn % 2 == 0) CHECK(u->to[mine] == -1);
+}
+
+/* Several of both kinds at once, completed together, beside blocking calls; at last the communicator is gone before they
+ * have ended. */
+static void uneven(void) {
+  enum { kAtOnce = 6 };
+  static Uneven work[kAtOnce];
+  for (int turn = 0; turn < 12; ++turn) {
+    MPI_Request requests[kAtOnce];
+    MPI_Comm comm;
+    int sum = 0;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    arm(comm);
+    for (int i = 0; i < kAtOnce; ++i) {
+      (i % 2 ? reduce_uneven : gather_uneven)(&work[i], turn + i, comm);
+      requests[i] = work[i].request;
+      if (i == kAtOnce / 2) {
+        MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm);
+        CHECK(sum == n_ranks * (n_ranks - 1) / 2);
+      }
+    }
+    if (turn % n_ranks == rank) usleep(2000);
+    MPI_Comm_free(&comm);
+    MPI_Waitall(kAtOnce, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < kAtOnce; ++i) (i % 2 ? check_reduced : check_gathered)(&work[i], turn + i);
+  }
+}
+
+/* Blocks that would be padded too much, and a count that MPI objects to, are the library's. */
+static void uneven_alone(void) {
+  static Uneven u;
+  MPI_Request request = MPI_REQUEST_NULL;
+  arm(MPI_COMM_WORLD);
+  for (int i = 0; i < n_ranks; ++i) u.counts[i] = i == 0 ? 100 : 1, u.places[i] = i == 0 ? 0 : 100 + i;
+  for (int k = 0; k < u.counts[rank]; ++k) u.from[k] = rank + k;
+  MPI_Iallgatherv(u.from, u.counts[rank], MPI_INT, u.to, u.counts, u.places, MPI_INT, MPI_COMM_WORLD,
+                  &request);
+  if (last_algorithm != NULL) CHECK(!strcmp(last_algorithm(), "native"));
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  for (int i = 0; i < n_ranks; ++i)
+    for (int k = 0; k < u.counts[i]; ++k) CHECK(u.to[u.places[i] + k] == i + k);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  u.counts[n_ranks - 1] = -3;
+  CHECK(MPI_Ireduce_scatter(u.from, u.to, u.counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request) !=
+        MPI_SUCCESS);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
+/* Large counts: many under way, first of the library's, then of ECO's, and memory for their arrays is not used up. Weak,
+ * since under a library that has none only ECO's preload has them. */
+__attribute__((weak)) int MPI_Iallgatherv_c(const void*, MPI_Count, MPI_Datatype, void*, const MPI_Count*,
+                                            const MPI_Aint*, MPI_Datatype, MPI_Comm, MPI_Request*);
+static void large(void) {
+  enum { kAtOnce = 50, kTurns = 400, kHalf = kTurns / 2 };
+  static int data[kAtOnce][kMostRanks];
+  MPI_Request requests[kAtOnce];
+  MPI_Count counts[kMostRanks];
+  MPI_Aint places[kMostRanks];
+  size_t before = 0;
+  if (MPI_Iallgatherv_c == NULL) return;
+  for (int i = 0; i < n_ranks; ++i) counts[i] = 1, places[i] = n_ranks - 1 - i;
+  for (int turn = 0; turn < 2 * kTurns; ++turn) {
+    if (turn == kTurns) arm(MPI_COMM_WORLD);
+    if (turn % kTurns == kHalf) before = mallinfo2().uordblks;
+    for (int i = 0; i < kAtOnce; ++i) {
+      data[i][n_ranks - 1 - rank] = rank + turn + i;
+      MPI_Iallgatherv_c(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data[i], counts, places, MPI_INT, MPI_COMM_WORLD,
+                        &requests[i]);
+      if (turn >= kTurns) must_be_served();
+    }
+    MPI_Waitall(kAtOnce, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < kAtOnce; ++i)
+      for (int k = 0; k < n_ranks; ++k) CHECK(data[i][n_ranks - 1 - k] == k + turn + i);
+    if (turn % kTurns == kTurns - 1) CHECK(mallinfo2().uordblks < before + kAtOnce * kHalf * 16);
+  }
+}
+
 /* An operation of the program's own may be freed at once: these calls are the library's. And one that
  * was not planned is looked for by the next blocking call; the plan of this test has nothing for it. */
 static void last_second(void* left, void* right, int* count, MPI_Datatype* type) {
@@ -194,8 +337,10 @@ int main(int argc, char** argv) {
   const struct {
     const char* name;
     void (*run)(void);
-  } parts[] = {{"many", many},   {"progress", progress},     {"beside", beside},
-               {"freed", freed}, {"left_alone", left_alone}, {"threads", threads}};
+  } parts[] = {
+      {"many", many},      {"progress", progress},         {"beside", beside},         {"freed", freed},
+      {"uneven", uneven},  {"uneven_alone", uneven_alone}, {"left_alone", left_alone}, {"large", large},
+      {"threads", threads}};
   int provided, found = 0;
   CHECK(argc == 2);
   MPI_Init_thread(&argc, &argv, strcmp(argv[1], "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE,

@@ -1,7 +1,89 @@
 /* Collective calls whose number, sizes and communicators the test knows. */
 #include "check.h"
 
-enum { LONG = 1000 };
+enum { LONG = 1000, MOST = 64 };
+
+/* Weak: under a library without large counts only ECO's preload has them. */
+#define WEAK __attribute__((weak))
+#define N const MPI_Count*
+#define AT const MPI_Aint*
+#define GATHERV const void*, MPI_Count, MPI_Datatype, void*, N, AT, MPI_Datatype, int, MPI_Comm
+#define SCATTERV const void*, N, AT, MPI_Datatype, void*, MPI_Count, MPI_Datatype, int, MPI_Comm
+#define ALLTOALLV const void*, N, AT, MPI_Datatype, void*, N, AT, MPI_Datatype, MPI_Comm
+#define ALLTOALLW const void*, N, AT, const MPI_Datatype*, void*, N, AT, const MPI_Datatype*, MPI_Comm
+#define ALLGATHERV const void*, MPI_Count, MPI_Datatype, void*, N, AT, MPI_Datatype, MPI_Comm
+#define REDUCE_SCATTER const void*, void*, N, MPI_Datatype, MPI_Op, MPI_Comm
+WEAK int MPI_Gatherv_c(GATHERV);
+WEAK int MPI_Igatherv_c(GATHERV, MPI_Request*);
+WEAK int MPI_Scatterv_c(SCATTERV);
+WEAK int MPI_Iscatterv_c(SCATTERV, MPI_Request*);
+WEAK int MPI_Alltoallv_c(ALLTOALLV);
+WEAK int MPI_Ialltoallv_c(ALLTOALLV, MPI_Request*);
+WEAK int MPI_Alltoallw_c(ALLTOALLW);
+WEAK int MPI_Ialltoallw_c(ALLTOALLW, MPI_Request*);
+WEAK int MPI_Iallgatherv_c(ALLGATHERV, MPI_Request*);
+WEAK int MPI_Ireduce_scatter_c(REDUCE_SCATTER, MPI_Request*);
+
+/* The other forms of calls that have a count for every rank: 10 numbers of each, in their order. */
+static void other_forms(const int* in, int* out, const int* counts, const int* places, const int* bytes,
+                        const MPI_Datatype* types) {
+  MPI_Count counts_c[MOST];
+  MPI_Aint places_c[MOST], bytes_c[MOST];
+  MPI_Request r[12];
+  int n = 0;
+  const int is_root = rank == 1;
+  int(*to)[20 * MOST] = malloc(sizeof r / sizeof r[0] * sizeof *to); /* each its own */
+  for (int i = 0; i < n_ranks; ++i) counts_c[i] = counts[i], places_c[i] = places[i], bytes_c[i] = bytes[i];
+  /* Where they are not significant, arrays are nonsense. */
+  const MPI_Count* root_counts = is_root ? counts_c : (const MPI_Count*)8;
+  const MPI_Aint* root_places = is_root ? places_c : (const MPI_Aint*)8;
+  MPI_Gatherv_c(in, 10, MPI_INT, out, root_counts, root_places, MPI_INT, 1, MPI_COMM_WORLD);
+  MPI_Scatterv_c(in, root_counts, root_places, MPI_INT, out, 10, MPI_INT, 1, MPI_COMM_WORLD);
+  MPI_Alltoallv_c(in, counts_c, places_c, MPI_INT, out, counts_c, places_c, MPI_INT, MPI_COMM_WORLD);
+  MPI_Alltoallv_c(MPI_IN_PLACE, root_counts, root_places, MPI_INT, out, counts_c, places_c, MPI_INT,
+                  MPI_COMM_WORLD);
+  MPI_Alltoallw_c(in, counts_c, bytes_c, types, out, counts_c, bytes_c, types, MPI_COMM_WORLD);
+  MPI_Allgatherv(in, 10, MPI_INT, to[n], counts, places, MPI_INT, MPI_COMM_WORLD);
+  MPI_Reduce_scatter(in, to[n], counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+
+  MPI_Igatherv(in, 10, MPI_INT, to[n], counts, places, MPI_INT, 1, MPI_COMM_WORLD, &r[n]), ++n;
+  MPI_Igatherv_c(in, 10, MPI_INT, to[n], root_counts, root_places, MPI_INT, 1, MPI_COMM_WORLD, &r[n]), ++n;
+  MPI_Iscatterv(in, counts, places, MPI_INT, to[n], 10, MPI_INT, 1, MPI_COMM_WORLD, &r[n]), ++n;
+  MPI_Iscatterv_c(in, root_counts, root_places, MPI_INT, to[n], 10, MPI_INT, 1, MPI_COMM_WORLD, &r[n]), ++n;
+  MPI_Ialltoallv(in, counts, places, MPI_INT, to[n], counts, places, MPI_INT, MPI_COMM_WORLD, &r[n]), ++n;
+  MPI_Ialltoallv_c(in, counts_c, places_c, MPI_INT, to[n], counts_c, places_c, MPI_INT, MPI_COMM_WORLD,
+                   &r[n]),
+      ++n;
+  MPI_Ialltoallw(in, counts, bytes, types, to[n], counts, bytes, types, MPI_COMM_WORLD, &r[n]), ++n;
+  MPI_Ialltoallw_c(in, counts_c, bytes_c, types, to[n], counts_c, bytes_c, types, MPI_COMM_WORLD, &r[n]), ++n;
+  MPI_Iallgatherv(in, 10, MPI_INT, to[n], counts, places, MPI_INT, MPI_COMM_WORLD, &r[n]), ++n;
+  MPI_Iallgatherv_c(in, 10, MPI_INT, to[n], counts_c, places_c, MPI_INT, MPI_COMM_WORLD, &r[n]), ++n;
+  MPI_Ireduce_scatter(in, to[n], counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r[n]), ++n;
+  MPI_Ireduce_scatter_c(in, to[n], counts_c, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &r[n]), ++n;
+  MPI_Waitall(n, r, MPI_STATUSES_IGNORE);
+  /* All ranks' numbers are the same: 0, 1, 2 ... */
+  for (int i = 0; i < n_ranks; ++i)
+    for (int k = 0; k < 10; ++k) {
+      const int at = 10 * i + k;
+      if (is_root) CHECK(to[0][at] == k && to[1][at] == k);
+      CHECK(to[4][at] == 10 * rank + k && to[5][at] == 10 * rank + k);
+      CHECK(to[6][at] == 10 * rank + k && to[7][at] == 10 * rank + k);
+      CHECK(to[8][at] == k && to[9][at] == k);
+      CHECK(to[2][k] == 10 * rank + k && to[3][k] == 10 * rank + k);
+      CHECK(to[10][k] == n_ranks * (10 * rank + k) && to[11][k] == n_ranks * (10 * rank + k));
+    }
+  free(to);
+
+  MPI_Comm ring;
+  const int periodic = 1;
+  int all[2];
+  for (int i = 0; i < 2; ++i) MPI_Ibarrier(MPI_COMM_WORLD, &r[i]);
+  MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &n_ranks, &periodic, 0, &ring);
+  MPI_Ineighbor_allgather(&rank, 1, MPI_INT, all, 1, MPI_INT, ring, &r[0]);
+  MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+  MPI_Comm_free(&ring);
+}
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
@@ -13,7 +95,6 @@ int main(int argc, char** argv) {
   for (int i = 0; i < 7; ++i) MPI_Allreduce(in, out, LONG, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   for (int i = 0; i < 3; ++i) MPI_Barrier(MPI_COMM_WORLD);
   /* Every rank's counts are its own: 10 numbers to and from each. */
-  enum { MOST = 64 };
   int counts[MOST], places[MOST], bytes[MOST];
   MPI_Datatype types[MOST];
   CHECK(n_ranks <= MOST && 20 * n_ranks <= LONG);
@@ -32,6 +113,10 @@ int main(int argc, char** argv) {
               MPI_COMM_WORLD);
   MPI_Scatterv(data, counts, places, MPI_INT, rank == 1 ? MPI_IN_PLACE : other, 10, MPI_INT, 1,
                MPI_COMM_WORLD);
+  int* numbers = malloc(20 * MOST * sizeof(int));
+  for (int i = 0; i < 20 * MOST; ++i) numbers[i] = i;
+  other_forms(numbers, other, counts, places, bytes, types);
+  free(numbers);
 
   MPI_Request request;
   for (int i = 0; i < 4; ++i) {
