@@ -9,7 +9,7 @@
 namespace eco::structure {
 namespace {
 
-constexpr int kRepeats = 3;  // of which two confirm the third
+constexpr int kRepeats = 4;
 constexpr int kMostRepeats = 8;
 // Of hundreds of streams some have two times that are spoilt alike.
 constexpr std::size_t kConfirmations = 2;
