@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "eco/base/assert.h"
 #include "eco/base/errors.h"
@@ -30,6 +32,8 @@ constexpr double kVisitOffline_s = 0.06;
 constexpr double kLowered = 0.98;
 constexpr int kQuietSweeps = 6;
 constexpr int kMostExtraSweeps = 40;
+// Where pairs stand for those like them, and the median of these counts, a few of them may be unsettled.
+constexpr int kMostExtraSweepsAlike = 8;
 // Pairs that one reference size alone parts decide the partition: for them three times as much patience.
 constexpr int kPatience = 3;
 constexpr std::size_t kSmall = 1024;
@@ -50,7 +54,12 @@ class Sweeper {
     known_.resize(pairs_.size());
     for (const KnownTimes& known : options.known) known_[index_of(known.a, known.b)] = &known;
     visited_.assign(pairs_.size(), false);
-    if (!options.level_of_host.empty()) represents_ = representatives(options.level_of_host);
+    if (!options.level_of_host.empty()) {
+      represents_ = representatives(options.level_of_host);
+      for (std::size_t i = 0; i < pairs_.size(); ++i) {
+        if (represents_[i]) alike_[levels_of(i)].push_back(i);
+      }
+    }
     start_s_ = options.clock();
   }
 
@@ -139,6 +148,28 @@ class Sweeper {
     samples.push_back(ping_(pair.a, pair.b, sizes_[size], trips));
   }
 
+  // The levels of a pair's hosts.
+  std::pair<int, int> levels_of(std::size_t pair) const {
+    const auto level = [this](int host) { return options_.level_of_host[static_cast<std::size_t>(host)]; };
+    return std::minmax({level(pairs_[pair].a), level(pairs_[pair].b)});
+  }
+
+  // Whether the lowest time of a pair can be relied on: another visit confirms it or, of large messages, where pairs stand
+  // for those like them, another pair like it.
+  bool is_sure(std::size_t pair, std::size_t size) const {
+    const std::vector<double>& own = pairs_[pair].samples[size];
+    if (!minimum_is_suspect(own)) return true;
+    if (own.empty() || represents_.empty() || sizes_[size] <= kSmall) return false;
+    const double label = confirmed_minimum(own);
+    const std::vector<std::size_t>& alike = alike_.at(levels_of(pair));
+    return std::any_of(alike.begin(), alike.end(), [&](std::size_t i) {
+      const std::vector<double>& samples = pairs_[i].samples[size];
+      if (i == pair || samples.empty()) return false;
+      const auto [low, high] = std::minmax({label, confirmed_minimum(samples)});
+      return low >= kConfirmed * high;
+    });
+  }
+
   // False if it passed the deadline before the end.
   bool sweep(std::size_t size, double deadline_s) {
     for (const std::size_t i : missing(sizes_[size])) {
@@ -146,6 +177,12 @@ class Sweeper {
       visit(i, size);
     }
     return true;
+  }
+
+  void sweep_unsure(std::size_t size) {
+    for (const std::size_t pair : missing(sizes_[size])) {
+      if (!is_sure(pair, size)) visit(pair, size);
+    }
   }
 
   void sweep_offline() {
@@ -160,7 +197,8 @@ class Sweeper {
     for (int i = 0; i < sweeps; ++i) {
       for (std::size_t size = 0; size < sizes_.size(); ++size) {
         say("pairs, sweep " + std::to_string(i + 1) + " of " + std::to_string(sweeps), done / total);
-        sweep(size, kNever);
+        i == 0 || represents_.empty() || sizes_[size] <= kSmall ? void(sweep(size, kNever))
+                                                                : sweep_unsure(size);
         done += static_cast<double>(sizes_[size]) + 4096;
       }
     }
@@ -187,7 +225,8 @@ class Sweeper {
   void settle(std::size_t size, double deadline_s, int patience, const Choose& choose) {
     int quiet = 0;
     const int enough = represents_.empty() ? patience * kQuietSweeps : kQuietSweeps / 2;
-    for (int extra = 0; extra < patience * kMostExtraSweeps && quiet < enough; ++extra, ++quiet) {
+    const int most = represents_.empty() ? patience * kMostExtraSweeps : kMostExtraSweepsAlike;
+    for (int extra = 0; extra < most && quiet < enough; ++extra, ++quiet) {
       const std::vector<std::size_t> chosen = choose();
       if (chosen.empty()) return;
       for (const std::size_t i : chosen) {
@@ -284,8 +323,7 @@ class Sweeper {
 
   void repeat_suspects(std::size_t size) {
     for (const std::size_t pair : missing(sizes_[size])) {
-      for (int i = 0; i < kMostRepeats && minimum_is_suspect(pairs_[pair].samples[size]); ++i)
-        visit(pair, size);
+      for (int i = 0; i < kMostRepeats && !is_sure(pair, size); ++i) visit(pair, size);
     }
   }
 
@@ -298,7 +336,8 @@ class Sweeper {
   std::vector<net::PairTimes> pairs_;
   std::vector<const KnownTimes*> known_;  // by pair; null if nothing is
   std::vector<bool> visited_;
-  std::vector<bool> represents_;  // by pair; empty where all are visited
+  std::vector<bool> represents_;                                   // by pair; empty where all are visited
+  std::map<std::pair<int, int>, std::vector<std::size_t>> alike_;  // of those, by their hosts' levels
   double start_s_ = 0;
   double visit_s_ = 0;
   double probe_s_ = 0;

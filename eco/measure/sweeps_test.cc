@@ -28,10 +28,12 @@ struct Bench {
   double now = 0;
   std::function<double(int a, int b, std::size_t bytes, int visit)> law;
   std::map<std::tuple<int, int, std::size_t>, int> visits;
+  std::vector<int> level_of_host = {};  // where pairs stand for those like them
 
   PairSamples sweep(int n_hosts, double budget_s) {
     SweepOptions options;
     options.budget_s = budget_s;
+    options.level_of_host = level_of_host;
     options.clock = [this] { return now; };
     return sweep_pairs(
         n_hosts,
@@ -73,6 +75,28 @@ TEST(Sweeps, SmallMessagesAreSweptUntilTheySettle) {
   EXPECT_DOUBLE_EQ(result.pairs[0].seconds[0], 1e-4);
   EXPECT_GE(result.pairs[0].samples[0].size(), 9u);
   EXPECT_EQ(result.pairs[0].samples[3].size(), 4u);  // large ones are not
+}
+
+TEST(Sweeps, LargeMessagesOfPairsAlikeConfirmEachOther) {
+  constexpr std::size_t kLarge = 65536;
+  for (const double factor : {1.0, 0.1, 10.0}) {
+    Bench bench;
+    bench.level_of_host = {0, 0, 0, 0, 1, 1, 1};
+    bench.law = [&](int a, int b, std::size_t bytes, int visit) {
+      const double right = 1e-4 + static_cast<double>(bytes) * 1e-7;
+      return a == 0 && b == 1 && bytes == kLarge && visit == 0 ? factor * right : right;
+    };
+    const PairSamples result = bench.sweep(7, 0);
+    ASSERT_EQ(result.sizes.back(), kLarge);
+    for (const net::PairTimes& pair : result.pairs) {
+      const bool is_spoilt = factor != 1 && pair.a == 0 && pair.b == 1;
+      EXPECT_NEAR(pair.seconds.back(), 1e-4 + static_cast<double>(kLarge) * 1e-7, 1e-9)
+          << pair.a << "-" << pair.b;
+      if (!pair.samples.back().empty()) {
+        EXPECT_EQ(pair.samples.back().size() > 1, is_spoilt) << pair.a << "-" << pair.b;
+      }
+    }
+  }
 }
 
 TEST(Sweeps, NoPairsAtAll) {

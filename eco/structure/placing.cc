@@ -92,7 +92,7 @@ class Placing {
     group();
     const std::vector<Pair> doubtful = misfits(pairs);
     if (doubtful.empty()) return;
-    sampler_.measure_anew(doubtful);
+    sampler_.measure_anew(doubtful, pairs.size());
     group();
   }
 

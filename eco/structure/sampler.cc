@@ -22,10 +22,12 @@ constexpr int kMoreSamples = 4;
 constexpr std::size_t kMostSamples = 30;
 
 // Pairs of the first round that are measured alone too, by how much they may be quicker then, and how many of them must not
-// be quicker by more: on a bus those that meet there disturb each other, and nobody else.
+// be quicker by more: on a bus those that meet there disturb each other, and nobody else. If the tree contradicts more than
+// this share of the pairs, rounds do disturb.
 constexpr std::size_t kCheckedAlone = 9;
 constexpr double kUndisturbed = 1.1;
 constexpr double kMostOfThem = 0.8;
+constexpr double kContradicted = 0.25;
 // The minimum of a few samples is off by so many times what the next lowest are above it.
 constexpr double kErrorsOfScatter = 2;
 
@@ -75,22 +77,25 @@ bool Sampler::is_stable(const std::vector<double>& samples) {
   return now >= kStable * before && kStable * now <= before;
 }
 
+// Takes disjoint ones out of those that wait; one, if rounds disturb.
+std::vector<Pair> Sampler::next_round(std::vector<Pair>& waiting) const {
+  std::vector<bool> busy(static_cast<std::size_t>(probe_.n_hosts()), false);
+  std::vector<Pair> now;
+  std::vector<Pair> later;
+  for (const Pair& pair : waiting) {
+    const bool fits = !busy[pair.from] && !busy[pair.to] && (in_parallel_ || now.empty());
+    (fits ? now : later).push_back(pair);
+    if (fits) busy[pair.from] = busy[pair.to] = true;
+  }
+  waiting = std::move(later);
+  return now;
+}
+
 // Calls round(pairs) with disjoint ones, until all were in one.
 template <class Round>
 void Sampler::in_rounds(const std::vector<Pair>& pairs, const Round& round) {
   std::vector<Pair> waiting = pairs;
-  while (!waiting.empty()) {
-    std::vector<bool> busy(static_cast<std::size_t>(probe_.n_hosts()), false);
-    std::vector<Pair> now;
-    std::vector<Pair> later;
-    for (const Pair& pair : waiting) {
-      const bool fits = !busy[pair.from] && !busy[pair.to] && (in_parallel_ || now.empty());
-      (fits ? now : later).push_back(pair);
-      if (fits) busy[pair.from] = busy[pair.to] = true;
-    }
-    round(now);
-    waiting = std::move(later);
-  }
+  while (!waiting.empty()) round(next_round(waiting));
 }
 
 std::vector<double> Sampler::glance(const std::vector<Pair>& pairs) {
@@ -155,7 +160,11 @@ double Sampler::error_s(double latency_s) const {
 
 bool Sampler::is_noisy(double latency_s) const { return error_s(latency_s) > kError * latency_s; }
 
-void Sampler::measure_anew(const std::vector<Pair>& pairs) {
+void Sampler::measure_anew(const std::vector<Pair>& pairs, std::size_t of_pairs) {
+  if (in_parallel_ && static_cast<double>(pairs.size()) > kContradicted * static_cast<double>(of_pairs)) {
+    in_parallel_ = false;
+    scatter_.clear();  // as it was of rounds
+  }
   std::vector<double> before;
   for (const Pair& pair : pairs) before.push_back(latency_s(pair.from, pair.to));
   measure(pairs);
@@ -173,23 +182,27 @@ void Sampler::measure_again(Pair pair) {
   known = std::max(known, before);
 }
 
-void Sampler::check_that_rounds_are_quiet(const std::vector<Pair>& pairs) {
+void Sampler::check_that_rounds_are_quiet(std::vector<Pair> pairs) {
   is_checked_ = true;
-  std::vector<Pair> some;
-  std::vector<double> beside_others;
-  for (std::size_t i = 0; i < pairs.size(); i += std::max<std::size_t>(1, pairs.size() / kCheckedAlone)) {
-    some.push_back(pairs[i]);
-    beside_others.push_back(latency_s(pairs[i].from, pairs[i].to));
-  }
+  const std::vector<Pair> round = next_round(pairs);
+  const auto beside_others = probe_.latencies(round, kFirstSamples);
   in_parallel_ = false;
+  const std::vector<Pair> some(
+      round.begin(), round.begin() + static_cast<std::ptrdiff_t>(std::min(round.size(), kCheckedAlone)));
   measure(some);
   std::vector<double> slower;
   for (std::size_t i = 0; i < some.size(); ++i) {
-    slower.push_back(beside_others[i] / latency_s(some[i].from, some[i].to));
+    if (latency_s(some[i].from, some[i].to) == 0) continue;  // there are no more samples of it
+    slower.push_back(confirmed_minimum(beside_others[i], kAgreement, kConfirmations) /
+                     latency_s(some[i].from, some[i].to));
   }
   std::sort(slower.begin(), slower.end());
-  in_parallel_ = base::quantile(slower, kMostOfThem) <= kUndisturbed;
-  if (!in_parallel_) measure(pairs);
+  in_parallel_ = slower.empty() || base::quantile(slower, kMostOfThem) <= kUndisturbed;
+  if (!in_parallel_) return;
+  for (std::size_t i = 0; i < round.size(); ++i) {
+    if (latency_s(round[i].from, round[i].to) > 0) continue;
+    samples_[pair_key(round[i].from, round[i].to)] = beside_others[i];
+  }
 }
 
 void Sampler::want(const std::vector<Pair>& pairs) {
@@ -200,8 +213,9 @@ void Sampler::want(const std::vector<Pair>& pairs) {
       missing.push_back(pair);
   }
   if (missing.empty()) return;
-  measure(missing);
   if (!is_checked_ && probe_.n_hosts() > 3) check_that_rounds_are_quiet(missing);
+  std::erase_if(missing, [this](const Pair& pair) { return latency_s(pair.from, pair.to) > 0; });
+  measure(missing);
 }
 
 }  // namespace eco::structure

@@ -5,8 +5,8 @@
 //   sampler.latency_s(0, 2)
 //
 // Ambient traffic only adds time, so the minimum labels a pair, but one that another sample confirms: of twenty samples one
-// may be off by anything. The first round's pairs are measured alone too; if they were quicker so, pairs at the same time
-// disturb each other here, and from then on they come one by one.
+// may be off by anything. The first round, before any other, is measured alone too; if its pairs were quicker so, pairs at the
+// same time disturb each other here, and from then on they come one by one. So they do if the tree of them contradicts many.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,9 @@ class Sampler {
   double error_s(double latency_s) const;
   // Whether they scatter more than the finder counts on.
   bool is_noisy(double latency_s) const;
-  // Forgets what is known of these, where it is not lost in the scatter.
-  void measure_anew(const std::vector<Pair>& pairs);
+  // Forgets what is known of these, where it is not lost in the scatter: the tree contradicts them, of so many. If these are
+  // many, rounds disturb after all.
+  void measure_anew(const std::vector<Pair>& pairs, std::size_t of_pairs);
   // Measures a pair anew, where much rests on it alone: the larger of both times counts.
   void measure_again(Pair pair);
   // Whether pairs of one round left each other alone.
@@ -52,9 +53,10 @@ class Sampler {
   void note_scatter(const std::vector<double>& samples, double latency_s);
   static bool is_stable(const std::vector<double>& samples);
   void measure(const std::vector<Pair>& pairs);
+  std::vector<Pair> next_round(std::vector<Pair>& waiting) const;
   template <class Round>
   void in_rounds(const std::vector<Pair>& pairs, const Round& round);
-  void check_that_rounds_are_quiet(const std::vector<Pair>& pairs);
+  void check_that_rounds_are_quiet(std::vector<Pair> pairs);
 
   Probe& probe_;
   std::unordered_map<std::uint64_t, std::vector<double>> samples_;

@@ -57,5 +57,28 @@ TEST(Sampler, PairsThatDisturbEachOtherAreMeasuredAlone) {
   EXPECT_NEAR(sampler.latency_s(3, 7), 40e-6, 1e-6);
 }
 
+TEST(Sampler, TheCheckComesBeforeTheOtherRounds) {
+  const TrueNetwork network = racks({{.n_hosts = 12}}, {});
+  SimulatedProbe quiet(network, {});
+  SimulatedProbe disturbed(network, {.crowding = 0.1});
+  Sampler of_quiet(quiet);
+  Sampler of_disturbed(disturbed);
+  of_quiet.want(all_pairs(12));
+  of_disturbed.want(all_pairs(12));
+  // One round of six pairs at once is all that was in vain.
+  EXPECT_LE(disturbed.cost().messages, quiet.cost().messages + 6 * (2 * 6 + 4));
+}
+
+TEST(Sampler, RoundsDisturbIfTheTreeContradictsManyPairs) {
+  const TrueNetwork network = racks({{.n_hosts = 12}}, {});
+  SimulatedProbe probe(network, {});
+  Sampler sampler(probe);
+  sampler.want(all_pairs(12));
+  sampler.measure_anew({{0, 1}, {2, 3}}, 66);
+  EXPECT_TRUE(sampler.in_parallel());
+  sampler.measure_anew({{0, 1}, {2, 3}}, 4);
+  EXPECT_FALSE(sampler.in_parallel());
+}
+
 }  // namespace
 }  // namespace eco::structure
