@@ -126,7 +126,8 @@ void AmbientWatch::begin_call(const CommonProblem& problem, int root_subnet) {
 void AmbientWatch::note_took(std::int64_t nanoseconds) {
   if (!std::exchange(has_begun_, false)) return;
   const std::int64_t took_ns = sane(nanoseconds);
-  words_[0] = sum(words_[0], took_ns);
+  // The rank that is in calls longest counts: a broadcast's root is out of each long before the others.
+  words_[0] = -sum(-words_[0], took_ns);
   if (word_ != kNowhere) words_[word_] = waits_for_all(cells_[cell_].problem.collective) ? took_ns : -took_ns;
 }
 
@@ -196,10 +197,11 @@ void AmbientWatch::spend_on_looks(std::int64_t nanoseconds) {
 std::uint32_t AmbientWatch::next_period() const {
   if (always_) return kPeriodOfAlways;
   if (asked_ns_ == 0 || n_called_ == 0) return kFirstPeriod;
+  // Once calls have paid for all questions so far: a dear one beside traffic is paid by what cheap ones before left over.
   const std::int64_t mean_ns = std::max<std::int64_t>(1, called_ns_ / n_called_);
-  const std::int64_t asked_ns = std::min(asked_ns_, kLongest_ns / kAskingShare);
+  const std::int64_t owed_ns = std::min(asked_ns_, kLongest_ns / kAskingShare) * kAskingShare - called_ns_;
   return static_cast<std::uint32_t>(
-      std::clamp<std::int64_t>(asked_ns * kAskingShare / mean_ns, kShortestPeriod, kLongestPeriod));
+      std::clamp<std::int64_t>(owed_ns / mean_ns, kShortestPeriod, kLongestPeriod));
 }
 
 void AmbientWatch::begin_period() {
@@ -211,10 +213,11 @@ void AmbientWatch::begin_period() {
 }
 
 AmbientWatch::Next AmbientWatch::conclude() {
-  called_ns_ = sum(called_ns_, words_[0]);
+  const std::int64_t called_ns = -words_[0];
+  called_ns_ = sum(called_ns_, called_ns);
   n_called_ += n_calls_;
-  asked_ns_ = words_[1];
-  if (has_moved_) called_since_ns_ = sum(called_since_ns_, words_[0]);
+  asked_ns_ = sum(asked_ns_, words_[1]);
+  if (has_moved_) called_since_ns_ = sum(called_since_ns_, called_ns);
   spend_on_looks(words_[2]);
   told_.spent_ns = sum(told_.spent_ns, sum(words_[1], words_[2]));
   std::fill_n(words_.begin(), kFixedWords, 0);

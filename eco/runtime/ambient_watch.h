@@ -173,7 +173,7 @@ class AmbientWatch {
   // Agreed, of all periods.
   std::int64_t called_ns_ = 0;
   std::int64_t n_called_ = 0;
-  std::int64_t asked_ns_ = 0;         // the last time
+  std::int64_t asked_ns_ = 0;
   std::int64_t looked_ns_ = 0;        // and what races took beyond the calls' own time
   std::int64_t called_since_ns_ = 0;  // since recipes moved
   std::int64_t looked_back_ns_ = 0;   // likewise
