@@ -1,4 +1,7 @@
-"""Ambient traffic on an emulated network: recipes move off a loaded link, and back when it is gone."""
+"""Ambient traffic on an emulated network: recipes move off a loaded link.
+
+And back again: adapting_test.cc, in virtual time.
+"""
 
 from __future__ import annotations
 
@@ -15,23 +18,22 @@ from eco.lab import Lab, Streams, load
 pytestmark = [pytest.mark.lab, pytest.mark.mpi]
 
 PROGRAM = Path(__file__).parents[1] / "mpi" / "programs" / "ambient_phases.c"
-#: What follows the traffic is several times what it took in any of our runs to see that it was gone (docs/ambient.md).
-QUIET_S, LOADED_S, AFTER_S = 5.0, 13.0, 25.0
+LIBRARY = "mpich"
+QUIET_S, LOADED_S, AFTER_S = 5.0, 13.0, 5.0
 #: From the root's subnet to the second one, and from there to the third.
 CHAIN = {"broadcast": [(1 << 20, "broadcast/subnets segment=8192 window=2 between=chain inside=chain")]}
 #: Out of the second subnet: what the chain passes on shares its uplink with two streams.
 STREAMS = Streams((("h4", "h7"), ("h5", "h8")), on_s=100.0, off_s=0.1, window_bytes=64 << 10)
 
 
-@pytest.mark.parametrize("library", ["openmpi", "mpich"])
-def test_a_broadcast_moves_off_a_loaded_uplink_and_back(library: str, tmp_path: Path) -> None:
+def test_a_broadcast_moves_off_a_loaded_uplink(tmp_path: Path) -> None:
     program = tmp_path / "ambient_phases"
-    compiler = paths.library_dir(library) / "bin" / "mpicc"
+    compiler = paths.library_dir(LIBRARY) / "bin" / "mpicc"
     subprocess.run([compiler, "-O1", PROGRAM, "-o", program], check=True)
     plan, report = tmp_path / "plan.json", tmp_path / "report.json"
     plan.write_text(plans.by_hand(8, CHAIN))
     settings = {"ECO_AMBIENT": "auto", "ECO_PLAN": str(plan), "ECO_REPORT": str(report)}
-    with Lab(load("three-subnets"), library=library) as lab:
+    with Lab(load("three-subnets"), library=LIBRARY) as lab:
         place = jobs.LabPlace(lab)
         words = [str(program), str(QUIET_S + LOADED_S + AFTER_S)]
         ended: list[jobs.Ended] = []
@@ -48,10 +50,3 @@ def test_a_broadcast_moves_off_a_loaded_uplink_and_back(library: str, tmp_path: 
     assert "right" in said, said
     told = json.loads(report.read_text())["ambient"]
     assert told["moves"] >= 1, (told, said)
-    assert told["moves_back"] >= 1, (told, said)
-    # After the last look nothing is loaded, and all that says so is in the account.
-    looks = [line for line in told["account"] if " a look of " in line]
-    assert len(looks) == told["looks"]
-    assert any(not line.endswith("found quiet") for line in looks), told
-    assert looks[-1].endswith("found quiet"), told
-    assert any(line.endswith(", serves") for line in told["account"]), told
