@@ -96,17 +96,20 @@ class Look {
     }
   }
 
-  // Where links were loaded those are asked alone, and all others if they are free.
+  // Where links were loaded those are asked alone, by a stream for each, and all others if they are free.
   net::Ambient find(const net::Ambient& was) {
     start_s_ = options_.clock();
     choose_inside();
     choose_across();
     if (!was.is_quiet()) {
-      net::Ambient still = asked_of([&](const Probe& probe) { return crosses(probe, was); },
-                                    [&](const Ping& ping) { return goes(ping, was); }, kAgainWhereLoaded);
+      const std::set<std::pair<int, int>> speak = speakers(was);
+      net::Ambient still =
+          asked_of([&](const Probe& probe) { return speak.contains({probe.from, probe.to}); },
+                   [&](const Ping& ping) { return goes(ping, was); }, kAgainWhereLoaded);
       // Of the others on these streams' ways nothing else was asked.
       std::erase_if(still.links, [&](const auto& link) { return !names(was, link.resource); });
-      if (still.is_where(was)) return still;
+      // Some of several links may just now be within kFree, and that is no other traffic.
+      if (!still.is_quiet()) return with(still, was);
     }
     const net::Ambient ambient =
         asked_of([](const Probe&) { return true; }, [](const Ping&) { return true; }, kAgain);
@@ -127,13 +130,43 @@ class Look {
     return ambient;
   }
 
+  // Those of `was`, as they are now where that is known.
+  static net::Ambient with(const net::Ambient& now, net::Ambient was) {
+    for (net::Ambient::Link& link : was.links) {
+      for (const net::Ambient::Link& known : now.links) {
+        if (known.resource == link.resource) link = known;
+      }
+    }
+    for (net::Ambient::Way& way : was.ways) {
+      for (const net::Ambient::Way& known : now.ways) {
+        if (known.between == way.between) way = known;
+      }
+    }
+    return was;
+  }
   static bool names(const net::Ambient& ambient, int resource) {
     return std::any_of(ambient.links.begin(), ambient.links.end(),
                        [&](const auto& link) { return link.resource == resource; });
   }
-  static bool crosses(const Probe& probe, const net::Ambient& ambient) {
-    return std::any_of(probe.route.resources.begin(), probe.route.resources.end(),
-                       [&](int resource) { return names(ambient, resource); });
+  static bool crosses(const Probe& probe, int resource) {
+    return std::find(probe.route.resources.begin(), probe.route.resources.end(), resource) !=
+           probe.route.resources.end();
+  }
+  // The hosts of one stream over each of these links, as far as there is one: beside traffic each is slow.
+  std::set<std::pair<int, int>> speakers(const net::Ambient& ambient) const {
+    std::set<std::pair<int, int>> speak;
+    for (const net::Ambient::Link& link : ambient.links) {
+      const Probe* mine = nullptr;
+      bool is_spoken_for = false;
+      for (const Probe& probe : probes_) {
+        const double rate = network_.resources.at(static_cast<std::size_t>(link.resource)).bytes_per_s;
+        if (!crosses(probe, link.resource) || !(rate <= kAsSlow * probe.expected)) continue;
+        is_spoken_for = is_spoken_for || speak.contains({probe.from, probe.to});
+        if (mine == nullptr) mine = &probe;
+      }
+      if (mine != nullptr && !is_spoken_for) speak.emplace(mine->from, mine->to);
+    }
+    return speak;
   }
   static bool goes(const Ping& ping, const net::Ambient& ambient) {
     return std::any_of(ambient.ways.begin(), ambient.ways.end(),

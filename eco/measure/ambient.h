@@ -30,8 +30,9 @@ inline constexpr double kLoaded = 0.6;
 inline constexpr double kFree = 0.75;
 
 // Collective over the transport's group, the same on all ranks: links that bear less than kFree of what is known, and ways
-// that take far longer. `was` is what a choice was made for: where that is as it was no more is asked; without it the network
-// is quiet if no link bears less than kLoaded. Throws on every rank alike, as characterize() does.
+// that take far longer. `was` is what a choice was made for: one stream over each of its links is asked first, and no more as
+// long as one of them is loaded. Without it the network is quiet if no link bears less than kLoaded. Throws on every rank alike, as
+// characterize() does.
 net::Ambient find_ambient(transport::Transport& transport, transport::Native& native,
                           const net::Network& network, const net::Ambient& was,
                           const AmbientOptions& options);

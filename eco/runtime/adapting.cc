@@ -2,8 +2,10 @@
 // are loaded, has what calls take now predicted on such a network, and lets the program's own calls show what is faster.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <exception>
 #include <limits>
+#include <span>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -22,6 +24,7 @@ using coll::CommonProblem;
 using Choice = AmbientWatch::Choice;
 
 constexpr double kNanoseconds_s = 1e-9;
+constexpr double kNanoseconds_ms = 1e-6;
 // For finding recipes, of all cells together and on rank 0, while all others wait.
 constexpr double kMostPlanning_s = 0.2;
 // New recipes of a race. The present one runs too, the table's, and the library's own where it may be as fast.
@@ -38,13 +41,16 @@ std::string line_of(std::size_t cell, const Choice& choice) {
   return std::to_string(cell) + ' ' + what + '\n';
 }
 
-std::vector<std::vector<Choice>> parse_contenders(const std::string& text) {
+// What each is goes to `names`.
+std::vector<std::vector<Choice>> parse_contenders(const std::string& text, std::vector<std::string>& names) {
   std::vector<std::vector<Choice>> contenders(AmbientWatch::kCells);
+  names.clear();
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const std::size_t blank = line.find(' ');
     const std::size_t cell = std::stoul(line.substr(0, blank));
     const std::string what = line.substr(blank + 1);
+    names.push_back(what);
     Choice choice{.is_of_table = what == kTable};
     if (what != kTable && what != kNative) choice.recipe = algo::parse_recipe(what);
     contenders.at(cell).push_back(std::move(choice));
@@ -52,11 +58,18 @@ std::vector<std::vector<Choice>> parse_contenders(const std::string& text) {
   return contenders;
 }
 
+std::string fixed(double value, int digits) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
 }  // namespace
 
 void Communicator::follow_ambient(Following when, NanosecondClock clock) {
   watch_ = std::make_unique<AmbientWatch>(when);
   watch_clock_ = std::move(clock);
+  watch_began_ns_ = watch_clock_();
 }
 
 void Communicator::begin_call(const CommonProblem& problem) {
@@ -86,6 +99,32 @@ const algo::Recipe* Communicator::serves_this_call(const CommonProblem& problem)
   return recipe_of(problem, watch_ ? watch_->at_hand() : nullptr);
 }
 
+// "12.34 s: a look of 80 ms found quiet". Without memory for it there is no such line: ranks are on their way into a collective.
+template <class Text>
+void Communicator::account_for(const Text& text) {
+  if (n_accounted_ == kMostAccount) return;
+  ++n_accounted_;
+  try {
+    ambient_account_.push_back(
+        fixed(kNanoseconds_s * static_cast<double>(watch_clock_() - watch_began_ns_), 2) + " s: " + text());
+  } catch (const std::exception&) {
+  }
+}
+
+void Communicator::account_for_race() {
+  const std::span<const AmbientWatch::Raced> raced = watch_->raced();
+  for (std::size_t i = 0; i < raced.size() && i < racing_.size(); ++i) {
+    account_for([&] {
+      const CommonProblem& problem = watch_->cells()[raced[i].cell].problem;
+      const std::string took = raced[i].took_ns > 0
+                                   ? fixed(kNanoseconds_ms * static_cast<double>(raced[i].took_ns), 3) + " ms"
+                                   : "too few calls";
+      return "race of " + std::string(coll::name(problem.collective)) + " " + std::to_string(problem.bytes) +
+             " B: " + racing_[i] + ": " + took + (raced[i].serves ? ", serves" : "");
+    });
+  }
+}
+
 void Communicator::ask_about_ambient(transport::Native& native) {
   const std::int64_t began_ns = watch_clock_();
   for (std::size_t c = 0; c < watch_->cells().size(); ++c) {
@@ -94,7 +133,9 @@ void Communicator::ask_about_ambient(transport::Native& native) {
     if (plan_s > 0) watch_->note_plan(c, std::llround(plan_s / kNanoseconds_s));
   }
   native.allreduce_min(watch_->question());
+  const bool was_racing = watch_->is_racing();
   const AmbientWatch::Next next = watch_->conclude();
+  if (was_racing) account_for_race();
   const std::int64_t asked_ns = watch_clock_();
   if (next == AmbientWatch::Next::look) look_at_ambient(native);
   if (watch_) watch_->note_spent(asked_ns - began_ns, watch_clock_() - asked_ns);
@@ -107,8 +148,13 @@ void Communicator::look_at_ambient(transport::Native& native) {
         .host_of_rank = view_.host_of_rank,
         .clock = [this] { return kNanoseconds_s * static_cast<double>(watch_clock_()); },
         .turn = static_cast<unsigned>(watch_->told().looks)};
+    const std::int64_t began_ns = watch_clock_();
     const net::Ambient found =
         measure::find_ambient(transport_, native, *view_.network, watch_->ambient(), options);
+    account_for([&] {
+      return "a look of " + fixed(kNanoseconds_ms * static_cast<double>(watch_clock_() - began_ns), 0) +
+             " ms found " + found.describe(*view_.network);
+    });
     if (watch_->judge(found) == AmbientWatch::Found::other) race(steps);
   } catch (const TransportError&) {  // on all ranks; messages may still be under way
     serve_nothing_more();
@@ -127,7 +173,7 @@ void Communicator::race(Steps& steps) {
   std::vector<std::vector<Choice>> contenders;
   Needs needs;
   steps.together("", [&] {
-    contenders = parse_contenders(text);
+    contenders = parse_contenders(text, racing_);
     needs = needs_;
     for (std::size_t c = 0; c < watch_->cells().size(); ++c) {
       for (const Choice& choice : contenders[c]) {

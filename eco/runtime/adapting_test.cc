@@ -39,6 +39,7 @@ struct AmbientCall {
 struct AmbientLog {
   std::vector<AmbientCall> calls;
   AmbientWatch::Told told;
+  std::vector<std::string> account;
   double asked_s = 0;
 };
 
@@ -93,6 +94,7 @@ class AmbientProgram {
         log.asked_s += asked_s - began_s;
       }
       log.told = communicator.ambient_watch()->told();
+      log.account = communicator.take_ambient_account();
     });
     for (const AmbientLog& log : logs_) EXPECT_EQ(log.calls, logs_[0].calls) << "ranks disagree";
     return logs_;
@@ -144,7 +146,8 @@ TEST(AmbientTraffic, MovesABroadcastOffALoadedUplinkAndBack) {
   const std::string table = calls[0].recipe;
   EXPECT_NE(calls[159].recipe, table);
   EXPECT_LT(calls[159].seconds, 0.6 * calls[62].seconds) << calls[159].recipe;
-  EXPECT_EQ(calls[359].recipe, table);
+  EXPECT_EQ(calls[359].recipe, table) << ::testing::PrintToString(logs[0].account);
+  EXPECT_TRUE(logs[0].account.back().ends_with("found quiet"));
   EXPECT_NEAR(calls[359].seconds, calls[30].seconds, 0.1 * calls[30].seconds);
   EXPECT_EQ(logs[0].told.moves, 1U);
   EXPECT_EQ(logs[0].told.moves_back, 1U);

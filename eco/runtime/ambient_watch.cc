@@ -126,7 +126,8 @@ void AmbientWatch::begin_call(const CommonProblem& problem, int root_subnet) {
 void AmbientWatch::note_took(std::int64_t nanoseconds) {
   if (!std::exchange(has_begun_, false)) return;
   const std::int64_t took_ns = sane(nanoseconds);
-  words_[0] = sum(words_[0], took_ns);
+  // The rank that is in calls longest counts: a broadcast's root is out of each long before the others.
+  words_[0] = -sum(-words_[0], took_ns);
   if (word_ != kNowhere) words_[word_] = waits_for_all(cells_[cell_].problem.collective) ? took_ns : -took_ns;
 }
 
@@ -183,15 +184,24 @@ void AmbientWatch::wait_longer() {
   patience_ = std::min(2 * patience_, kMostPatience);
 }
 
-bool AmbientWatch::may_look() const { return looked_ns_ <= kAtOnce_ns + called_ns_ / kLookingShare; }
+bool AmbientWatch::may_look() const {
+  if (has_moved_) return looked_back_ns_ <= called_since_ns_ / kLookingBackShare;
+  return looked_ns_ <= kAtOnce_ns + called_ns_ / kLookingShare;
+}
+
+void AmbientWatch::spend_on_looks(std::int64_t nanoseconds) {
+  std::int64_t& spent_ns = looks_back_ ? looked_back_ns_ : looked_ns_;
+  spent_ns = sum(spent_ns, nanoseconds);
+}
 
 std::uint32_t AmbientWatch::next_period() const {
   if (always_) return kPeriodOfAlways;
   if (asked_ns_ == 0 || n_called_ == 0) return kFirstPeriod;
+  // Once calls have paid for all questions so far: a dear one beside traffic is paid by what cheap ones before left over.
   const std::int64_t mean_ns = std::max<std::int64_t>(1, called_ns_ / n_called_);
-  const std::int64_t asked_ns = std::min(asked_ns_, kLongest_ns / kAskingShare);
+  const std::int64_t owed_ns = std::min(asked_ns_, kLongest_ns / kAskingShare) * kAskingShare - called_ns_;
   return static_cast<std::uint32_t>(
-      std::clamp<std::int64_t>(asked_ns * kAskingShare / mean_ns, kShortestPeriod, kLongestPeriod));
+      std::clamp<std::int64_t>(owed_ns / mean_ns, kShortestPeriod, kLongestPeriod));
 }
 
 void AmbientWatch::begin_period() {
@@ -203,10 +213,12 @@ void AmbientWatch::begin_period() {
 }
 
 AmbientWatch::Next AmbientWatch::conclude() {
-  called_ns_ = sum(called_ns_, words_[0]);
+  const std::int64_t called_ns = -words_[0];
+  called_ns_ = sum(called_ns_, called_ns);
   n_called_ += n_calls_;
-  asked_ns_ = words_[1];
-  looked_ns_ = sum(looked_ns_, words_[2]);
+  asked_ns_ = sum(asked_ns_, words_[1]);
+  if (has_moved_) called_since_ns_ = sum(called_since_ns_, called_ns);
+  spend_on_looks(words_[2]);
   told_.spent_ns = sum(told_.spent_ns, sum(words_[1], words_[2]));
   std::fill_n(words_.begin(), kFixedWords, 0);
   has_begun_ = false;
@@ -224,13 +236,14 @@ AmbientWatch::Next AmbientWatch::conclude() {
   begin_period();
   if (!always_) {
     if (!wants_look) return Next::calls;
-    if (to_wait_ > 0) {
+    if (to_wait_ > 0 && !has_moved_) {
       --to_wait_;
       return Next::calls;
     }
     if (!may_look()) return Next::calls;
   }
   ++told_.looks;
+  looks_back_ = has_moved_;
   return Next::look;
 }
 
@@ -276,28 +289,40 @@ void AmbientWatch::begin_race(std::vector<std::vector<Choice>> contenders) {
 
 void AmbientWatch::end_race() {
   bool has_changed = false;
-  has_moved_ = false;
+  const bool had_moved = std::exchange(has_moved_, false);
+  n_raced_ = 0;
   for (std::size_t c = 0; c < n_cells_; ++c) {
     std::vector<Choice> contenders = std::exchange(calls_[c].contenders, {});
+    if (contenders.size() < 2) contenders.clear();
+    Raced* const raced = raced_.data() + n_raced_;
+    n_raced_ += contenders.size();
     std::int64_t present_ns = 0;
     std::int64_t best_ns = 0;
     std::size_t best = 0;
-    for (std::size_t k = 0; k < contenders.size() && contenders.size() > 1; ++k) {
+    for (std::size_t k = 0; k < contenders.size(); ++k) {
       const std::int64_t score_ns = nth_least(c, k * kTimed, kTimed, kScore, kFewestTimed);
+      raced[k] = {.cell = c, .took_ns = score_ns};
       if (score_ns == 0) continue;
       if (k == 0) {
         present_ns = best_ns = score_ns;
         continue;
       }
-      if (present_ns == 0) break;  // there is nothing to hold it against
-      if (score_ns > present_ns) looked_ns_ = sum(looked_ns_, (score_ns - present_ns) * kInTurn * kTurns);
+      if (present_ns == 0) continue;  // there is nothing to hold it against
+      if (score_ns > present_ns) spend_on_looks((score_ns - present_ns) * kInTurn * kTurns);
       const std::int64_t with_gain_ns = best == 0 ? score_ns / kGainDenominator * kGainNumerator : score_ns;
       if (with_gain_ns < best_ns) {
         best = k;
         best_ns = score_ns;
       }
     }
-    if (always_ && contenders.size() > 1) best = 1 + told_.moves % (contenders.size() - 1);
+    // Where the table's choice is as good it serves: it needs no looks back.
+    for (std::size_t k = 1; k < contenders.size() && best_ns > 0; ++k) {
+      const std::int64_t score_ns = raced[k].took_ns;
+      if (contenders[k].is_of_table && score_ns > 0 && score_ns / kGainNumerator * kGainDenominator < best_ns)
+        best = k;
+    }
+    if (always_ && !contenders.empty()) best = 1 + told_.moves % (contenders.size() - 1);
+    if (!contenders.empty()) raced[best].serves = true;
     if (best > 0) {
       has_changed = true;
       cells_[c].choice = std::move(contenders[best]);
@@ -305,7 +330,8 @@ void AmbientWatch::end_race() {
     has_moved_ = has_moved_ || !cells_[c].choice.is_of_table;
   }
   is_racing_ = false;
-  if (has_changed) ++told_.moves;
+  if (has_changed) ++(had_moved && !has_moved_ ? told_.moves_back : told_.moves);
+  if (has_moved_ && !had_moved) called_since_ns_ = looked_back_ns_ = 0;
   if (!has_moved_) {
     ambient_ = {};
     get_used_to_it();

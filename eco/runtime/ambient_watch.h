@@ -46,9 +46,12 @@ class AmbientWatch {
   static constexpr std::uint32_t kFirstPeriod = 16;
   static constexpr std::uint32_t kShortestPeriod = 8;
   static constexpr std::uint32_t kLongestPeriod = 4096;
-  // Of what calls take, one part in so many for asking, and for looks, which have a second at once.
+  // Of what calls take, one part in so many for asking, and for looks, which have a second at once. Looks back, whether the
+  // traffic that recipes moved off is gone, have their own share of what calls take since: less than the least that a move
+  // gains, and not what was spent before, or a move that was dear to find would be kept long after its traffic.
   static constexpr std::int64_t kAskingShare = 100;
   static constexpr std::int64_t kLookingShare = 100;
+  static constexpr std::int64_t kLookingBackShare = 50;
   static constexpr std::int64_t kAtOnce_ns = 1'000'000'000;
 
   // What serves a cell: of the table, or this; no recipe: the library.
@@ -73,6 +76,7 @@ class AmbientWatch {
   // Local, the same on all ranks.
   bool is_due() const { return is_racing_ ? n_calls_ >= longest_race_ || open_ == 0 : n_calls_ >= period_; }
   bool has_moved() const { return has_moved_; }
+  bool is_racing() const { return is_racing_; }
   std::span<const Cell> cells() const { return {cells_.data(), n_cells_}; }
   // What choices were made for; during a race what they are compared for; else quiet.
   const net::Ambient& ambient() const { return ambient_; }
@@ -112,6 +116,13 @@ class AmbientWatch {
     }
   };
   const Told& told() const { return told_; }
+  // What the race that ended last showed of its contenders, in the order of cells and of contenders.
+  struct Raced {
+    std::size_t cell = 0;
+    std::int64_t took_ns = 0;  // 0: too few calls
+    bool serves = false;       // from then on
+  };
+  std::span<const Raced> raced() const { return {raced_.data(), n_raced_}; }
 
  private:
   struct Calls {
@@ -139,6 +150,8 @@ class AmbientWatch {
                          std::size_t fewest) const;
   bool is_any_slow();
   void end_race();
+  // Looks and slower contenders of a time: before a move, or since.
+  void spend_on_looks(std::int64_t nanoseconds);
   // Whatever calls take longer for, it is usual from now on.
   void get_used_to_it();
   void wait_longer();
@@ -160,16 +173,21 @@ class AmbientWatch {
   // Agreed, of all periods.
   std::int64_t called_ns_ = 0;
   std::int64_t n_called_ = 0;
-  std::int64_t asked_ns_ = 0;   // the last time
-  std::int64_t looked_ns_ = 0;  // and what races took beyond the calls' own time
-  std::uint32_t patience_ = 1;  // questions that a look that changes nothing puts off the next one by
-  std::uint32_t to_wait_ = 0;   // of them
+  std::int64_t asked_ns_ = 0;
+  std::int64_t looked_ns_ = 0;        // and what races took beyond the calls' own time
+  std::int64_t called_since_ns_ = 0;  // since recipes moved
+  std::int64_t looked_back_ns_ = 0;   // likewise
+  bool looks_back_ = false;           // the last look, and the race after it
+  std::uint32_t patience_ = 1;        // questions that a look that changes nothing puts off the next one by
+  std::uint32_t to_wait_ = 0;         // of them
   bool is_racing_ = false;
   bool has_moved_ = false;
   std::size_t open_ = 0;  // cells whose race is not over
   std::uint32_t longest_race_ = 0;
   net::Ambient ambient_{};  // that choices were made for
   Told told_{};
+  std::array<Raced, kCells * kContenders> raced_{};
+  std::size_t n_raced_ = 0;
 };
 
 }  // namespace eco::runtime

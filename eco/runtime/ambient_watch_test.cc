@@ -145,6 +145,46 @@ TEST(AmbientWatch, MovesWhenTrafficComesAndBackWhenItGoes) {
   EXPECT_EQ(ranks.told().moves, 2U) << "and once more";
 }
 
+// What finding the traffic has cost says nothing of how long recipes stay away when it is gone.
+TEST(AmbientWatch, ComesBackSoonHoweverDearTheWayThereWas) {
+  WatchingRanks ranks;
+  ranks.looking_ns = 1500 * kMillisecond_ns;
+  ranks.calls(100, allreduce_of(1 << 20));
+  carry_traffic(ranks, true);
+  for (int i = 0; i < 200 && !ranks[0].has_moved(); ++i) ranks.call(allreduce_of(1 << 20));
+  ASSERT_TRUE(ranks[0].has_moved());
+  ranks.looking_ns = 150 * kMillisecond_ns;  // one link alone
+  const std::int64_t spent_ns = ranks.spent_ns;
+  const std::int64_t called_ns = ranks.called_ns;
+  ranks.calls(1000, allreduce_of(1 << 20));  // 20 s
+  ASSERT_TRUE(ranks[0].has_moved());
+  EXPECT_LE(ranks.spent_ns - spent_ns, (ranks.called_ns - called_ns) / 33 + 2 * ranks.looking_ns);
+  carry_traffic(ranks, false);
+  ranks.calls(800, allreduce_of(1 << 20));  // 12 s at most
+  EXPECT_EQ(ranks.told().moves_back, 1U);
+}
+
+// Looks back that find other links loaded lead to races: of these the table's choice may come out as good as any.
+TEST(AmbientWatch, AmongEqualsTheTableServes) {
+  WatchingRanks ranks;
+  const Choice ring = choice_of("allreduce/ring segment=512");
+  ranks.calls(100, allreduce_of(1 << 20));
+  carry_traffic(ranks, true);
+  ranks.calls(100, allreduce_of(1 << 20));
+  ASSERT_EQ(ranks.choice(), ring);
+  ranks.there = {{{2, 500}}, {}};
+  ranks.takes = [](const CommonProblem&, const Choice* choice) {
+    return choice == nullptr ? 15 * kMillisecond_ns + 1000 : 15 * kMillisecond_ns;
+  };
+  ranks.contenders = [&] { return std::vector<std::vector<Choice>>{{ring, {}}}; };
+  ranks.calls(1000, allreduce_of(1 << 20));
+  EXPECT_EQ(ranks.choice(), Choice{});
+  EXPECT_EQ(ranks.told().moves_back, 1U);
+  ASSERT_EQ(ranks[0].raced().size(), 2U);
+  EXPECT_TRUE(ranks[0].raced()[1].serves);
+  EXPECT_EQ(ranks[0].raced()[0].took_ns, 15 * kMillisecond_ns);
+}
+
 TEST(AmbientWatch, TheLibraryMayBeTheFastest) {
   WatchingRanks ranks;
   ranks.calls(100, allreduce_of(1 << 20));

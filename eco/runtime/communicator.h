@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "eco/coll/problem.h"
@@ -120,6 +121,9 @@ class Communicator {
   void begin_call(const coll::CommonProblem& problem);
   // Local: the call that was begun was the library's, and took this rank so long. run() notes its own.
   void note_passed(std::uint64_t nanoseconds);
+  // Local: what looks found and what races showed, a line each, since it was last taken; no more than kMostAccount in all.
+  static constexpr std::size_t kMostAccount = 200;
+  std::vector<std::string> take_ambient_account() { return std::exchange(ambient_account_, {}); }
   // Local: null where nobody looks.
   const AmbientWatch* ambient_watch() const { return watch_.get(); }
   // Local: nothing is served by now, since the library's own collectives are as good. More may be learned.
@@ -185,6 +189,9 @@ class Communicator {
   bool may_be_served(const coll::CommonProblem& problem) const;
   const algo::Recipe* served_by_table(const coll::CommonProblem& problem) const;
   const algo::Recipe* recipe_of(const coll::CommonProblem& problem, const AmbientWatch::Choice* choice) const;
+  template <class Text>
+  void account_for(const Text& text);
+  void account_for_race();
   void look_at_ambient(transport::Native& native);
   void race(Steps& steps);
   std::string contenders_text();
@@ -227,6 +234,10 @@ class Communicator {
   std::unique_ptr<std::array<Lateness, coll::kCollectives>> lateness_;  // where it decides who forms
   std::unique_ptr<AmbientWatch> watch_;
   NanosecondClock watch_clock_;
+  std::int64_t watch_began_ns_ = 0;
+  std::vector<std::string> ambient_account_;
+  std::size_t n_accounted_ = 0;
+  std::vector<std::string> racing_;  // contenders, in the order of AmbientWatch::raced()
   // The last tags of the transport are for calls that form, of which broadcasts receive from anybody: no other call's messages
   // may meet those receives.
   int n_forming_tags_ = 0;

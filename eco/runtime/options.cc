@@ -205,10 +205,8 @@ const std::vector<Entry>& entries() {
        [](const std::string& text, Options& o) { return parse_switch(text, o.any_order); }},
       {{"ECO_AMBIENT", "off|auto|always",
         "auto: where calls steadily take longer than they did, ranks look which links carry traffic of "
-        "others, and "
-        "recipes that are faster beside it serve until it is gone; at most 2 % of the calls' time; always, "
-        "for tests: others serve now and "
-        "then, needed or not (off)"},
+        "others, and recipes that are faster beside it serve until it is gone; at most 2 % of the calls' "
+        "time, 4 % while others serve; always, for tests: others serve now and then, needed or not (off)"},
        set_ambient},
       {{"ECO_CHECK", "none|communication",
         "communication: before each collective call its ranks compare what they call, and a difference is an "

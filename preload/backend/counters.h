@@ -1,9 +1,16 @@
 // What was served and passed, and how long it took. Written by the program's threads, read at the end.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <exception>
+#include <iterator>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "eco/coll/problem.h"
 #include "eco/runtime/ambient_watch.h"
@@ -51,6 +58,19 @@ class Counters {
     ambient_moves_back_.fetch_add(told.moves_back, std::memory_order_relaxed);
     ambient_ns_.fetch_add(told.spent_ns, std::memory_order_relaxed);
   }
+  // Of what looks found and what followed; lost where there is no memory for it.
+  void ambient_account(std::vector<std::string> lines) {
+    if (lines.empty()) return;
+    try {
+      const std::lock_guard<std::mutex> lock(account_mutex_);
+      std::move(lines.begin(), lines.end(), std::back_inserter(ambient_account_));
+    } catch (const std::exception&) {
+    }
+  }
+  std::vector<std::string> ambient_account() const {
+    const std::lock_guard<std::mutex> lock(account_mutex_);
+    return ambient_account_;
+  }
   runtime::AmbientWatch::Told ambient() const {
     return {.looks = ambient_looks_.load(),
             .moves = ambient_moves_.load(),
@@ -92,6 +112,8 @@ class Counters {
   std::atomic<std::uint64_t> reordered_{0}, in_order_{0};
   std::atomic<std::uint64_t> ambient_looks_{0}, ambient_moves_{0}, ambient_moves_back_{0};
   std::atomic<std::int64_t> ambient_ns_{0};
+  mutable std::mutex account_mutex_;
+  std::vector<std::string> ambient_account_;
 };
 
 }  // namespace eco::preload

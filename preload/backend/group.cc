@@ -287,6 +287,7 @@ void Group::ask_about_ambient() {
     runtime_->ask_about_ambient(agreement.native);
     if (runtime_->follows_ambient())
       session_.counters().ambient(runtime_->ambient_watch()->told().since(before));
+    session_.counters().ambient_account(runtime_->take_ambient_account());
   } catch (const std::exception& error) {
     lose("agree on ambient traffic in", error.what());  // others may serve by another recipe by now
   }

@@ -144,6 +144,7 @@ void write_file(Session& session, const Session::Summary& summary, const World& 
                      {"looks", ambient.looks},
                      {"moves", ambient.moves},
                      {"moves_back", ambient.moves_back},
+                     {"account", session.counters().ambient_account()},
                      {"seconds", static_cast<double>(ambient.spent_ns) * kNanosecond_s}};
   json["topologies"] = {{"reordered", topologies.reordered}, {"in_order", topologies.in_order}};
   // Over all ranks: an average rank's seconds are these divided by `ranks`.
