@@ -4,6 +4,7 @@ build()
 lines = smpi(Platform(path), "bench-simgrid-stock", [cells], folder, ["--cfg=smpi/coll-selector:ompi"])
 """
 
+import fcntl
 import json
 import os
 import shutil
@@ -33,9 +34,12 @@ def why_not(folder: Path = BUILD) -> str | None:
 
 
 def build(folder: Path = BUILD) -> None:
-    # Configured again: SimGrid may have come after the build was made.
-    for words in (["cmake", str(folder)], ["cmake", "--build", str(folder), "--target", *PROGRAMS]):
-        subprocess.run(words, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+    # One at a time: two builds in one folder spoil each other's log.
+    with (folder / "bench-simgrid.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        # Configured again: SimGrid may have come after the build was made.
+        for words in (["cmake", str(folder)], ["cmake", "--build", str(folder), "--target", *PROGRAMS]):
+            subprocess.run(words, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
 
 
 def version() -> str:

@@ -69,7 +69,7 @@ Watched beside(Collective collective, MPI_Comm comm) {
 }
 
 template <class Form>
-int barrier(const Form& form, MPI_Comm comm) {
+int barrier_beside(const Form& form, MPI_Comm comm) {
   return form(beside(Collective::barrier, comm), [](const Member&) { return std::size_t{0}; });
 }
 
@@ -122,4 +122,4 @@ ECO_ENTRIES(, int, int)
 ECO_ENTRIES(_c, MPI_Count, MPI_Aint)
 #endif
 #undef ECO_ENTRIES
-ECO_NONBLOCKING_FORM(barrier, barrier, , (MPI_Comm comm), (comm))
+ECO_NONBLOCKING_FORM(barrier, barrier_beside, , (MPI_Comm comm), (comm))
