@@ -23,6 +23,7 @@ struct Cell {
   bool asked = true;            // else it is left to a later plan
   bool settled = false;         // known well enough, or decided
   bool held_out = false;        // between two that are decided first
+  bool left_out = false;        // what has won next to it serves it too
   double native_guess_s = 0;
   std::vector<Candidate> ranked;
   Row row;  // what is known by now, with the recipe that serves

@@ -87,10 +87,11 @@ class Planning {
       predict(cell);
       decide(cell);
     });
-    // Other root classes: the greatest expected gain first, as long as the time lasts.
+    // Other root classes: the greatest expected gain first, as long as the time lasts; held-out ones after their neighbours.
     std::for_each(others(), cells_.all.end(), [&](Cell& cell) { predict(cell); });
-    std::stable_sort(others(), cells_.all.end(),
-                     [](const Cell& a, const Cell& b) { return expected_gain(a) > expected_gain(b); });
+    std::stable_sort(others(), cells_.all.end(), [](const Cell& a, const Cell& b) {
+      return a.held_out == b.held_out ? expected_gain(a) > expected_gain(b) : b.held_out;
+    });
     std::for_each(others(), cells_.all.end(), [&](Cell& cell) { decide(cell); });
     if (measure_ && options_.mends) mend();
     PlanTable table = made();
@@ -153,6 +154,8 @@ class Planning {
     done_s_ += expected_s(cell);
     if (time_is_up()) {
       cell.leave_open("no time left to measure it");
+    } else if (measure_ && is_left_out(cell)) {
+      cell.left_out = true;
     } else if (measure_) {
       if (!decide_by_hints(cell)) decide_by_measurement(cell);
     } else {
@@ -203,30 +206,52 @@ class Planning {
     if (ratio > 1 + options_.gain_needed) cell.row.recipe = best.recipe;
   }
 
+  // Of the same collective and root class, measured by now: the next smaller and the next larger one.
+  struct Neighbors {
+    const Cell* below = nullptr;
+    const Cell* above = nullptr;
+    bool are_two() const { return below != nullptr && above != nullptr; }
+  };
+  bool is_known(const Cell& cell) const { return cell.settled && cell.row.is_measured(options_.effort); }
+  Neighbors neighbors(const Cell& cell) const {
+    Neighbors found;
+    const std::size_t bytes = cell.problem.bytes;
+    for (const Cell& other : cells_.all) {
+      if (other.entry != cell.entry || !is_known(other)) continue;
+      const std::size_t theirs = other.problem.bytes;
+      if (theirs < bytes && (found.below == nullptr || theirs > found.below->problem.bytes))
+        found.below = &other;
+      if (theirs > bytes && (found.above == nullptr || theirs < found.above->problem.bytes))
+        found.above = &other;
+    }
+    return found;
+  }
+
+  bool is_of_first_class(const Cell& cell) const {
+    return !coll::is_rooted(cell.problem.collective) ||
+           cells_.entries[cell.entry].root_subnet == cells_.first_class;
+  }
+
   // Held-out sizes: what serves next to them. Other root classes: what serves there for rank 0's.
   Hints hints(const Cell& cell) const {
     if (!options_.holds_out) return {};
-    const Cell* below = nullptr;
-    const Cell* above = nullptr;
-    const Cell* twin = nullptr;
-    const std::size_t bytes = cell.problem.bytes;
     for (const Cell& other : cells_.all) {
-      if (other.problem.collective != cell.problem.collective || !other.settled ||
-          !other.row.is_measured(options_.effort))
-        continue;
-      if (other.entry != cell.entry) {
-        const bool is_first = cells_.entries[other.entry].root_subnet == cells_.first_class;
-        if (is_first && other.problem.bytes == bytes) twin = &other;
-        continue;
-      }
-      if (other.problem.bytes < bytes && (below == nullptr || other.problem.bytes > below->problem.bytes))
-        below = &other;
-      if (other.problem.bytes > bytes && (above == nullptr || other.problem.bytes < above->problem.bytes))
-        above = &other;
+      const bool is_twin = other.entry != cell.entry && other.problem.collective == cell.problem.collective &&
+                           is_of_first_class(other) && other.problem.bytes == cell.problem.bytes;
+      if (is_twin && is_known(other)) return {other.row.recipe};
     }
-    if (twin != nullptr) return {twin->row.recipe};
-    if (!cell.held_out || below == nullptr || above == nullptr) return {};
-    return {below->row.recipe, above->row.recipe};
+    const Neighbors next = neighbors(cell);
+    if (!cell.held_out || !next.are_two()) return {};
+    return {next.below->row.recipe, next.above->row.recipe};
+  }
+
+  // Other root classes have fewer sizes: where recipes have won below and above a held-out one, the better of these serves it
+  // (rows.h), as for rank 0's class it was found to do.
+  bool is_left_out(const Cell& cell) const {
+    if (!options_.holds_out || !cell.held_out || is_of_first_class(cell) || cell.row.is_measured())
+      return false;
+    const Neighbors next = neighbors(cell);
+    return next.are_two() && next.below->row.recipe && next.above->row.recipe;
   }
 
   // Whether what serves similar problems serves this one too: it is held against native and what is predicted best.
@@ -366,7 +391,7 @@ class Planning {
     for (std::size_t e = 0; e < table.entries.size(); ++e) {
       std::vector<PlannedSize> sizes;
       for (const Cell& cell : cells_.all) {
-        if (cell.entry == e)
+        if (cell.entry == e && !cell.left_out)
           sizes.push_back({&cell.problem, &cell.row, cell.up_to_bytes, cell.asked || cell.row.native_s > 0});
       }
       std::sort(sizes.begin(), sizes.end(), [](const PlannedSize& a, const PlannedSize& b) {

@@ -392,6 +392,37 @@ TEST(Planner, HoldsSizesOutAndSearchesWhereTheirNeighboursDoNotHold) {
   EXPECT_TRUE(tried->is_measured());
 }
 
+// Of rank 0's root class every size is measured.
+TEST(Planner, LeavesSizesOfOtherRootClassesToNeighboursThatWon) {
+  const net::GroupView view = view_of(kTwoSites);
+  PlannerOptions options;
+  options.sizes = {8, 64, 256};
+  options.shortlist = 2;
+  options.holds_out = true;
+  std::set<std::pair<int, std::size_t>> asked;  // root, bytes
+  std::size_t odd = 0;                          // where native is the fastest
+  const Measure measure = [&](const CommonProblem& problem, const auto& candidates, const auto&) {
+    asked.emplace(problem.root, problem.bytes);
+    std::vector<std::optional<Measurement>> measured(candidates.size(), Measurement{0.1, 0});
+    measured[0] = {problem.bytes == odd ? 0.01 : 1.0, 0};
+    return measured;
+  };
+  const PlanTable table = make_plan(view, {Collective::broadcast, Collective::allgather}, options, measure);
+  const int other = view.subnets[1].ranks.front();
+  EXPECT_TRUE(asked.contains({0, 64}));
+  EXPECT_TRUE(asked.contains({other, 8}));
+  EXPECT_TRUE(asked.contains({other, 256}));
+  EXPECT_FALSE(asked.contains({other, 64}));
+  const Row* between = table.find_row(Collective::broadcast, 1, 64);
+  ASSERT_NE(between, nullptr);
+  EXPECT_TRUE(between->recipe);
+  EXPECT_FALSE(between->open) << "nothing is left to do there";
+  asked.clear();
+  odd = 256;
+  make_plan(view, {Collective::broadcast}, options, measure);
+  EXPECT_TRUE(asked.contains({other, 64})) << "native has won next to it";
+}
+
 // A search may not look at what less effort has found.
 TEST(Planner, HoldsWhatServedSoFarAgainstWhatItFinds) {
   const net::GroupView view = view_of(kOneSwitch);
