@@ -222,6 +222,9 @@ Nonblocking(const char*, MPI_Request*, Native) -> Nonblocking<Native>;
         eco::preload::Blocking{"MPI_" #Name, [&] { return PMPI_##Name##suffix arguments; }}, \
         ECO_LIST arguments);                                                                 \
   }
+// Parameters that many have in common.
+#define ECO_TWO_SIDES(Count) \
+  const void *in, Count in_count, MPI_Datatype in_type, void *out, Count out_count, MPI_Datatype out_type
 #define ECO_BOTH_FORMS(Name, name, function, suffix, parameters, arguments) \
   ECO_BLOCKING_FORM(Name, function, suffix, parameters, arguments)          \
   ECO_NONBLOCKING_FORM(name, function, suffix, parameters, arguments)

@@ -94,8 +94,6 @@ int alltoall(const Form& form, const void* in, Count in_count, MPI_Datatype in_t
 }  // namespace
 }  // namespace eco::preload
 
-#define ECO_TWO_SIDES(Count) \
-  const void *in, Count in_count, MPI_Datatype in_type, void *out, Count out_count, MPI_Datatype out_type
 #define ECO_ENTRIES(S, Count, Place)                                                                    \
   ECO_BOTH_FORMS(Bcast, bcast, broadcast, S,                                                            \
                  (void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm),               \

@@ -74,25 +74,15 @@ int barrier_beside(const Form& form, MPI_Comm comm) {
 }
 
 // Of neighbours one block counts, as in their blocking forms.
-template <class Form, class Count>
-int neighbor_allgather(const Form& form, const void* /*in*/, Count in_count, MPI_Datatype in_type,
-                       void* /*out*/, Count /*out_count*/, MPI_Datatype /*out_type*/, MPI_Comm comm) {
-  return form(beside(Collective::neighbor_allgather, comm),
-              [&](const Member&) { return bytes_of(in_count, in_type); });
-}
-
-template <class Form, class Count>
-int neighbor_alltoall(const Form& form, const void* /*in*/, Count in_count, MPI_Datatype in_type,
-                      void* /*out*/, Count /*out_count*/, MPI_Datatype /*out_type*/, MPI_Comm comm) {
-  return form(beside(Collective::neighbor_alltoall, comm),
-              [&](const Member&) { return bytes_of(in_count, in_type); });
+template <Collective collective, class Form, class Count>
+int neighbors_beside(const Form& form, const void* /*in*/, Count in_count, MPI_Datatype in_type,
+                     void* /*out*/, Count /*out_count*/, MPI_Datatype /*out_type*/, MPI_Comm comm) {
+  return form(beside(collective, comm), [&](const Member&) { return bytes_of(in_count, in_type); });
 }
 
 }  // namespace
 }  // namespace eco::preload
 
-#define ECO_ONE_BLOCK(Count) \
-  const void *in, Count in_count, MPI_Datatype in_type, void *out, Count out_count, MPI_Datatype out_type
 #define ECO_ENTRIES(S, Count, Place)                                                                         \
   ECO_BOTH_FORMS(Gatherv, gatherv, gatherv, S,                                                               \
                  (const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts,      \
@@ -112,9 +102,11 @@ int neighbor_alltoall(const Form& form, const void* /*in*/, Count in_count, MPI_
                   const MPI_Datatype* in_types, void* out, const Count* out_counts, const Place* out_places, \
                   const MPI_Datatype* out_types, MPI_Comm comm),                                             \
                  (in, in_counts, in_places, in_types, out, out_counts, out_places, out_types, comm))         \
-  ECO_NONBLOCKING_FORM(neighbor_allgather, neighbor_allgather, S, (ECO_ONE_BLOCK(Count), MPI_Comm comm),     \
+  ECO_NONBLOCKING_FORM(neighbor_allgather, neighbors_beside<eco::coll::Collective::neighbor_allgather>, S,   \
+                       (ECO_TWO_SIDES(Count), MPI_Comm comm),                                                \
                        (in, in_count, in_type, out, out_count, out_type, comm))                              \
-  ECO_NONBLOCKING_FORM(neighbor_alltoall, neighbor_alltoall, S, (ECO_ONE_BLOCK(Count), MPI_Comm comm),       \
+  ECO_NONBLOCKING_FORM(neighbor_alltoall, neighbors_beside<eco::coll::Collective::neighbor_alltoall>, S,     \
+                       (ECO_TWO_SIDES(Count), MPI_Comm comm),                                                \
                        (in, in_count, in_type, out, out_count, out_type, comm))
 
 ECO_ENTRIES(, int, int)
