@@ -6,6 +6,7 @@ function(eco_add_python_module)
   find_package(nanobind CONFIG REQUIRED)
   eco_glob(sources python/src)
   nanobind_add_module(_core NB_STATIC NOMINSIZE ${sources})
+  eco_compile_together(_core)
   target_link_libraries(_core PRIVATE eco_core)
   install(TARGETS _core LIBRARY DESTINATION eco)
   nanobind_add_stub(_core_stub MODULE _core OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/_core.pyi"

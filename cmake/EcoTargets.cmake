@@ -44,6 +44,7 @@ function(eco_add_core)
     set_property(SOURCE "${PROJECT_SOURCE_DIR}/eco/map/scotch.cc" PROPERTY INCLUDE_DIRECTORIES "${eco_scotch_include}")
     target_link_libraries(eco_core PUBLIC "${eco_scotch}")
   endif()
+  eco_compile_together(eco_core)
 endfunction()
 
 # eco_scotch, the static library: it is carried inside like the C++ runtime, since the program may have its own Scotch.
@@ -120,7 +121,7 @@ function(eco_add_preload)
   endif()
 endfunction()
 
-# Tests and what is compiled once more for every ABI are compiled several files at a time: most of the work is reading headers.
+# Several files at a time: most of the work is reading headers.
 function(eco_compile_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
 endfunction()

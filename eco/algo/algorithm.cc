@@ -31,7 +31,7 @@ bool is_tree(const std::vector<int>& parents, int n_subnets) {
 }
 
 // What the lists of a recipe have against this group.
-std::optional<std::string> objection_to(const Params& params, const net::GroupView& view) {
+std::optional<std::string> objection_to_lists(const Params& params, const net::GroupView& view) {
   const std::string n_subnets = std::to_string(view.n_subnets());
   if (!params.order.empty() && !names_each_once(params.order, view.n_subnets()))
     return "its order does not name each of the " + n_subnets + " subnets once";
@@ -75,7 +75,7 @@ std::optional<std::string> why_not(const Recipe& recipe, const coll::CommonProbl
   if (algorithm->collective != coll::algorithms_of(problem.collective)) {
     return "'" + recipe.algorithm + "' is no " + std::string(coll::name(problem.collective));
   }
-  if (auto reason = objection_to(recipe.params, view)) return reason;
+  if (auto reason = objection_to_lists(recipe.params, view)) return reason;
   if (auto reason = algorithm->why_not(problem, view)) return reason;
   if (algorithm->objection_to) return algorithm->objection_to(problem, view, recipe.params);
   if (!recipe.params.parts.empty()) return "'" + recipe.algorithm + "' has no parts";

@@ -9,13 +9,13 @@ namespace eco::algo {
 namespace {
 
 // Odd ones among them, and those at which libraries change how they send.
-constexpr std::array<std::size_t, 8> kSegments = {1, 24, 100, 999, 1392, 4096, 8624, 65536};
+constexpr std::array<std::size_t, 8> kSegmentsToTry = {1, 24, 100, 999, 1392, 4096, 8624, 65536};
 // More of them would take long to prove, and show nothing that so many do not.
 constexpr std::size_t kMostSegments = 150;
 
 std::size_t throw_segment(std::size_t bytes, std::mt19937_64& dice) {
   if (dice() % 3 == 0) return 0;
-  return std::max(kSegments[dice() % kSegments.size()], bytes / kMostSegments + 1);
+  return std::max(kSegmentsToTry[dice() % kSegmentsToTry.size()], bytes / kMostSegments + 1);
 }
 
 }  // namespace

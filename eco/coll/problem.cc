@@ -6,7 +6,7 @@
 namespace eco::coll {
 namespace {
 
-enum class Part : std::uint8_t {
+enum class Extent : std::uint8_t {
   none,
   block,
   whole,
@@ -21,47 +21,47 @@ struct Traits {
   std::string_view name;
   bool rooted;
   bool reduces;
-  Part input;
-  Part output;
+  Extent input;
+  Extent output;
 };
 
 // In the order of Collective.
 constexpr std::array<Traits, kCollectives> kTraits = {{
-    {"broadcast", true, false, Part::none, Part::whole},
-    {"barrier", false, true, Part::whole, Part::whole},
-    {"reduce", true, true, Part::whole, Part::whole_at_root},
-    {"allreduce", false, true, Part::whole, Part::whole},
-    {"reduce_scatter", false, true, Part::whole, Part::block},
-    {"reduce_scatter_block", false, true, Part::whole, Part::block},
-    {"scatter", true, false, Part::whole_at_root, Part::block},
-    {"gather", true, false, Part::block, Part::whole_at_root},
-    {"allgather", false, false, Part::block, Part::whole},
-    {"alltoall", false, false, Part::whole, Part::whole},
-    {"scan", false, true, Part::whole, Part::whole},
-    {"exscan", false, true, Part::whole, Part::whole_but_rank_0},
-    {"neighbor_allgather", false, false, Part::if_it_tells, Part::of_sources},
-    {"neighbor_alltoall", false, false, Part::to_targets, Part::of_sources},
+    {"broadcast", true, false, Extent::none, Extent::whole},
+    {"barrier", false, true, Extent::whole, Extent::whole},
+    {"reduce", true, true, Extent::whole, Extent::whole_at_root},
+    {"allreduce", false, true, Extent::whole, Extent::whole},
+    {"reduce_scatter", false, true, Extent::whole, Extent::block},
+    {"reduce_scatter_block", false, true, Extent::whole, Extent::block},
+    {"scatter", true, false, Extent::whole_at_root, Extent::block},
+    {"gather", true, false, Extent::block, Extent::whole_at_root},
+    {"allgather", false, false, Extent::block, Extent::whole},
+    {"alltoall", false, false, Extent::whole, Extent::whole},
+    {"scan", false, true, Extent::whole, Extent::whole},
+    {"exscan", false, true, Extent::whole, Extent::whole_but_rank_0},
+    {"neighbor_allgather", false, false, Extent::if_it_tells, Extent::of_sources},
+    {"neighbor_alltoall", false, false, Extent::to_targets, Extent::of_sources},
 }};
 
 const Traits& traits(Collective collective) { return kTraits[static_cast<std::size_t>(collective)]; }
 
-std::size_t part_bytes(Part part, const CommonProblem& problem, int rank) {
+std::size_t part_bytes(Extent part, const CommonProblem& problem, int rank) {
   switch (part) {
-    case Part::none:
+    case Extent::none:
       return 0;
-    case Part::block:
+    case Extent::block:
       return problem.block_bytes();
-    case Part::whole:
+    case Extent::whole:
       return payload_bytes(problem);
-    case Part::whole_at_root:
+    case Extent::whole_at_root:
       return rank == problem.root ? problem.bytes : 0;
-    case Part::whole_but_rank_0:
+    case Extent::whole_but_rank_0:
       return rank == 0 ? 0 : problem.bytes;
-    case Part::if_it_tells:
+    case Extent::if_it_tells:
       return problem.neighbors && problem.neighbors->tells_somebody(rank) ? problem.bytes : 0;
-    case Part::to_targets:
+    case Extent::to_targets:
       return problem.neighbors ? problem.bytes * problem.neighbors->targets_of(rank).size() : 0;
-    case Part::of_sources:
+    case Extent::of_sources:
       return problem.neighbors ? problem.bytes * problem.neighbors->sources_of(rank).size() : 0;
   }
   return 0;
@@ -92,7 +92,7 @@ const std::vector<Collective>& all_collectives() {
 bool is_rooted(Collective collective) { return traits(collective).rooted; }
 bool is_reduction(Collective collective) { return traits(collective).reduces; }
 bool is_blocked(Collective collective) {
-  return traits(collective).input == Part::block || traits(collective).output == Part::block ||
+  return traits(collective).input == Extent::block || traits(collective).output == Extent::block ||
          collective == Collective::alltoall;
 }
 

@@ -53,13 +53,13 @@ using HeldArch = Held<SCOTCH_Arch, &SCOTCH_archInit, &SCOTCH_archExit>;
 using HeldStrategy = Held<SCOTCH_Strat, &SCOTCH_stratInit, &SCOTCH_stratExit>;
 using HeldContext = Held<SCOTCH_Context, &SCOTCH_contextInit, &SCOTCH_contextExit>;
 
-struct Arc {
+struct ScotchArc {
   SCOTCH_Num to;
   SCOTCH_Num weight;
 };
 
 // Neighbours with the weight of both directions, as Scotch wants them.
-using Neighbours = std::vector<std::vector<Arc>>;
+using Neighbours = std::vector<std::vector<ScotchArc>>;
 
 Neighbours neighbours_of(const Graph& graph) {
   double sum = 0;
@@ -78,7 +78,7 @@ Neighbours neighbours_of(const Graph& graph) {
     }
     // A hash table's order is nobody's.
     std::sort(neighbours[node].begin(), neighbours[node].end(),
-              [](const Arc& a, const Arc& b) { return a.to < b.to; });
+              [](const ScotchArc& a, const ScotchArc& b) { return a.to < b.to; });
   }
   return neighbours;
 }
@@ -89,8 +89,8 @@ Neighbours induced(const Neighbours& all, const std::vector<int>& nodes) {
   for (const int node : nodes) number.emplace(node, static_cast<SCOTCH_Num>(number.size()));
   Neighbours part;
   for (const int node : nodes) {
-    std::vector<Arc>& arcs = part.emplace_back();
-    for (const Arc& arc : all[static_cast<std::size_t>(node)]) {
+    std::vector<ScotchArc>& arcs = part.emplace_back();
+    for (const ScotchArc& arc : all[static_cast<std::size_t>(node)]) {
       if (const auto found = number.find(arc.to); found != number.end())
         arcs.push_back({found->second, arc.weight});
     }
@@ -106,8 +106,8 @@ std::optional<std::vector<SCOTCH_Num>> divided(const Neighbours& neighbours,
   std::vector<SCOTCH_Num> first = {0};
   std::vector<SCOTCH_Num> ends;
   std::vector<SCOTCH_Num> weights;
-  for (const std::vector<Arc>& arcs : neighbours) {
-    for (const Arc& arc : arcs) {
+  for (const std::vector<ScotchArc>& arcs : neighbours) {
+    for (const ScotchArc& arc : arcs) {
       ends.push_back(arc.to);
       weights.push_back(arc.weight);
     }
@@ -150,7 +150,7 @@ void level(const Neighbours& neighbours, const std::vector<SCOTCH_Num>& sizes,
       const auto from = static_cast<std::size_t>(part[node]);
       if (room[from] >= 0) continue;
       std::vector<double> talk(room.size(), 0.0);
-      for (const Arc& arc : neighbours[node]) {
+      for (const ScotchArc& arc : neighbours[node]) {
         talk[static_cast<std::size_t>(part[static_cast<std::size_t>(arc.to)])] +=
             static_cast<double>(arc.weight);
       }

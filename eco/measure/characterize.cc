@@ -25,7 +25,7 @@ namespace {
 constexpr double kSweepShare = 0.65;
 constexpr double kStreamShare = 0.92;
 
-constexpr int kRepeats = 3;
+constexpr int kProbeRepeats = 3;
 // Of a small message's whole time, what sending, and what receiving, can at most be.
 constexpr double kMostOverhead = 0.3;
 struct Placement {
@@ -232,7 +232,7 @@ class Session {
     double posting = alone;
     double one = alone;
     double all = 1e300;
-    for (int i = 0; i < kRepeats; ++i) {
+    for (int i = 0; i < kProbeRepeats; ++i) {
       alone = std::min(alone, conductor_.ping(probe.from, probe.to, 8, 3));
       one = std::min(one, conductor_.streams({probe}, 8, 1)[0].elapsed_s);
       const Answer many = conductor_.streams({probe}, 8, kMessages)[0];
@@ -248,7 +248,7 @@ class Session {
     constexpr std::size_t kLarge = 65536;
     double small = 1e300;
     double large = 1e300;
-    for (int i = 0; i < kRepeats; ++i) {
+    for (int i = 0; i < kProbeRepeats; ++i) {
       small = std::min(small, conductor_.ping(neighbours.from, neighbours.to, 8, 3));
       large = std::min(large, conductor_.ping(neighbours.from, neighbours.to, kLarge, 3));
     }
@@ -280,7 +280,7 @@ class Session {
     double two_s = 1e300;
     double all_s = 1e300;
     say("what all hosts have in common", 0.95);
-    for (int i = 0; i < kRepeats && in_time(); ++i) {
+    for (int i = 0; i < kProbeRepeats && in_time(); ++i) {
       two_s = std::min(
           two_s, conductor_.exchange({rank_of(slowest->a), rank_of(slowest->b)}, kExchangedBytes, kRounds));
       all_s = std::min(all_s, conductor_.exchange(ranks, kExchangedBytes, kRounds));

@@ -6,6 +6,8 @@
 #include <limits>
 #include <optional>
 
+#include "eco/base/quantile.h"
+
 namespace eco::measure {
 namespace {
 
@@ -22,13 +24,6 @@ constexpr double kShared = 1.4;
 // An exchange of small messages that takes longer than this times what links and processors explain is held up by
 // something else.
 constexpr double kUnexplained = 1.25;
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 using Chosen = std::function<bool(const net::PairTimes&)>;
 
@@ -48,7 +43,7 @@ double slope_rate(const net::Network& network, const Chosen& chosen) {
     }
     rates.push_back(rate);
   }
-  return median(std::move(rates));
+  return rates.empty() ? 0 : base::median(std::move(rates));
 }
 
 const net::ConcurrentTest* find_test(const net::Network& network, const std::vector<SharingTest>& questions,

@@ -10,8 +10,8 @@ namespace {
 
 using structure::Pair;
 
-constexpr std::size_t kLongest = 16384;  // eager in every library that we know
-constexpr std::size_t kShortest = 2048;
+constexpr std::size_t kLongestEager = 16384;  // eager in every library that we know
+constexpr std::size_t kShortestEager = 2048;
 constexpr int kFewest = 12;
 constexpr int kMost = 64;
 // Shorter streams than this say more about who was told first.
@@ -89,10 +89,10 @@ std::vector<std::vector<double>> LiveProbe::latencies(const std::vector<Pair>& p
 
 LiveProbe::Shape LiveProbe::shape(const Pair& flow, double seconds) const {
   const auto expected = expected_.find(way(flow));
-  if (expected == expected_.end()) return {kShortest, kFewest};
+  if (expected == expected_.end()) return {kShortestEager, kFewest};
   const double total = seconds * expected->second;
-  std::size_t bytes = kLongest;
-  while (bytes > kShortest && static_cast<double>(bytes) * kFewest > total) bytes /= 2;
+  std::size_t bytes = kLongestEager;
+  while (bytes > kShortestEager && static_cast<double>(bytes) * kFewest > total) bytes /= 2;
   const int count =
       static_cast<int>(std::min(total / static_cast<double>(bytes), static_cast<double>(kMost)));
   return {bytes, std::max(count, kFewest)};

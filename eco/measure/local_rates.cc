@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kElements =
     262144;  // 2 MiB of doubles: beyond a core's own caches, as large messages are
 constexpr double kBytes = kElements * sizeof(double);
-constexpr int kRepeats = 9;
+constexpr int kLocalRepeats = 9;
 
 // If the clock shows nothing (it is coarse or virtual), the figure of an ordinary machine.
 constexpr double kOrdinary_bytes_per_s = 4e9;
@@ -20,7 +20,7 @@ constexpr double kOrdinary_bytes_per_s = 4e9;
 template <class Work>
 double best_rate(const Clock& clock, const Work& work) {
   double least = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < kRepeats; ++i) {
+  for (int i = 0; i < kLocalRepeats; ++i) {
     const double start = clock();
     work();
     least = std::min(least, clock() - start);

@@ -24,7 +24,7 @@ constexpr int kMostHalvings = 3;
 constexpr std::size_t kMostSizes = 32;
 constexpr std::size_t kNarrowest = 32;  // bytes between two sizes
 
-constexpr int kRepeats = 3;
+constexpr int kPlogpRepeats = 3;
 constexpr int kFirstStream = 4;  // messages
 constexpr int kLongestStream = 256;
 constexpr std::size_t kMostStreamBytes = std::size_t{32} << 20;  // what the receiver reserves
@@ -50,7 +50,7 @@ constexpr std::size_t kMostClasses = 64;  // of a kind; more are left out
 constexpr double kShareOfBudget = 0.9;  // the rest is for error
 // One size takes about so many times its one-way time: 3 x 2 round trips, 3 x (4 + 8) messages, 3 pauses of two.
 constexpr double kVisit = 60;
-constexpr double kLeast_s = 0.1;  // below that a direction is not begun
+constexpr double kLeastDirection_s = 0.1;  // below that a direction is not begun
 
 // One class in one direction, and who takes part.
 struct Direction {
@@ -189,7 +189,8 @@ class Measurement {
     Times times;
     times.bytes = bytes;
     std::vector<double> one_way;
-    for (int i = 0; i < kRepeats; ++i) one_way.push_back(conductor_.ping(flow().from, flow().to, bytes, 2));
+    for (int i = 0; i < kPlogpRepeats; ++i)
+      one_way.push_back(conductor_.ping(flow().from, flow().to, bytes, 2));
     times.one_way_s = least(one_way);
     keep("one way", bytes, std::move(one_way));
     times.gap_s = measure_gap(bytes);
@@ -200,7 +201,7 @@ class Measurement {
 
   std::vector<double> streams(std::size_t bytes, int count) {
     std::vector<double> seconds;
-    for (int i = 0; i < kRepeats; ++i) {
+    for (int i = 0; i < kPlogpRepeats; ++i) {
       seconds.push_back(conductor_.streams({flow()}, bytes, count)[0].elapsed_s);
     }
     return seconds;
@@ -217,7 +218,7 @@ class Measurement {
       double gap = (least(whole) - least(half)) / count;
       if (gap <= 0) gap = least(whole) / (2 * count);  // the shorter stream was disturbed each time
       const bool settled = previous > 0 && std::abs(gap - previous) <= kSaturated * gap;
-      const double next_s = 2 * kRepeats * least(whole);
+      const double next_s = 2 * kPlogpRepeats * least(whole);
       if (settled || 4 * count > most || least(whole) > kLongestStream_s || !fits_(next_s)) {
         std::vector<double> gaps;
         for (std::size_t i = 0; i < whole.size(); ++i) {
@@ -237,7 +238,7 @@ class Measurement {
     std::vector<double> receiving;
     int held_back = 0;
     const double pause_s = kPauseMargin_s + 2 * times.one_way_s;
-    for (int i = 0; i < kRepeats; ++i) {
+    for (int i = 0; i < kPlogpRepeats; ++i) {
       const Delayed delayed = conductor_.delayed(flow().from, flow().to, times.bytes, pause_s);
       posting.push_back(delayed.posting_s);
       receiving.push_back(delayed.receiving_s);
@@ -245,7 +246,7 @@ class Measurement {
     }
     times.posting_s = least(posting);
     times.receiving_s = least(receiving);
-    times.held_back = 2 * held_back > kRepeats;
+    times.held_back = 2 * held_back > kPlogpRepeats;
     keep("send", times.bytes, std::move(posting));
     keep("receive", times.bytes, std::move(receiving));
   }
@@ -253,11 +254,11 @@ class Measurement {
   bool is_held_back(std::size_t bytes, double one_way_s) {
     const double pause_s = kPauseMargin_s + 2 * one_way_s;
     int held_back = 0;
-    for (int i = 0; i < kRepeats; ++i) {
+    for (int i = 0; i < kPlogpRepeats; ++i) {
       const Delayed delayed = conductor_.delayed(flow().from, flow().to, bytes, pause_s);
       if (delayed.completion_s >= kHeldBack * pause_s) ++held_back;
     }
-    return 2 * held_back > kRepeats;
+    return 2 * held_back > kPlogpRepeats;
   }
 
   void find_eager_limit() {
@@ -266,7 +267,7 @@ class Measurement {
     if (held == times_.end()) return;
     std::size_t high = held->first;
     std::size_t low = held == times_.begin() ? 0 : std::prev(held)->first;
-    while (high - low > kLimitStep && fits_(kRepeats * 3 * held->second.one_way_s)) {
+    while (high - low > kLimitStep && fits_(kPlogpRepeats * 3 * held->second.one_way_s)) {
       const std::size_t middle = low + (high - low) / 2;
       (is_held_back(middle, held->second.one_way_s) ? high : low) = middle;
     }
@@ -308,19 +309,19 @@ class Measurement {
     const int count = static_cast<int>(std::clamp(messages, 4.0, 64.0));
     for (const int n : kPairsAtOnce) {
       // Alone and together, which may be n times as long.
-      const double seconds = count * result_.parameters.gap(bytes) * kRepeats * 2 * n;
+      const double seconds = count * result_.parameters.gap(bytes) * kPlogpRepeats * 2 * n;
       if (static_cast<int>(direction_.flows.size()) < n || !fits_(seconds)) return;
       const std::vector<Flow> flows(direction_.flows.begin(), direction_.flows.begin() + n);
       double alone = 0;
       for (const Flow& one : flows) {
         double quietest = 1e300;
-        for (int i = 0; i < kRepeats; ++i) {
+        for (int i = 0; i < kPlogpRepeats; ++i) {
           quietest = std::min(quietest, conductor_.streams({one}, bytes, count)[0].elapsed_s);
         }
         alone = std::max(alone, quietest);
       }
       double together = 1e300;
-      for (int i = 0; i < kRepeats; ++i) {
+      for (int i = 0; i < kPlogpRepeats; ++i) {
         double last = 0;
         for (const Answer& answer : conductor_.streams(flows, bytes, count)) {
           last = std::max(last, answer.elapsed_s);
@@ -338,10 +339,10 @@ class Measurement {
     for (const std::size_t bytes : kExchangeSizes) {
       // On a bus every message waits for all others.
       const double n = static_cast<double>(direction_.group.size());
-      const double expected = result_.parameters.gap(bytes) * n * n * (1 + kExchangeRounds) * kRepeats;
+      const double expected = result_.parameters.gap(bytes) * n * n * (1 + kExchangeRounds) * kPlogpRepeats;
       if (direction_.group.empty() || bytes > largest || !fits_(expected)) break;
       std::vector<double> seconds;
-      for (int i = 0; i < kRepeats; ++i) {
+      for (int i = 0; i < kPlogpRepeats; ++i) {
         seconds.push_back(conductor_.exchange(direction_.group, bytes, kExchangeRounds));
       }
       measured.push_back({static_cast<int>(direction_.group.size()), bytes, least(seconds)});
@@ -369,7 +370,7 @@ std::vector<ClassPLogP> measure_plogp(const net::Network& network, Conductor& co
   const std::vector<Direction> all = directions(network, options.ranks_of_host);
   std::vector<ClassPLogP> measured;
   for (const Direction& direction : all) {
-    if (!fits(kLeast_s)) break;
+    if (!fits(kLeastDirection_s)) break;
     if (options.progress) {
       options.progress("pLogP " + direction.what,
                        static_cast<double>(measured.size()) / static_cast<double>(all.size()));

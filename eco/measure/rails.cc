@@ -19,19 +19,19 @@ using transport::Status;
 using transport::Ticket;
 
 // Tags of the rails' streams follow those of what goes over rail 0.
-constexpr int kOrderTag = 0;
-constexpr int kDoneTag = 1;
+constexpr int kRailOrderTag = 0;
+constexpr int kRailDoneTag = 1;
 constexpr int kFirstStreamTag = 2;
 constexpr std::size_t kMostRails = 8;
 
-constexpr std::size_t kStreamBytes = 16384;
+constexpr std::size_t kOnRailBytes = 16384;
 constexpr std::size_t kSmallBytes = 8;
-constexpr std::int64_t kFewestMessages = 4;
+constexpr std::int64_t kFewestOnRail = 4;
 // Within what one connection takes without asking (TcpOptions::credit_bytes).
-constexpr std::int64_t kMostMessages = 200;
+constexpr std::int64_t kMostOnRail = 200;
 constexpr double kStreamInJob_s = 0.02;
 constexpr double kStreamOffline_s = 0.1;
-constexpr int kRepeats = 3;
+constexpr int kRailRepeats = 3;
 constexpr std::size_t kMostPairsInJob = 3;
 constexpr std::size_t kMostPairsOffline = 64;
 // Two rails at once take so much longer than the slower of them alone where they share a link; rails of one rate that do
@@ -39,7 +39,7 @@ constexpr std::size_t kMostPairsOffline = 64;
 constexpr double kShares = 1.5;
 
 // Of each rail so many messages of so many bytes; zeros end the measurement.
-struct Stream {
+struct RailStream {
   std::int64_t bytes = 0;
   std::array<std::int64_t, kMostRails> count{};
 };
@@ -65,13 +65,13 @@ class Streams {
   }
 
   // Seconds from the first message to the word that all have come.
-  double run(Stream stream) {
-    const auto order = std::as_bytes(std::span<const Stream, 1>(&stream, 1));
-    send(kOrderTag, order);
+  double run(RailStream stream) {
+    const auto order = std::as_bytes(std::span<const RailStream, 1>(&stream, 1));
+    send(kRailOrderTag, order);
     wait_all();
     const double start_s = options_.clock();
     std::byte done{};
-    post(transport_.post_recv(peer_, kDoneTag, {&done, 1}, 0));
+    post(transport_.post_recv(peer_, kRailDoneTag, {&done, 1}, 0));
     memory_.resize(std::max(memory_.size(), static_cast<std::size_t>(stream.bytes)));
     const std::int64_t longest = *std::max_element(stream.count.begin(), stream.count.end());
     for (std::int64_t i = 0; i < longest; ++i) {
@@ -88,9 +88,9 @@ class Streams {
 
   void follow() {
     for (;;) {
-      Stream stream;
-      post(transport_.post_recv(peer_, kOrderTag, std::as_writable_bytes(std::span<Stream, 1>(&stream, 1)),
-                                0));
+      RailStream stream;
+      post(transport_.post_recv(peer_, kRailOrderTag,
+                                std::as_writable_bytes(std::span<RailStream, 1>(&stream, 1)), 0));
       wait_all();
       if (stream.bytes == 0) return;
       const auto bytes = static_cast<std::size_t>(stream.bytes);
@@ -101,14 +101,14 @@ class Streams {
       }
       wait_all();
       const std::byte done{};
-      send(kDoneTag, {&done, 1});
+      send(kRailDoneTag, {&done, 1});
       wait_all();
     }
   }
 
   void end() {
-    const Stream last;
-    send(kOrderTag, std::as_bytes(std::span<const Stream, 1>(&last, 1)));
+    const RailStream last;
+    send(kRailOrderTag, std::as_bytes(std::span<const RailStream, 1>(&last, 1)));
     wait_all();
   }
 
@@ -143,43 +143,43 @@ class Streams {
   std::vector<std::byte> memory_;
 };
 
-double best_of(Streams& streams, const Stream& stream) {
+double best_of(Streams& streams, const RailStream& stream) {
   double best_s = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < kRepeats; ++i) best_s = std::min(best_s, streams.run(stream));
+  for (int i = 0; i < kRailRepeats; ++i) best_s = std::min(best_s, streams.run(stream));
   return best_s;
 }
 
 std::int64_t messages(double bytes_per_s, const RailsOptions& options) {
   const double seconds = options.in_job ? kStreamInJob_s : kStreamOffline_s;
-  return std::clamp(static_cast<std::int64_t>(seconds * bytes_per_s / kStreamBytes), kFewestMessages,
-                    kMostMessages);
+  return std::clamp(static_cast<std::int64_t>(seconds * bytes_per_s / kOnRailBytes), kFewestOnRail,
+                    kMostOnRail);
 }
 
 // On the first rank of a pair. A number for each rail, and of rates and latencies one each: rates, latencies, slow-downs.
 void time_rails(Streams& streams, const Pair& pair, const RailsOptions& options, std::size_t n_rails,
                 std::span<double> found) {
   const auto on = [](std::size_t rail, std::size_t bytes, std::int64_t count) {
-    Stream stream{.bytes = static_cast<std::int64_t>(bytes)};
+    RailStream stream{.bytes = static_cast<std::int64_t>(bytes)};
     stream.count[rail] = count;
     return stream;
   };
-  std::vector<Stream> alone;
+  std::vector<RailStream> alone;
   std::vector<double> alone_s;
   for (std::size_t rail = 0; rail < n_rails; ++rail) {
     streams.run(on(rail, kSmallBytes, 1));  // opens its connections
     found[n_rails + rail] = best_of(streams, on(rail, kSmallBytes, 1)) / 2;
     std::int64_t count = messages(pair.bytes_per_s, options);
-    const double one_s = best_of(streams, on(rail, kStreamBytes, 1));
-    const double all_s = best_of(streams, on(rail, kStreamBytes, count));
-    found[rail] = std::max(1.0, stream_rate(kStreamBytes, static_cast<int>(count), one_s, all_s));
+    const double one_s = best_of(streams, on(rail, kOnRailBytes, 1));
+    const double all_s = best_of(streams, on(rail, kOnRailBytes, count));
+    found[rail] = std::max(1.0, stream_rate(kOnRailBytes, static_cast<int>(count), one_s, all_s));
     // Beside another rail it has as many messages as make both take as long.
     count = messages(found[rail], options);
-    alone.push_back(on(rail, kStreamBytes, count));
+    alone.push_back(on(rail, kOnRailBytes, count));
     alone_s.push_back(best_of(streams, alone.back()));
   }
   for (std::size_t rail = 1; rail < n_rails; ++rail) {
     for (std::size_t other = 0; other < rail; ++other) {
-      Stream both = alone[rail];
+      RailStream both = alone[rail];
       both.count[other] = alone[other].count[other];
       found[2 * n_rails + rail * n_rails + other] =
           best_of(streams, both) / std::max(alone_s[rail], alone_s[other]);

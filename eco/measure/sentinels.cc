@@ -21,10 +21,10 @@ namespace {
 // (networks/recorded/eco-1995.json, 1 KiB), and remembered times are minima, which single pings of quiet hosts exceed
 // by 5 to 20 % (recorded/*.json).
 constexpr double kFactor = 1.5;
-constexpr double kFloor_s = 200e-6;
+constexpr double kSlowerBy_s = 200e-6;
 
 // Small enough to cost little, large enough to show a bridge; where only a slow link parts subnets, the larger one.
-constexpr std::size_t kSmall = 1024;
+constexpr std::size_t kSmallProbe = 1024;
 constexpr std::size_t kLarge = 16384;
 
 constexpr std::size_t kFewestSlow = 6;  // a pair is slow after so many pings of which not one was in time,
@@ -37,7 +37,7 @@ constexpr double kFirstRound_s = 0.2;        // for the first pings of a stage,
 constexpr double kMost_s = 0.5;              // for all of it,
 constexpr double kMostOpen_s = 1;  // and for pairs that are slow and were not asked often enough to say so
 
-struct Probe {
+struct PairProbe {
   int a = 0;  // hosts
   int b = 0;
   std::size_t bytes = 0;
@@ -46,10 +46,12 @@ struct Probe {
   std::vector<double> seconds = {};
 };
 
-double lowest(const Probe& probe) { return *std::min_element(probe.seconds.begin(), probe.seconds.end()); }
+double lowest(const PairProbe& probe) {
+  return *std::min_element(probe.seconds.begin(), probe.seconds.end());
+}
 
 bool is_beyond(double large_s, double small_s) {
-  return large_s > kFactor * small_s && large_s - small_s > kFloor_s;
+  return large_s > kFactor * small_s && large_s - small_s > kSlowerBy_s;
 }
 
 // How much slower than remembered pairs are in general: the median, the lower of two.
@@ -60,11 +62,11 @@ double general_slowdown(std::vector<double> ratios) {
   return std::max(1.0, *middle);
 }
 
-bool is_slow(const Probe& probe, double slowdown) {
+bool is_slow(const PairProbe& probe, double slowdown) {
   return is_beyond(lowest(probe), slowdown * probe.expected_s);
 }
 // One ping that is too quick may be a clock that jumped: another has to be as quick.
-bool is_fast(const Probe& probe) {
+bool is_fast(const PairProbe& probe) {
   std::vector<double> sorted = probe.seconds;
   std::sort(sorted.begin(), sorted.end());
   return is_beyond(probe.expected_s, sorted[std::min<std::size_t>(1, sorted.size() - 1)]);
@@ -155,25 +157,25 @@ class Sentinels {
   std::set<int> moved_out_of_subnets() {
     std::vector<Edge> edges = off(inside_);
     if (!edges.empty()) {
-      for (Probe& witnessed : witnesses(inside_, edges)) inside_.push_back(std::move(witnessed));
+      for (PairProbe& witnessed : witnesses(inside_, edges)) inside_.push_back(std::move(witnessed));
       edges = off(inside_);
     }
-    for (const Probe& probe : inside_) {
+    for (const PairProbe& probe : inside_) {
       if (!probe.accuses) earlier_ratios_.push_back(lowest(probe) / probe.expected_s);
     }
     return accused(std::move(edges));
   }
 
   // Each host of a pair that is off with another host of its subnet, which is in no such pair.
-  std::vector<Probe> witnesses(const std::vector<Probe>& probes, const std::vector<Edge>& edges) {
+  std::vector<PairProbe> witnesses(const std::vector<PairProbe>& probes, const std::vector<Edge>& edges) {
     std::set<int> questioned;
     for (const auto& [a, b] : edges) questioned.insert({a, b});
     const auto asked = [&](int a, int b) {
-      return std::any_of(probes.begin(), probes.end(), [&](const Probe& probe) {
+      return std::any_of(probes.begin(), probes.end(), [&](const PairProbe& probe) {
         return (probe.a == a && probe.b == b) || (probe.a == b && probe.b == a);
       });
     };
-    std::vector<Probe> more;
+    std::vector<PairProbe> more;
     for (const std::vector<int>& hosts : hosts_of_subnet_) {
       const auto witness =
           std::find_if(hosts.begin(), hosts.end(), [&](int host) { return !questioned.contains(host); });
@@ -189,14 +191,15 @@ class Sentinels {
   // Pairs of subnets, by their numbers among those of this job, whose leaders are off.
   std::vector<Edge> off_across(const std::set<int>& moved) {
     std::vector<Edge> subnets;
-    std::vector<Probe> probes;
+    std::vector<PairProbe> probes;
     std::map<int, int> subnet_of_leader;
     for (std::size_t s = 0; s < hosts_of_subnet_.size(); ++s) {
       const auto& hosts = hosts_of_subnet_[s];
       const auto leader =
           std::find_if(hosts.begin(), hosts.end(), [&](int host) { return !moved.contains(host); });
       if (leader == hosts.end()) continue;
-      for (const auto& [other, subnet] : subnet_of_leader) probes.push_back(probe(other, *leader, kSmall));
+      for (const auto& [other, subnet] : subnet_of_leader)
+        probes.push_back(probe(other, *leader, kSmallProbe));
       subnet_of_leader.emplace(*leader, static_cast<int>(s));
     }
     sample(probes);
@@ -208,7 +211,7 @@ class Sentinels {
 
   // The size at which a host of this subnet would be seen to have left for the nearest other.
   std::size_t telling_size(const std::vector<int>& hosts) const {
-    if (hosts.size() < 2) return kSmall;
+    if (hosts.size() < 2) return kSmallProbe;
     const auto tells = [&](std::size_t bytes) {
       double nearest_s = std::numeric_limits<double>::infinity();
       for (const std::vector<int>& others : hosts_of_subnet_) {
@@ -216,7 +219,7 @@ class Sentinels {
       }
       return is_beyond(nearest_s, kFactor * expected_s(hosts[0], hosts[1], bytes));
     };
-    return !tells(kSmall) && tells(kLarge) ? kLarge : kSmall;
+    return !tells(kSmallProbe) && tells(kLarge) ? kLarge : kSmallProbe;
   }
 
   // As measured, or else as the model has it.
@@ -229,41 +232,41 @@ class Sentinels {
     return network_.message_s(a, b, bytes);
   }
 
-  Probe probe(int a, int b, std::size_t bytes, bool accuses = false) const {
+  PairProbe probe(int a, int b, std::size_t bytes, bool accuses = false) const {
     return {a, b, bytes, expected_s(a, b, bytes), accuses};
   }
 
-  double slowdown_of_all(const std::vector<Probe>& probes) const {
+  double slowdown_of_all(const std::vector<PairProbe>& probes) const {
     std::vector<double> ratios = earlier_ratios_;
-    for (const Probe& probe : probes) {
+    for (const PairProbe& probe : probes) {
       if (!probe.accuses) ratios.push_back(lowest(probe) / probe.expected_s);
     }
     return general_slowdown(std::move(ratios));
   }
 
-  void sample(std::vector<Probe>& probes) {
+  void sample(std::vector<PairProbe>& probes) {
     std::shuffle(probes.begin(), probes.end(), random_);
     probes.resize(std::min(probes.size(), kMostPairs));
   }
 
-  void ping(Probe& probe) {
+  void ping(PairProbe& probe) {
     probe.seconds.push_back(
         conductor_.ping(rank_of_host_.at(probe.a), rank_of_host_.at(probe.b), probe.bytes, 1));
   }
 
   // Pings every pair that was not, and then again those that are off; returns those that stay so.
-  std::vector<Edge> off(std::vector<Probe>& probes) {
+  std::vector<Edge> off(std::vector<PairProbe>& probes) {
     const double start_s = options_.clock();
     const auto elapsed = [&] { return options_.clock() - start_s; };
-    for (Probe& probe : probes) {
+    for (PairProbe& probe : probes) {
       if (probe.seconds.empty() && elapsed() < kFirstRound_s) ping(probe);
     }
-    std::erase_if(probes, [](const Probe& probe) { return probe.seconds.empty(); });
+    std::erase_if(probes, [](const PairProbe& probe) { return probe.seconds.empty(); });
     // Whatever is slower than remembered is asked as often, be it as slow as all or slower: of pairs that are asked once and
     // of others that are asked until they are quick, nothing follows about how busy the hosts are.
     for (int round = 1; round < kRounds; ++round) {
       const double slowdown = slowdown_of_all(probes);
-      for (Probe& probe : probes) {
+      for (PairProbe& probe : probes) {
         if (!is_slow(probe, 1) && !is_fast(probe)) continue;
         const bool is_open = probe.seconds.size() < kFewestSlow && is_slow(probe, slowdown);
         if (elapsed() < (is_open ? kMostOpen_s : kMost_s)) ping(probe);
@@ -271,7 +274,7 @@ class Sentinels {
     }
     const double slowdown = slowdown_of_all(probes);
     std::vector<Edge> edges;
-    for (const Probe& probe : probes) {
+    for (const PairProbe& probe : probes) {
       const std::size_t n = probe.seconds.size();
       if ((n >= kFewestSlow && is_slow(probe, slowdown)) || (n >= kFewestFast && is_fast(probe)))
         edges.emplace_back(probe.a, probe.b);
@@ -285,7 +288,7 @@ class Sentinels {
   std::mt19937 random_;
   std::map<std::pair<int, int>, const net::PairTimes*> pairs_;
   std::map<int, int> rank_of_host_;
-  std::vector<Probe> inside_;                      // subnets; of both looks
+  std::vector<PairProbe> inside_;                  // subnets; of both looks
   std::vector<double> earlier_ratios_;             // to what is remembered, of the pairs inside subnets
   std::vector<std::vector<int>> hosts_of_subnet_;  // of this job
 };

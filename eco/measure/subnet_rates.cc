@@ -10,13 +10,13 @@ namespace eco::measure {
 namespace {
 
 // Streams: eager messages, enough of them to last long enough.
-constexpr std::size_t kStreamBytes = 16384;
+constexpr std::size_t kLongestStreamBytes = 16384;
 constexpr std::size_t kShortestStreamBytes = 2048;
-constexpr int kFewestMessages = 4;
-constexpr int kMostMessages = 64;
-constexpr int kRepeats = 3;
+constexpr int kFewestInStream = 4;
+constexpr int kMostInStream = 64;
+constexpr int kRateRepeats = 3;
 // More classes of pairs than this get their rate from the pair times alone.
-constexpr std::size_t kMostClasses = 64;
+constexpr std::size_t kMostRateClasses = 64;
 
 net::Partition partition_of(const net::Network& network) {
   net::Partition partition;
@@ -24,7 +24,7 @@ net::Partition partition_of(const net::Network& network) {
   return partition;
 }
 
-double rate_of(const net::Network& network, const HostFlow& flow) {
+double expected_rate(const net::Network& network, const HostFlow& flow) {
   for (std::size_t s = 0; s < network.subnets.size(); ++s) {
     const auto& hosts = network.subnets[s].hosts;
     const bool has_from = std::find(hosts.begin(), hosts.end(), flow.from) != hosts.end();
@@ -86,11 +86,11 @@ void SubnetRates::take_from_tree(net::Network& network) {
 
 SubnetRates::StreamShape SubnetRates::shape(double bytes_per_s) const {
   const double total = options_.stream_s * bytes_per_s;
-  std::size_t bytes = kStreamBytes;
-  while (bytes > kShortestStreamBytes && static_cast<double>(bytes) * kFewestMessages > total) bytes /= 2;
+  std::size_t bytes = kLongestStreamBytes;
+  while (bytes > kShortestStreamBytes && static_cast<double>(bytes) * kFewestInStream > total) bytes /= 2;
   const double messages = total / static_cast<double>(bytes);
-  return {bytes, static_cast<int>(std::clamp(messages, static_cast<double>(kFewestMessages),
-                                             static_cast<double>(kMostMessages)))};
+  return {bytes, static_cast<int>(std::clamp(messages, static_cast<double>(kFewestInStream),
+                                             static_cast<double>(kMostInStream)))};
 }
 
 double SubnetRates::measured_rate(int a, int b, double otherwise) {
@@ -98,7 +98,7 @@ double SubnetRates::measured_rate(int a, int b, double otherwise) {
   const auto [bytes, count] = shape(otherwise);
   double one = 1e300;
   double all = 1e300;
-  for (int i = 0; i < kRepeats && options_.in_time(); ++i) {
+  for (int i = 0; i < kRateRepeats && options_.in_time(); ++i) {
     one = std::min(one, conductor_.streams({flow}, bytes, 1)[0].elapsed_s);
     all = std::min(all, conductor_.streams({flow}, bytes, count)[0].elapsed_s);
   }
@@ -107,7 +107,7 @@ double SubnetRates::measured_rate(int a, int b, double otherwise) {
 }
 
 void SubnetRates::measure_inside(net::Network& network) {
-  for (std::size_t s = 0; s < std::min(network.subnets.size(), kMostClasses); ++s) {
+  for (std::size_t s = 0; s < std::min(network.subnets.size(), kMostRateClasses); ++s) {
     net::Subnet& subnet = network.subnets[s];
     if (subnet.hosts.size() == 1) continue;
     options_.say("rates inside subnets", 0.8);
@@ -121,7 +121,7 @@ void SubnetRates::measure_between(net::Network& network) {
     net::Between& pair = network.between[i];
     const auto from = static_cast<std::size_t>(pair.from);
     const auto to = static_cast<std::size_t>(pair.to);
-    if (i < kMostClasses) {
+    if (i < kMostRateClasses) {
       options_.say("rates between subnets", 0.85);
       pair.bytes_per_s =
           measured_rate(network.subnets[from].hosts[0], network.subnets[to].hosts[0], pair.bytes_per_s);
@@ -146,10 +146,10 @@ void SubnetRates::run_tests(net::Network& network, const std::vector<SharingTest
       flows.push_back({rank_of(flow.from), rank_of(flow.to)});
       test.pairs.push_back({flow.from, flow.to});
     }
-    const auto [bytes, count] = shape(rate_of(network, asked.flows.front()));
+    const auto [bytes, count] = shape(expected_rate(network, asked.flows.front()));
     test.bytes = bytes * static_cast<std::size_t>(count);
     test.alone_s.assign(flows.size(), 1e300);
-    for (int i = 0; i < kRepeats; ++i) {
+    for (int i = 0; i < kRateRepeats; ++i) {
       for (std::size_t f = 0; f < flows.size(); ++f) {
         const double seconds = conductor_.streams({flows[f]}, bytes, count)[0].elapsed_s;
         test.alone_s[f] = std::min(test.alone_s[f], seconds);

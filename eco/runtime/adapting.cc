@@ -32,12 +32,11 @@ constexpr std::size_t kNew = 2;
 
 // One line for each contender: its cell, and what it is.
 constexpr std::string_view kTable = "table";
-constexpr std::string_view kNative = "native";
 
 std::string line_of(std::size_t cell, const Choice& choice) {
   const std::string what = choice.is_of_table ? std::string(kTable)
                            : choice.recipe    ? choice.recipe->text()
-                                              : std::string(kNative);
+                                              : std::string(algo::kNativePart);
   return std::to_string(cell) + ' ' + what + '\n';
 }
 
@@ -52,7 +51,7 @@ std::vector<std::vector<Choice>> parse_contenders(const std::string& text, std::
     const std::string what = line.substr(blank + 1);
     names.push_back(what);
     Choice choice{.is_of_table = what == kTable};
-    if (what != kTable && what != kNative) choice.recipe = algo::parse_recipe(what);
+    if (what != kTable && what != algo::kNativePart) choice.recipe = algo::parse_recipe(what);
     contenders.at(cell).push_back(std::move(choice));
   }
   return contenders;

@@ -37,7 +37,7 @@ std::string clock_identity() {
   return identity;
 }
 
-double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+double in_seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 }  // namespace
 
@@ -74,9 +74,9 @@ Begin CommonStart::wait() {
   const std::int64_t heard_ns = now_ns();
   sleep_until(instant_ns);
   return {.at_ns = instant_ns,
-          .overslept_s = seconds(now_ns() - instant_ns),
+          .overslept_s = in_seconds(now_ns() - instant_ns),
           .late = heard_ns > instant_ns,
-          .heard_s = seconds(heard_ns - (instant_ns - lead_ns_))};
+          .heard_s = in_seconds(heard_ns - (instant_ns - lead_ns_))};
 }
 
 void CommonStart::fit() {

@@ -28,7 +28,7 @@ constexpr std::size_t kBuiltKeptInRaces = AmbientWatch::kCells * AmbientWatch::k
 // make a message of the wrong call show as a mismatch instead of as wrong bytes.
 constexpr std::uint64_t kTagTurns = 64;
 
-bool same(const CommonProblem& a, const CommonProblem& b) {
+bool same_call(const CommonProblem& a, const CommonProblem& b) {
   const auto all = [](const CommonProblem& p) {
     return std::tuple(p.collective, p.n_ranks, p.root, p.bytes, p.element_bytes, p.commutative, p.exact,
                       p.neighbors);
@@ -61,13 +61,13 @@ const algo::Recipe* Communicator::served_by_table(const CommonProblem& problem) 
 
 bool Communicator::is_built(const CommonProblem& problem, const algo::Recipe& recipe) const {
   return std::any_of(built_.begin(), built_.end(), [&](const Built& known) {
-    return same(known.problem, problem) && known.recipe == recipe;
+    return same_call(known.problem, problem) && known.recipe == recipe;
   });
 }
 
 const Communicator::Built& Communicator::built(const CommonProblem& problem, const algo::Recipe& recipe) {
   for (Built& known : built_) {
-    if (same(known.problem, problem) && known.recipe == recipe) {
+    if (same_call(known.problem, problem) && known.recipe == recipe) {
       known.last_use = calls_;
       return known;
     }

@@ -15,7 +15,7 @@ constexpr std::size_t kOf = 4;
 constexpr std::int64_t kLeafWasLate = -1;
 constexpr std::int64_t kFirstRank = -2;
 // Clocks may say anything. Sums and negatives of these still fit: 36 years.
-constexpr std::int64_t kLongest_ns = std::int64_t{1} << 60;
+constexpr std::int64_t kNever_ns = std::int64_t{1} << 60;
 
 // At least kMostSamples of them are in a period; a prime, since what programs do has periods of its own.
 std::uint32_t stride_of(std::uint32_t period) {
@@ -26,7 +26,9 @@ std::uint32_t stride_of(std::uint32_t period) {
   return stride;
 }
 
-std::int64_t sane(std::int64_t nanoseconds) { return std::clamp<std::int64_t>(nanoseconds, 0, kLongest_ns); }
+std::int64_t within_reason(std::int64_t nanoseconds) {
+  return std::clamp<std::int64_t>(nanoseconds, 0, kNever_ns);
+}
 
 }  // namespace
 
@@ -40,15 +42,15 @@ std::int64_t* Lateness::sample(std::size_t n_words) {
 void Lateness::note_took(std::int64_t took_ns, std::int64_t unskewed_ns) {
   std::int64_t* const words = sample(kStaticWords);
   if (words == nullptr) return;
-  words[0] = sane(took_ns);
-  words[1] = -sane(took_ns);
-  words[2] = sane(unskewed_ns);
+  words[0] = within_reason(took_ns);
+  words[1] = -within_reason(took_ns);
+  words[2] = within_reason(unskewed_ns);
 }
 
 // Neither the least nor the greatest of what the call took.
 void Lateness::note_waits_anyway() {
   std::int64_t* const words = sample(kStaticWords);
-  if (words != nullptr) std::fill_n(words, kStaticWords, kLongest_ns);
+  if (words != nullptr) std::fill_n(words, kStaticWords, kNever_ns);
 }
 
 void Lateness::note_found(std::span<const int> late) {

@@ -26,7 +26,6 @@ using sched::Schedule;
 using transport::Status;
 
 constexpr std::string_view kEnd = "end";
-constexpr std::string_view kNative = "native";
 constexpr double kNoSample = std::numeric_limits<double>::infinity();  // survives the maximum over the ranks
 
 // What a rank does in a round: one letter for each candidate.
@@ -106,7 +105,7 @@ std::string Trial::text() const {
       << problem.bytes << ' ' << problem.element_bytes << ' ' << keeps_all << ' ' << is_checked << ' '
       << !predicted_s.empty() << ' ' << native_least_s << '\n';
   for (const auto& candidate : candidates)
-    out << (candidate ? candidate->text() : std::string(kNative)) << '\n';
+    out << (candidate ? candidate->text() : std::string(algo::kNativePart)) << '\n';
   return out.str();
 }
 
@@ -125,7 +124,7 @@ Trial Trial::parse(std::string_view text) {
   if (!first || !known) throw InvalidArgument("trial: '" + line + "' is not an order");
   trial.problem.collective = *known;
   while (std::getline(lines, line)) {
-    if (line == kNative)
+    if (line == algo::kNativePart)
       trial.candidates.emplace_back();
     else
       trial.candidates.emplace_back(algo::parse_recipe(line));

@@ -42,11 +42,6 @@ double extreme_median(const std::vector<double>& runs, std::size_t to_come, bool
   return below == 0 ? 0 : (below + above) / 2;
 }
 
-double median_of(std::vector<double> runs) {
-  std::sort(runs.begin(), runs.end());
-  return base::quantile(runs, 0.5);
-}
-
 double least_of(const std::vector<double>& runs) {
   return runs.empty() ? 0 : *std::min_element(runs.begin(), runs.end());
 }
@@ -102,7 +97,7 @@ std::vector<bool> undecided(std::span<const Known> known, double gain_needed) {
   double fastest_first_s = kNever;
   for (std::size_t i = 0; i < n; ++i) {
     ranges.push_back(range_of(known[i]));
-    times.push_back(known[i].runs.empty() ? known[i].first_s.value_or(kNever) : median_of(known[i].runs));
+    times.push_back(known[i].runs.empty() ? known[i].first_s.value_or(kNever) : base::median(known[i].runs));
     if (known[i].is_native) native = i;
     if (known[i].is_native || !known[i].is_open) continue;
     if (best == n || times[i] < times[best]) best = i;

@@ -11,7 +11,7 @@ using net::SubnetKind;
 using net::Tree;
 
 // A flow that n flows on one medium slow n-fold is halfway there at (1 + n) / 2; below 1.3 nothing was shared.
-constexpr double kUndisturbed = 1.3;
+constexpr double kOfSwitch = 1.3;
 // An uplink holds its hosts up if less than this share of what all else could carry comes out.
 constexpr double kLimits = 0.87;
 // Both directions together carry twice as much if they do not share.
@@ -26,7 +26,7 @@ std::vector<Pair> medium_flows(const std::vector<int>& h) {
 
 SubnetKind kind_of(double slower, std::size_t n_flows) {
   if (slower >= (1 + static_cast<double>(n_flows)) / 2) return SubnetKind::bus;
-  return slower <= kUndisturbed ? SubnetKind::switched : SubnetKind::unknown;
+  return slower <= kOfSwitch ? SubnetKind::switched : SubnetKind::unknown;
 }
 
 // A level's own hosts and medium are no other's: all levels at once.

@@ -15,11 +15,6 @@ constexpr int kFewFar = 3;
 // Arms follow from the nearest others of a group; more of them say nothing new.
 constexpr std::size_t kNearest = 8;
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return base::quantile(values, 0.5);
-}
-
 class Grouping {
  public:
   Grouping(const std::vector<int>& hosts, const Latency& latency, const Error& error)
@@ -185,7 +180,7 @@ class Grouping {
         arms.push_back((d(x, others[i]) + d(x, others[j]) - d(others[i], others[j])) / 2);
       }
     }
-    return std::max(0.0, median(std::move(arms)));
+    return std::max(0.0, base::median(std::move(arms)));
   }
 
   // The others say by how much x is farther than y, the nearer the better.

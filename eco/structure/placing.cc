@@ -24,7 +24,7 @@ constexpr std::size_t kAsking = 3;
 constexpr std::size_t kMostAsking = 32;
 constexpr int kMostRounds = 200;
 // Representatives may be this much farther than the nearest.
-constexpr double kNear = 1.25;
+constexpr double kAsNear = 1.25;
 
 class Placing {
  public:
@@ -131,7 +131,7 @@ class Placing {
       leaves.push_back({child, tree_.nodes[leaf].host, beyond});
       nearest = std::min(nearest, beyond);
     }
-    std::erase_if(leaves, [&](const Answer& leaf) { return leaf.beyond > kNear * nearest; });
+    std::erase_if(leaves, [&](const Answer& leaf) { return leaf.beyond > kAsNear * nearest; });
     return leaves;
   }
 

@@ -12,8 +12,8 @@ namespace {
 constexpr int kRepeats = 4;
 constexpr int kMostRepeats = 8;
 // Of hundreds of streams some have two times that are spoilt alike.
-constexpr std::size_t kConfirmations = 2;
-constexpr double kAgreement = 0.9;
+constexpr std::size_t kRateConfirmations = 2;
+constexpr double kRatesAgree = 0.9;
 // A stream lasts this long, or so many of its latencies: what it takes to begin must not matter.
 constexpr double kStream_s = 0.02;
 constexpr double kLatencies = 4;
@@ -21,22 +21,17 @@ constexpr double kLatencies = 4;
 constexpr std::size_t kLookedAt = 8;
 
 // Groups of a round that are asked alone too, and by how much they may be faster then.
-constexpr std::size_t kCheckedAlone = 3;
-constexpr double kUndisturbed = 1.15;
+constexpr std::size_t kGroupsAlone = 3;
+constexpr double kUndisturbedRate = 1.15;
 // A rate this many times a flow's usual one, or as much less, is a wrong one and not an unfair share.
 constexpr double kWrong = 2.5;
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return base::quantile(values, 0.5);
-}
 
 std::vector<double> confirmed(const std::vector<std::vector<double>>& repetitions) {
   std::vector<double> rates;
   for (std::size_t f = 0; f < repetitions.front().size(); ++f) {
     std::vector<double> seconds_per_byte;
     for (const auto& of_all : repetitions) seconds_per_byte.push_back(1 / of_all[f]);
-    rates.push_back(1 / confirmed_minimum(seconds_per_byte, kAgreement, kConfirmations));
+    rates.push_back(1 / confirmed_minimum(seconds_per_byte, kRatesAgree, kRateConfirmations));
   }
   return rates;
 }
@@ -46,20 +41,20 @@ double total_of(const std::vector<std::vector<double>>& repetitions) {
   for (std::size_t f = 0; f < repetitions.front().size(); ++f) {
     std::vector<double> of_flow;
     for (const auto& of_all : repetitions) of_flow.push_back(of_all[f]);
-    const double usual = median(of_flow);
+    const double usual = base::median(of_flow);
     for (std::size_t r = 0; r < totals.size(); ++r) {
       const bool is_wrong = of_flow[r] > kWrong * usual || of_flow[r] < usual / kWrong;
       totals[r] += is_wrong ? usual : of_flow[r];
     }
   }
-  return median(std::move(totals));
+  return base::median(std::move(totals));
 }
 
 }  // namespace
 
 bool Streams::is_in_doubt(const Repetitions& repetitions, Wanted wanted) {
   const auto is_sure = [](std::vector<double> seconds_per_byte) {
-    return is_confirmed(std::move(seconds_per_byte), kAgreement, kConfirmations);
+    return is_confirmed(std::move(seconds_per_byte), kRatesAgree, kRateConfirmations);
   };
   if (wanted == Wanted::total) {
     std::vector<double> of_all;
@@ -117,10 +112,10 @@ std::vector<Streams::Repetitions> Streams::all_at_once(const std::vector<Group>&
 
 bool Streams::are_quiet(const std::vector<Group>& groups, const std::vector<Repetitions>& beside_others) {
   std::vector<double> faster;
-  for (std::size_t g = 0; g < groups.size() && faster.size() < kCheckedAlone; ++g) {
+  for (std::size_t g = 0; g < groups.size() && faster.size() < kGroupsAlone; ++g) {
     if (!groups[g].empty()) faster.push_back(total(groups[g]) / total_of(beside_others[g]));
   }
-  return median(std::move(faster)) <= kUndisturbed;
+  return base::median(std::move(faster)) <= kUndisturbedRate;
 }
 
 std::vector<Streams::Repetitions> Streams::repeat_groups(const std::vector<Group>& groups, Wanted wanted) {

@@ -59,7 +59,7 @@ void try_figure2(const TrueNetwork& network, const SimulatedOptions& options, Tr
   trial.figure2_right = parts == as_partition(visible_groups(network));
 }
 
-int depth_of(const TrueNetwork& network) {
+int depth_of_truth(const TrueNetwork& network) {
   int deepest = 0;
   for (const TrueHost& host : network.hosts) {
     int depth = 2;
@@ -134,7 +134,7 @@ Trial try_structure(const TrueNetwork& network, const SimulatedOptions& options)
     truth[split.side] = &split;
   }
   trial.n_splits = static_cast<int>(truth.size());
-  trial.depth = depth_of(network);
+  trial.depth = depth_of_truth(network);
   const std::set<std::vector<int>> splits = found.tree.splits();
   for (const auto& [side, split] : truth) trial.n_missed += splits.contains(side) ? 0 : 1;
   for (const auto& side : splits) trial.n_invented += truth.contains(side) || neither.contains(side) ? 0 : 1;

@@ -6,6 +6,8 @@
 #include <numbers>
 #include <utility>
 
+#include "eco/base/quantile.h"
+
 namespace eco::tune {
 namespace {
 
@@ -113,7 +115,7 @@ class Tuning {
       if (runs(i).size() < 2) continue;
       for (const double seconds : runs(i)) off.push_back(std::abs(std::log(seconds) - middle));
     }
-    if (off.size() > 2) learned_.noise = std::max(kLeastNoise, 1.48 * median_of(std::move(off)));
+    if (off.size() > 2) learned_.noise = std::max(kLeastNoise, 1.48 * base::median(std::move(off)));
   }
 
   // Times as believed now, the best one by them, and what every point is expected to gain over it.

@@ -9,11 +9,6 @@
 
 namespace eco::tune {
 
-double median_of(Runs runs) {
-  std::sort(runs.begin(), runs.end());
-  return base::quantile(runs, 0.5);
-}
-
 Notes::Notes(const Space& space, const Oracle& oracle) : oracle_(oracle) {
   for (const Form& form : space.forms) {
     runs_.emplace_back(form.points.size());
@@ -51,7 +46,7 @@ void Notes::choose(Choice choice) {
 
 double Notes::seconds(Choice choice) const {
   const Runs& known = runs(choice);
-  return known.empty() ? std::numeric_limits<double>::infinity() : median_of(known);
+  return known.empty() ? std::numeric_limits<double>::infinity() : base::median(known);
 }
 
 Tuned Notes::result(std::string ended) && {

@@ -56,7 +56,8 @@ struct Step {
 
 struct Measured {
   Choice choice;
-  double seconds = 0;  // median
+  // Median rather than mean or minimum: single delays are many times what is measured, and what programs feel is the usual run.
+  double seconds = 0;
 };
 
 struct Tuned {
@@ -67,10 +68,6 @@ struct Tuned {
   double expected_regret = 0;  // by the model, where the search has one: what may still be gained, a share
   std::string ended;           // why: "all measured", "no time left", ...
 };
-
-// Of runs, at least one. Median rather than mean or minimum: single delays are many times what is measured, and what
-// programs feel is the usual run.
-double median_of(Runs runs);
 
 // What has been measured of a space: the searches' common notebook.
 class Notes {

@@ -44,8 +44,8 @@ coll::Collective collective_named(const std::string& name) {
   return *collective;
 }
 
-std::string prove(const std::string& plan, const std::string& collective, int ranks, bool all_orders,
-                  std::uint64_t seed, std::size_t n_random) {
+std::string prove_late(const std::string& plan, const std::string& collective, int ranks, bool all_orders,
+                       std::uint64_t seed, std::size_t n_random) {
   const late::Proof proof =
       late::prove({plan_named(plan), collective_named(collective), ranks, seed, n_random, all_orders});
   ordered_json record;
@@ -115,8 +115,8 @@ void bind_late(nb::module_& m) {
   m.def("late_plans", &plans,
         "Ways in which collectives may form around late ranks, as ECO_LATE names them.");
   m.def("late_collectives", &forming, nb::arg("plan"), "Collectives that form by this plan, by name.");
-  m.def("prove_late", &prove, nb::arg("plan"), nb::arg("collective"), nb::arg("ranks"), nb::arg("all_orders"),
-        nb::arg("seed"), nb::arg("n_random"), nb::call_guard<nb::gil_scoped_release>(),
+  m.def("prove_late", &prove_late, nb::arg("plan"), nb::arg("collective"), nb::arg("ranks"),
+        nb::arg("all_orders"), nb::arg("seed"), nb::arg("n_random"), nb::call_guard<nb::gil_scoped_release>(),
         "Plays one collective by one plan through orders of arrival: JSON with cases, plays and faults.");
   m.def("late_ends", &ends, nb::arg("network"), nb::arg("host_of_rank"), nb::arg("collective"),
         nb::arg("bytes"), nb::arg("root"), nb::arg("recipe"), nb::arg("plan"), nb::arg("arrival_s"),

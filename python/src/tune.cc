@@ -86,7 +86,7 @@ ordered_json place_of(const std::optional<tune::Choice>& choice) {
   return choice ? ordered_json{choice->form, choice->point} : ordered_json(nullptr);
 }
 
-std::string describe(const tune::Tuned& tuned) {
+std::string describe_tuned(const tune::Tuned& tuned) {
   ordered_json steps = ordered_json::array();
   for (const tune::Step& step : tuned.steps) {
     steps.push_back({{"asked", place_of(step.asked)}, {"runs", step.runs}, {"best", place_of(step.best)}});
@@ -103,7 +103,7 @@ std::string search_by(const std::string& name, std::size_t bytes, const Forms& f
                       int repeats, int look_beyond, double reject_times) {
   const tune::Search* search = tune::find_search(name);
   if (search == nullptr) throw InvalidArgument("search '" + name + "' is none of linear, mgd, smgd");
-  return describe(
+  return describe_tuned(
       search->search(space_of(bytes, forms), oracle_of(ask), {repeats, look_beyond, reject_times}));
 }
 
@@ -135,7 +135,8 @@ void bind_tune(nb::module_& m) {
           "tune",
           [](tune::Guided& self, std::size_t bytes, const Forms& forms, const Ask& ask, int repeats,
              std::size_t heat, double least_gain) {
-            return describe(self.tune(space_of(bytes, forms), oracle_of(ask), {repeats, heat, least_gain}));
+            return describe_tuned(
+                self.tune(space_of(bytes, forms), oracle_of(ask), {repeats, heat, least_gain}));
           },
           nb::arg("bytes"), nb::arg("forms"), nb::arg("oracle"), nb::arg("repeats") = guided.repeats,
           nb::arg("heat") = guided.heat, nb::arg("least_gain") = guided.least_gain, "As tune_by. Local.");

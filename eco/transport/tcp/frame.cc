@@ -5,12 +5,12 @@
 namespace eco::transport::tcp {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x314f4345;  // "ECO1"
+constexpr std::uint32_t kFrameMagic = 0x314f4345;  // "ECO1"
 
 }  // namespace
 
 void encode(const Frame& frame, FrameHead& head) {
-  store(kMagic, head.data());
+  store(kFrameMagic, head.data());
   store(static_cast<std::uint8_t>(frame.kind), head.data() + 4);
   store(static_cast<std::uint8_t>(frame.wants_match), head.data() + 5);
   store(std::uint16_t{0}, head.data() + 6);
@@ -23,7 +23,7 @@ void encode(const Frame& frame, FrameHead& head) {
 std::optional<Frame> decode(std::span<const std::byte, kFrameBytes> head) {
   const auto kind = load<std::uint8_t>(head.data() + 4);
   const auto wants_match = load<std::uint8_t>(head.data() + 5);
-  if (load<std::uint32_t>(head.data()) != kMagic || kind >= kFrameKinds || wants_match > 1 ||
+  if (load<std::uint32_t>(head.data()) != kFrameMagic || kind >= kFrameKinds || wants_match > 1 ||
       load<std::uint16_t>(head.data() + 6) != 0) {
     return std::nullopt;
   }

@@ -7,7 +7,7 @@
 namespace eco::transport::tcp {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x3350'4354'2d4f'4345;  // "ECO-TCP3"
+constexpr std::uint64_t kHelloMagic = 0x3350'4354'2d4f'4345;  // "ECO-TCP3"
 
 // Hashes of the two directions differ, or one side could send back what it was sent.
 enum class Side : std::uint8_t { other, opener };
@@ -28,7 +28,7 @@ std::span<const std::byte, 16> nonce_of(const AnswerBytes& answer) {
 
 HelloBytes encode(const Hello& hello) {
   HelloBytes bytes{};
-  store(kMagic, bytes.data());
+  store(kHelloMagic, bytes.data());
   store(hello.from, bytes.data() + 8);
   store(hello.to, bytes.data() + 12);
   store(hello.rail, bytes.data() + 16);
@@ -38,7 +38,7 @@ HelloBytes encode(const Hello& hello) {
 }
 
 std::optional<Hello> decode(const HelloBytes& bytes) {
-  if (load<std::uint64_t>(bytes.data()) != kMagic) return std::nullopt;
+  if (load<std::uint64_t>(bytes.data()) != kHelloMagic) return std::nullopt;
   Hello hello{.from = load<std::uint32_t>(bytes.data() + 8),
               .to = load<std::uint32_t>(bytes.data() + 12),
               .rail = load<std::uint32_t>(bytes.data() + 16),
