@@ -20,7 +20,7 @@ struct Size {
 // Of a collective's cells by their bytes, and whether they are asked for now; with those that are known already. Barriers have
 // one, of no bytes.
 std::map<std::size_t, Size> sizes_of(Collective collective, const GroupView& view,
-                                     const PlannerOptions& options, const Entry* known) {
+                                     const PlannerOptions& options, bool asked, const Entry* known) {
   if (collective == Collective::barrier) return {{0, {}}};
   std::map<std::size_t, Size> sizes;
   const auto add = [&](std::size_t up_to_bytes, bool asked) {
@@ -29,7 +29,7 @@ std::map<std::size_t, Size> sizes_of(Collective collective, const GroupView& vie
     Size& size = sizes.emplace(bytes, Size{asked}).first->second;
     size.up_to_bytes = std::max({size.up_to_bytes, bytes, up_to_bytes});
   };
-  for (const std::size_t bytes : options.sizes) add(bytes, true);
+  for (const std::size_t bytes : options.sizes) add(bytes, asked);
   for (const std::size_t bytes : options.left_open) add(bytes, false);
   if (known == nullptr) return sizes;
   for (const Row& row : known->rows) {
@@ -66,7 +66,8 @@ void add_entry(Cells& cells, Collective collective, int root_subnet, const Group
   const int root = rooted ? root_in(root_subnet, view) : 0;
   const Entry* known =
       options.known != nullptr ? options.known->find_entry(collective, entry.root_subnet) : nullptr;
-  const std::map<std::size_t, Size> sizes = sizes_of(collective, view, options, known);
+  const bool asked = !rooted || options.root_subnet.value_or(root_subnet) == root_subnet;
+  const std::map<std::size_t, Size> sizes = sizes_of(collective, view, options, asked, known);
   std::size_t n_asked = 0;
   const auto all_asked = static_cast<std::size_t>(
       std::count_if(sizes.begin(), sizes.end(), [](const auto& size) { return size.second.asked; }));

@@ -53,6 +53,12 @@ const std::vector<std::size_t>& default_sizes() {
   return sizes;
 }
 
+std::optional<std::size_t> planned_size(std::size_t bytes) {
+  const std::vector<std::size_t>& sizes = default_sizes();
+  const auto size = std::lower_bound(sizes.begin(), sizes.end(), bytes);
+  return size == sizes.end() ? std::nullopt : std::optional(*size);
+}
+
 namespace {
 
 // What serves similar problems, each a recipe or native.
@@ -73,7 +79,7 @@ class Planning {
       : view_(view),
         options_(options),
         measure_(measure),
-        rows_(view, {options.forecast, options.search_in_order, options.time_is_up}),
+        rows_(view, {options.forecast, options.search_in_order, options.serves_open, options.time_is_up}),
         cells_(cells_of(view, collectives, options)) {
     for (Cell& cell : cells_.all) {
       if (cell.settled) continue;

@@ -41,6 +41,8 @@ using Measure = std::function<std::vector<std::optional<Measurement>>(
 // Sizes at which a plan is made. Powers of two from one packet's part to what one uplink carries in a second, closer
 // around the sizes at which pipelines begin to pay; 8 bytes is the shortest useful reduction.
 const std::vector<std::size_t>& default_sizes();
+// The one of them that plans for calls of so many bytes are made at; nothing for calls that are larger than any.
+std::optional<std::size_t> planned_size(std::size_t bytes);
 
 inline constexpr double kGainNeeded = 0.05;
 
@@ -49,6 +51,10 @@ struct PlannerOptions {
   // Others that a later plan shall fill: rows of this one name them open (Row::open) unless `known` has measured them,
   // and serve them as if they were not named.
   std::vector<std::size_t> left_open;
+  // Or serve them by the library, until they are planned.
+  bool serves_open = true;
+  // Of rooted collectives plan this root class alone; the others are left open like such sizes. Nothing: all.
+  std::optional<int> root_subnet;
   std::size_t shortlist = 3;  // candidates measured beside native
   // ECO must be this much faster than the native collective, and beyond both spreads. 5 %: what medians of a few
   // repetitions differ by from one run of a program to the next.

@@ -39,6 +39,8 @@ struct RowOptions {
   ForecastOptions forecast;
   // Whether a winner that does not combine in rank order gets a second recipe that does, by prediction alone.
   bool search_in_order = true;
+  // Whether sizes that are not named are served by what serves larger ones; else by the library.
+  bool serves_open = true;
   std::function<bool()> time_is_up{};
 };
 

@@ -18,6 +18,7 @@
 
 #include "eco/base/errors.h"
 #include "eco/base/json_file.h"
+#include "eco/plan/planner.h"
 #include "eco/runtime/communicator.h"
 #include "eco/runtime/finding.h"
 #include "eco/runtime/planning.h"
@@ -107,6 +108,7 @@ class Arming {
     } catch (const StaysNative& native) {
       result.reason = native.reason;
       result.failed = native.failed;
+      result.wants_time = native.wants_time;
     }
     result.seconds_measuring = steps_.agreement().largest(measuring_s_);
     return result;
@@ -117,7 +119,8 @@ class Arming {
     if (steps_.n_ranks() < 2) throw StaysNative{"one rank has nobody to talk to"};
     const std::string version = identity_.version + " plans " + std::to_string(plan::kPlanEpoch);
     const std::string asked = std::to_string(options_.agreed_digest()) + (request_.plan_anew ? "anew" : "") +
-                              std::string(plan::name(request_.effort)) + names(request_.collectives);
+                              std::string(plan::name(request_.effort)) + names(request_.collectives) +
+                              call_text();
     const auto [same_version, same_options] = steps_.agreement().equal(
         std::stoull(base::digest(version), nullptr, 16), std::stoull(base::digest(asked), nullptr, 16));
     if (!same_version) {
@@ -156,6 +159,7 @@ class Arming {
         .anew = request_.plan_anew,
         .effort = request_.effort,
         .sizes = request_.sizes,
+        .call = request_.call,
         .most_s = options_.budget_s > 0 ? most_s_of(options_, measuring_s_, all) : request_.offline_s,
         .progress = request_.progress};
     leave_out_disabled(request.collectives, options_, [](Collective collective) { return collective; });
@@ -166,14 +170,20 @@ class Arming {
     auto communicator = Communicator::reserved(steps_, transport_, view, std::move(plan.table));
     for (const Collective collective : coll::all_collectives()) {
       // What is disabled, or not in a plan by hand, is not to be learned.
-      communicator->known_[static_cast<std::size_t>(collective)] =
-          plan.by_hand || options_.is_disabled(coll::name(collective)) ||
-          communicator->table_.knows(collective);
+      if (plan.by_hand || options_.is_disabled(coll::name(collective))) communicator->known_.add_all(collective);
     }
-    for (const Collective collective : request_.collectives) {
-      communicator->known_[static_cast<std::size_t>(collective)] = true;
+    communicator->know_what_stands(communicator->table_);
+    const bool all = request_.collectives.empty();
+    for (const Collective collective : all ? coll::all_collectives() : request_.collectives) {
+      if (!request_.call || collective == Collective::barrier) communicator->known_.add_all(collective);
     }
+    if (request_.call) communicator->known_.add(*request_.call, plan::root_subnet(*request_.call, view));
     return communicator;
+  }
+
+  std::string call_text() const {
+    if (!request_.call) return "";
+    return " " + std::to_string(request_.call->bytes) + " " + std::to_string(request_.call->root);
   }
 
   transport::Transport& transport_;
@@ -220,6 +230,18 @@ void Communicator::provide(Steps& steps, Needs needs) {
   needs_ = std::move(needs);
 }
 
+// Rows that are not open.
+void Communicator::know_what_stands(const plan::PlanTable& table) {
+  for (const plan::Entry& entry : table.entries) {
+    if (entry.root_subnet >= view_.n_subnets()) continue;
+    for (const std::size_t bytes : plan::default_sizes()) {
+      const plan::Row* const row = table.find_row(entry.collective, entry.root_subnet, bytes);
+      if (row != nullptr && !row->open)
+        known_.add({.collective = entry.collective, .bytes = bytes}, entry.root_subnet);
+    }
+  }
+}
+
 ArmResult Communicator::arm_known(transport::Transport& transport, transport::Native& native,
                                   const KnownGroup& known) {
   ArmResult result;
@@ -239,24 +261,25 @@ ArmResult Communicator::arm_known(transport::Transport& transport, transport::Na
 }
 
 Learned Communicator::learn(transport::Native& native, const Options& options, const Identity& identity,
-                            Collective collective) {
+                            const coll::CommonProblem& call) {
   Learned learned;
-  if (knows(collective)) return learned;
-  known_[static_cast<std::size_t>(collective)] = true;
+  known_.add(call, plan::root_subnet(call, view_));
   Steps steps(native, transport_.rank(), transport_.n_ranks());
   try {
     try {
-      const PlanRequest request{.collectives = {collective},
+      const PlanRequest request{.collectives = {call.collective},
                                 .anew = false,
                                 .effort = plan::Effort::job,
                                 .sizes = {},
+                                .call = call,
+                                .present = &table_,
                                 .most_s = most_s_of(options, 0, false),
                                 .progress = {}};
       FoundPlan found = find_plan(steps, transport_, native, view_, options, identity.version, request,
                                   learned.seconds_measuring);
       // Other jobs may have added collectives that this one has not called yet; those it knows stay as they are.
       std::erase_if(found.table.entries, [&](const plan::Entry& entry) {
-        return entry.collective != collective && knows(entry.collective);
+        return entry.collective != call.collective && table_.knows(entry.collective);
       });
       leave_out_disabled(found.table, options);
       Needs needs;
@@ -266,9 +289,7 @@ Learned Communicator::learn(transport::Native& native, const Options& options, c
       });
       provide(steps, std::move(needs));
       if (found.table.is_all_native()) learned.reason = kAsGood;
-      for (const plan::Entry& entry : found.table.entries) {
-        known_[static_cast<std::size_t>(entry.collective)] = true;
-      }
+      know_what_stands(found.table);
       table_.take(found.table);
       built_.clear();  // what is built asks the table what it takes
     } catch (const StaysNative& stays) {

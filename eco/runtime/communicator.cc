@@ -42,13 +42,20 @@ Communicator::Communicator(transport::Transport& transport, net::GroupView view,
     : transport_(transport),
       view_(std::move(view)),
       table_(std::move(table)),
-      running_(std::make_shared<Running>(transport)) {
+      running_(std::make_shared<Running>(transport)),
+      known_(view_.n_subnets()) {
   built_.reserve(kBuiltKept);
 }
 
 bool Communicator::may_be_served(const CommonProblem& problem) const {
   return problem.n_ranks == view_.n_ranks() &&
          (problem.bytes > 0 || problem.collective == Collective::barrier);
+}
+
+bool Communicator::may_be_learned_again(const CommonProblem& call) {
+  const plan::Row* const row =
+      table_.find_row(call.collective, plan::root_subnet(call, view_), call.bytes);
+  return row != nullptr && row->open && again_.is_due(call.bytes);
 }
 
 const algo::Recipe* Communicator::served_by_table(const CommonProblem& problem) const {
@@ -154,11 +161,11 @@ std::shared_ptr<const KnownGroup> Communicator::known_group() const {
   std::erase_if(known->table.entries,
                 [](const plan::Entry& entry) { return coll::follows_graph(entry.collective); });
   for (const Collective each : {Collective::neighbor_allgather, Collective::neighbor_alltoall})
-    known->planned[static_cast<std::size_t>(each)] = false;
+    known->planned.forget(each);
   std::string text =
       view_.network->measured_at + ";" + view_.network->fingerprint() + ";" + known->table.to_json();
   for (const int host : view_.host_of_rank) text += " " + std::to_string(host);
-  for (const bool planned : known->planned) text += planned ? '1' : '0';
+  text += " " + known->planned.text();
   known->digest = std::max<std::uint64_t>(1, std::stoull(base::digest(text), nullptr, 16));
   return known;
 }

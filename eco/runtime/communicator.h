@@ -1,7 +1,7 @@
 // One group of ranks with ECO under it: joins measuring, planning and running. The only state across calls.
 //
 //   auto armed = Communicator::arm(transport, native, options, identity, library);    // collective
-//   if (!armed->knows(problem.collective)) armed->learn(native, options, identity, problem.collective);  // collective
+//   if (!armed->knows(problem)) armed->learn(native, options, identity, problem);  // collective
 //   if (const algo::Recipe* r = armed->serves(problem)) status = armed->run(problem, *r, buffers);
 //
 // One thread at a time per object (MPI forbids concurrent collectives on one communicator anyway).
@@ -25,9 +25,11 @@
 #include "eco/plan/plan_table.h"
 #include "eco/runtime/ambient_watch.h"
 #include "eco/runtime/common_start.h"
+#include "eco/runtime/known_cells.h"
 #include "eco/runtime/known_in_job.h"
 #include "eco/runtime/lateness.h"
 #include "eco/runtime/options.h"
+#include "eco/runtime/readiness.h"
 #include "eco/sched/traffic.h"
 #include "eco/transport/native.h"
 #include "eco/transport/transport.h"
@@ -49,8 +51,10 @@ struct ArmRequest {
   // What this process knows of its job: a remembered network is used without a look where rank 0 has looked after all
   // of its hosts already. Null: nothing. Differs between ranks.
   KnownInJob* job = nullptr;
-  // What is planned now; empty: all. A job names what it is about to call, and learns the others when it calls them.
+  // What is planned now; empty: all.
   std::vector<coll::Collective> collectives;
+  // Of them, and at `sizes`; a job plans for the call that it is about to make alone, and learns others when it makes them.
+  std::optional<coll::CommonProblem> call{};
   std::vector<std::size_t> sizes;  // at which a plan is made; empty: plan::default_sizes()
   double offline_s =
       0;  // without a job's budget: seconds for making the plan; what they do not suffice for stays open. 0: no limit
@@ -81,14 +85,20 @@ class Communicator {
   static ArmResult arm_known(transport::Transport& transport, transport::Native& native,
                              const KnownGroup& known);
 
-  // Local: is this collective planned, whatever came out? The same on all ranks.
-  bool knows(coll::Collective collective) const { return known_[static_cast<std::size_t>(collective)]; }
-  // Collective, inside the program's call of a collective that is not known yet: looks for its plan or makes it within
+  // Local: are calls like this one planned, whatever came out? The same on all ranks.
+  bool knows(const coll::CommonProblem& call) const {
+    return known_.knows(call, plan::root_subnet(call, view_));
+  }
+  // Local: all calls of it.
+  bool knows(coll::Collective collective) const { return known_.knows_all(collective); }
+  // Local, the same on all ranks, once for every call that is known: there was no time to plan it, and there may be by now.
+  bool may_be_learned_again(const coll::CommonProblem& call);
+  // Collective, inside the program's call that is not known yet: looks for a plan of calls like it or makes it within
   // half of Options::budget_s (MeasurePolicy::never: it only looks), adds it to the table and to what is remembered.
   // Afterwards it is known. No message of an earlier call is under way then, since all ranks are in this one. Never
   // throws.
   Learned learn(transport::Native& native, const Options& options, const Identity& identity,
-                coll::Collective collective);
+                const coll::CommonProblem& call);
   // Local, the same on all ranks: collectives that follow a graph follow this one. Before they are learned.
   void follow(std::shared_ptr<const coll::Neighborhood> neighbors) { view_.neighbors = std::move(neighbors); }
   // Local, before the first call and the same on all ranks: collectives form around who is there (eco/late), where there
@@ -214,6 +224,7 @@ class Communicator {
   void reserve(const std::vector<plan::Entry>& entries, Needs& needs);
   void reserve(const coll::CommonProblem& problem, const algo::Recipe& recipe, Needs& needs);
   void check_tags(const Needs& needs) const;
+  void know_what_stands(const plan::PlanTable& table);
   void serve_nothing_more();
   // Collective: tags and groups for all that was reserved. Throws StaysNative on all alike.
   void provide(Steps& steps, Needs needs);
@@ -225,7 +236,8 @@ class Communicator {
   net::GroupView view_;
   plan::PlanTable table_;
   std::shared_ptr<Running> running_;
-  std::array<bool, coll::kCollectives> known_{};
+  KnownCells known_;
+  Pace again_;  // of calls that there was no time to plan
   std::string provenance_;
   std::vector<Built> built_;
   Needs needs_;  // tags go round in steps of its channels
@@ -256,6 +268,8 @@ struct ArmResult {
   // Arming ended by an error or a disagreement; else nobody wanted or allowed more, or the library is as good
   // (Communicator::serves_nothing()).
   bool failed = false;
+  // What the budget leaves did not suffice for measuring the network; more of it may.
+  bool wants_time = false;
 };
 
 // Why communicators are left as they are: the plan found nothing to gain.

@@ -222,12 +222,16 @@ class Finding {
     const double start_s = clock_();
     net::Network network;
     std::optional<std::string> reason;
+    std::optional<std::string> too_short;
     try {
       network = measure::characterize(transport_, native_, how);  // throws on all ranks alike
+    } catch (const Unsupported& error) {
+      too_short = error.what();
     } catch (const std::exception& error) {
       reason = error.what();
     }
     measuring_s_ += clock_() - start_s;
+    if (too_short) throw StaysNative{.reason = "measuring the network: " + *too_short, .wants_time = true};
     steps_.together("measuring the network: ", [&] {
       if (reason) throw Error(*reason);
       if (network.note.empty()) have_looked_after();  // else some pairs were only remembered

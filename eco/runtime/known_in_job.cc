@@ -43,13 +43,17 @@ void keep_newest(List& list, std::size_t most) {
 
 }  // namespace
 
-bool KnownGroup::leaves_native(coll::Collective collective) const {
-  if (!planned[static_cast<std::size_t>(collective)]) return false;
-  return std::all_of(table.entries.begin(), table.entries.end(), [&](const plan::Entry& entry) {
-    if (entry.collective != collective && entry.collective != coll::Collective::barrier) return true;
-    return std::none_of(entry.rows.begin(), entry.rows.end(),
-                        [](const plan::Row& row) { return row.recipe.has_value(); });
-  });
+bool KnownGroup::leaves_native(const coll::CommonProblem& call) const {
+  const auto serves = [this](coll::Collective collective, int root_subnet, std::size_t bytes) {
+    const plan::Row* const row = table.find_row(collective, root_subnet, bytes);
+    return row != nullptr && row->recipe;
+  };
+  if (serves(coll::Collective::barrier, 0, 0)) return false;
+  const int n_classes = coll::is_rooted(call.collective) ? view.n_subnets() : 1;
+  for (int root_subnet = 0; root_subnet < n_classes; ++root_subnet) {
+    if (!planned.knows(call, root_subnet) || serves(call.collective, root_subnet, call.bytes)) return false;
+  }
+  return true;
 }
 
 double KnownGroup::gain_s(const coll::CommonProblem& problem) const { return table.gain_s(problem, view); }

@@ -23,6 +23,7 @@
 #include "eco/coll/problem.h"
 #include "eco/net/group_view.h"
 #include "eco/plan/plan_table.h"
+#include "eco/runtime/known_cells.h"
 
 namespace eco::runtime {
 
@@ -30,12 +31,12 @@ namespace eco::runtime {
 struct KnownGroup {
   net::GroupView view;
   plan::PlanTable table;
-  std::array<bool, coll::kCollectives> planned{};  // whatever came out
+  KnownCells planned;  // whatever came out
   std::string provenance;
   std::uint64_t digest = 0;  // of what decides; never 0
 
-  // Calls of it have a plan, and that and the barrier's are the library's own collectives everywhere.
-  bool leaves_native(coll::Collective collective) const;
+  // Calls like it have a plan, whatever their root, and that and the barrier's are the library's own collectives.
+  bool leaves_native(const coll::CommonProblem& call) const;
   // What a call gains by its plan, in seconds.
   double gain_s(const coll::CommonProblem& problem) const;
 };

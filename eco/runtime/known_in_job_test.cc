@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "eco/net/synthetic.h"
+#include "eco/plan/testing.h"
 #include "eco/runtime/testing.h"
 
 namespace eco::runtime {
@@ -94,15 +95,22 @@ plan::Row row(std::size_t up_to_bytes, std::optional<algo::Recipe> recipe) {
 TEST(KnownInJob, LeavesNativeWhatIsPlannedAndServedNowhere) {
   const auto recipe = algo::parse_recipe("broadcast/binomial inside=binomial between=binomial");
   KnownGroup group;
-  group.planned[static_cast<std::size_t>(Collective::broadcast)] = true;
-  group.planned[static_cast<std::size_t>(Collective::gather)] = true;
+  group.view = plan::view_of(testing::kNetwork);
+  group.planned = KnownCells(group.view.n_subnets());
+  for (int subnet = 0; subnet < group.view.n_subnets(); ++subnet) {
+    group.planned.add(problem_of(Collective::broadcast, 64), subnet);
+    group.planned.add(problem_of(Collective::broadcast, 8), subnet);
+    group.planned.add(problem_of(Collective::gather, 64), subnet);
+  }
   group.table.entries = {{Collective::broadcast, 0, {row(8, {}), row(64, recipe)}},
                          {Collective::gather, 0, {row(64, {})}}};
-  EXPECT_FALSE(group.leaves_native(Collective::broadcast));
-  EXPECT_TRUE(group.leaves_native(Collective::gather));
-  EXPECT_FALSE(group.leaves_native(Collective::scatter)) << "nobody has planned it yet";
+  EXPECT_FALSE(group.leaves_native(problem_of(Collective::broadcast, 64)));
+  EXPECT_TRUE(group.leaves_native(problem_of(Collective::broadcast, 8)));
+  EXPECT_FALSE(group.leaves_native(problem_of(Collective::broadcast, 1024))) << "nobody has planned it yet";
+  EXPECT_TRUE(group.leaves_native(problem_of(Collective::gather, 64)));
+  EXPECT_FALSE(group.leaves_native(problem_of(Collective::scatter, 64)));
   group.table.entries.push_back({Collective::barrier, 0, {row(0, algo::parse_recipe("barrier/binomial"))}});
-  EXPECT_FALSE(group.leaves_native(Collective::gather)) << "a communicator that is armed serves the barrier";
+  EXPECT_FALSE(group.leaves_native(problem_of(Collective::gather, 64))) << "a communicator that is armed serves the barrier";
 }
 
 // Counts the bytes of what ranks tell each other.

@@ -67,16 +67,16 @@ TEST(Learning, PlansWhatIsCalledAndNothingElse) {
         EXPECT_EQ(communicator.serves(problem_of(Collective::allgather, 64)), nullptr);
         expect_served(communicator, rank, problem_of(Collective::broadcast, 64, 1));
         const Learned learned =
-            communicator.learn(program.native, program.options, program.identity, Collective::allgather);
+            communicator.learn(program.native, program.options, program.identity, problem_of(Collective::allgather, 64));
         EXPECT_EQ(learned.reason, "");
         EXPECT_GT(learned.seconds_measuring, 0);
-        EXPECT_TRUE(communicator.knows(Collective::allgather));
+        EXPECT_TRUE(communicator.knows(problem_of(Collective::allgather, 64)));
         for (int i = 0; i < 100; ++i) {
           expect_served(communicator, rank, problem_of(Collective::allgather, 64));
           expect_served(communicator, rank, problem_of(Collective::broadcast, 64, i % 4));
         }
         const Learned again =
-            communicator.learn(program.native, program.options, program.identity, Collective::allgather);
+            communicator.learn(program.native, program.options, program.identity, problem_of(Collective::allgather, 64));
         EXPECT_EQ(again.seconds_measuring, 0) << "it is known";
       });
   const plan::PlanTable table = remembered(directory);
@@ -123,7 +123,7 @@ TEST(Learning, EveryCollectiveServesRightResults) {
   group.request.collectives.clear();  // all
   run_program(group, options, [](Communicator& communicator, int rank, Program&) {
     for_every_problem([&](const coll::CommonProblem& problem) {
-      EXPECT_TRUE(communicator.knows(problem.collective));
+      EXPECT_TRUE(communicator.knows(problem));
       if (communicator.serves(problem) != nullptr) expect_served(communicator, rank, problem);
     });
   });
@@ -148,7 +148,7 @@ TEST(Learning, FindsWhatAnotherJobLearned) {
   group.request.collectives.push_back(Collective::gather);
   run_program(group, options, [](Communicator&, int, Program&) {});
   run_program(broadcast_first(), options, [](Communicator& communicator, int rank, Program& program) {
-    EXPECT_TRUE(communicator.knows(Collective::gather)) << "it stands in the file";
+    EXPECT_TRUE(communicator.knows(problem_of(Collective::gather, 64))) << "it stands in the file";
     expect_served(communicator, rank, problem_of(Collective::gather, 64, 3));
     // Meanwhile another job adds scan to the file.
     program.native.barrier();
@@ -162,10 +162,10 @@ TEST(Learning, FindsWhatAnotherJobLearned) {
     }
     program.native.barrier();
     const Learned learned =
-        communicator.learn(program.native, program.options, program.identity, Collective::scan);
+        communicator.learn(program.native, program.options, program.identity, problem_of(Collective::scan, 64));
     EXPECT_EQ(learned.seconds_measuring, 0);
     EXPECT_NE(learned.reason, "") << "native, as the file says";
-    EXPECT_TRUE(communicator.knows(Collective::scan));
+    EXPECT_TRUE(communicator.knows(problem_of(Collective::scan, 64)));
   });
 }
 
@@ -179,13 +179,86 @@ TEST(Learning, TakesNothingAwayFromWhatOthersAdded) {
                   EXPECT_EQ(base::write_text_atomically(plan_path(directory), table.to_json()), std::nullopt);
                 }
                 program.native.barrier();
-                communicator.learn(program.native, program.options, program.identity, Collective::allgather);
+                communicator.learn(program.native, program.options, program.identity, problem_of(Collective::allgather, 64));
               });
   const plan::PlanTable table = remembered(directory);
   ASSERT_TRUE(table.knows(Collective::scatter));
   EXPECT_EQ(table.find_row(Collective::scatter, 0, 64)->reason, "kept");
   EXPECT_TRUE(table.knows(Collective::allgather));
   EXPECT_TRUE(table.knows(Collective::broadcast));
+}
+
+// Arms as a job does, with the call that it is about to make.
+Group calling(const coll::CommonProblem& call) {
+  Group group = broadcast_first();
+  group.request.sizes.clear();
+  group.request.call = call;
+  return group;
+}
+
+TEST(Learning, PlansTheSizeAndTheRootAtHand) {
+  const Directory directory;
+  Options options = with_network(directory);
+  options.budget_s = 5;
+  const coll::CommonProblem first = problem_of(Collective::broadcast, 60, 3);
+  const coll::CommonProblem larger = problem_of(Collective::broadcast, 1000, 3);
+  run_program(calling(first), options, [&](Communicator& communicator, int rank, Program& program) {
+    const int root_subnet = communicator.view().subnet_of_rank[3];
+    ASSERT_NE(root_subnet, communicator.view().subnet_of_rank[0]);
+    EXPECT_TRUE(communicator.knows(first));
+    EXPECT_TRUE(communicator.knows(problem_of(Collective::barrier, 0)));
+    EXPECT_FALSE(communicator.knows(larger));
+    EXPECT_FALSE(communicator.knows(problem_of(Collective::broadcast, 60, 0))) << "another subnet's";
+    EXPECT_TRUE(communicator.knows(problem_of(Collective::broadcast, std::size_t{1} << 30, 3)))
+        << "never planned";
+    const auto is_open = [&](std::size_t bytes, int subnet) {
+      const plan::Row* const row = communicator.table().find_row(Collective::broadcast, subnet, bytes);
+      return row == nullptr || row->open;
+    };
+    EXPECT_FALSE(is_open(64, root_subnet));
+    EXPECT_TRUE(is_open(1024, root_subnet));
+    EXPECT_TRUE(is_open(64, communicator.view().subnet_of_rank[0]));
+    EXPECT_EQ(communicator.serves(larger), nullptr);
+    const Learned learned = communicator.learn(program.native, program.options, program.identity, larger);
+    EXPECT_GT(learned.seconds_measuring, 0);
+    EXPECT_TRUE(communicator.knows(larger));
+    EXPECT_FALSE(is_open(64, root_subnet)) << "kept";
+    EXPECT_FALSE(is_open(1024, root_subnet));
+    for (const coll::CommonProblem& call : {first, larger}) {
+      if (communicator.serves(call) != nullptr) expect_served(communicator, rank, call);
+    }
+  });
+  // A later job finds both, and adds what it calls.
+  EXPECT_EQ(remembered(directory).find_row(Collective::broadcast, 0, 64)->open, true);
+  std::atomic<double> seconds = 0;
+  run_program(calling(larger), options, [&](Communicator& communicator, int, Program&) {
+    EXPECT_TRUE(communicator.knows(first)) << "it stands in the file";
+  });
+  arm_group(calling(larger), options,
+            [&](transport::Transport&, ArmResult& armed) { seconds = armed.seconds_measuring; });
+  EXPECT_EQ(seconds, 0);
+  arm_group(calling(problem_of(Collective::broadcast, 60, 0)), options,
+            [&](transport::Transport&, ArmResult& armed) { seconds = armed.seconds_measuring; });
+  EXPECT_GT(seconds, 0) << "open until somebody calls it";
+}
+
+TEST(Learning, KeepsWhatItLearnedWhereNothingCanBeRemembered) {
+  const Directory directory;
+  Options options = with_network(directory);
+  const coll::CommonProblem first = problem_of(Collective::broadcast, 64);
+  const coll::CommonProblem larger = problem_of(Collective::broadcast, 1024);
+  run_program(calling(first), options, [&](Communicator& communicator, int rank, Program& program) {
+    const auto is_open = [&](std::size_t bytes) {
+      return communicator.table().find_row(Collective::broadcast, 0, bytes)->open;
+    };
+    EXPECT_FALSE(is_open(64));
+    program.native.barrier();
+    if (rank == 0) std::filesystem::remove_all(directory.file("cache"));
+    program.native.barrier();
+    communicator.learn(program.native, program.options, program.identity, larger);
+    EXPECT_FALSE(is_open(64));
+    EXPECT_FALSE(is_open(1024));
+  });
 }
 
 // Seconds that the next job measures.
@@ -242,10 +315,10 @@ TEST(Learning, WithoutABudgetACollectiveIsKnownAndNative) {
               [](Communicator& communicator, int rank, Program& program) {
                 program.options.measure = MeasurePolicy::never;
                 const Learned learned =
-                    communicator.learn(program.native, program.options, program.identity, Collective::gather);
+                    communicator.learn(program.native, program.options, program.identity, problem_of(Collective::gather, 64));
                 EXPECT_EQ(learned.seconds_measuring, 0);
                 EXPECT_NE(learned.reason, "");
-                EXPECT_TRUE(communicator.knows(Collective::gather));
+                EXPECT_TRUE(communicator.knows(problem_of(Collective::gather, 64)));
                 EXPECT_EQ(communicator.serves(problem_of(Collective::gather, 64)), nullptr);
                 expect_served(communicator, rank, problem_of(Collective::broadcast, 64));
               });
@@ -298,7 +371,7 @@ TEST(Learning, ATransportThatIsLostServesNothingMore) {
     EXPECT_NE(armed.communicator->serves(problem_of(Collective::broadcast, 64)), nullptr);
     native.barrier();
     broken = true;
-    const Learned learned = armed.communicator->learn(native, options, identity, Collective::allreduce);
+    const Learned learned = armed.communicator->learn(native, options, identity, problem_of(Collective::allreduce, 64));
     EXPECT_NE(learned.reason.find("making a plan: a trial of "), std::string::npos) << learned.reason;
     EXPECT_EQ(armed.communicator->serves(problem_of(Collective::broadcast, 64)), nullptr);
   });

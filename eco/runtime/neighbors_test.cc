@@ -50,8 +50,9 @@ double run_along(const Graph& graph, const Options& options) {
     EXPECT_FALSE(communicator.knows(Collective::neighbor_allgather));
     communicator.follow(graph);
     for (const Collective each : {Collective::neighbor_allgather, Collective::neighbor_alltoall}) {
-      const Learned learned = communicator.learn(program.native, program.options, program.identity, each);
-      EXPECT_TRUE(communicator.knows(each));
+      const coll::CommonProblem call = along(graph, each, 64);
+      const Learned learned = communicator.learn(program.native, program.options, program.identity, call);
+      EXPECT_TRUE(communicator.knows(call));
       if (rank == 0) seconds += learned.seconds_measuring;
       if (options.plan_file.empty()) continue;
       EXPECT_EQ(learned.reason, "");
@@ -60,9 +61,9 @@ double run_along(const Graph& graph, const Options& options) {
     }
     const auto known = communicator.known_group();
     EXPECT_FALSE(known->view.neighbors);
-    EXPECT_FALSE(known->planned[static_cast<std::size_t>(Collective::neighbor_allgather)]);
+    EXPECT_FALSE(known->planned.knows(along(graph, Collective::neighbor_allgather, 64), 0));
     EXPECT_FALSE(known->table.knows(Collective::neighbor_alltoall));
-    EXPECT_TRUE(known->planned[static_cast<std::size_t>(Collective::barrier)]);
+    EXPECT_TRUE(known->planned.knows_all(Collective::barrier));
   });
   return seconds;
 }

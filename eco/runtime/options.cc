@@ -165,7 +165,7 @@ const std::vector<Entry>& entries() {
         "each rail; else the networks that all hosts have in common"},
        set_rails},
       {{"ECO_MEASURE", "never|auto", "may a job measure what is not remembered (auto)"}, set_measure},
-      {{"ECO_BUDGET", "SECONDS", "for measuring in a job, all communicators together (5); 0: no limit"},
+      {{"ECO_BUDGET", "SECONDS", "for measuring in a job, all communicators together (5), and 5 % of what its calls take; 0: no limit"},
        [](const std::string& text, Options& o) { return parse_number(text, 0.0, kMostSeconds, o.budget_s); }},
       {{"ECO_MAX_COMMUNICATORS", "0..65536",
         "communicators with ECO under them at a time (4096); the rest is native"},

@@ -22,8 +22,9 @@ namespace {
 
 using coll::Collective;
 
-// A job samples the native collective where a call is guessed under this.
+// A job samples the native collective where a call is guessed under this, or under this share of the time that there is.
 constexpr double kMostNativeInJob_s = 0.3;
+constexpr double kNativeShare = 0.1;
 // One trial's aim in a job, where about twenty of them share the budget, and offline, where the median shall hold
 // against interference of some 100 ms.
 constexpr TrialLimits kInJob{.until_s = 0, .cell_s = 0.2, .fewest = 2, .most = 4, .in_turn = 2};
@@ -124,22 +125,43 @@ class Planning {
     const bool may_measure = options_.measure != MeasurePolicy::never;
     std::string reason;
     const bool remembered = recall(known_, reason);
+    if (!remembered && request_.present != nullptr) known_ = present();
     if (effort_ == plan::Effort::estimate) {
       source = "plan estimated";
       return {Found::text, estimated().to_json()};
     }
     for (const Collective collective : request_.collectives) {
       const bool enough =
-          known_.knows(collective) && !wants_completion(known_, collective, offline_, effort_);
+          request_.call ? knows_call(collective)
+                        : known_.knows(collective) && !wants_completion(known_, collective, offline_, effort_);
       if (request_.anew || !enough) missing_.push_back(collective);
     }
-    if (!may_measure && !remembered) {
+    if (!may_measure && known_.entries.empty()) {
       return {Found::nothing, reason + ", and measuring is not allowed or its budget is used up"};
     }
-    source = remembered ? "plan remembered" : "no plan yet";
+    source = remembered || !known_.entries.empty() ? "plan remembered" : "no plan yet";
     if (!may_measure || missing_.empty()) return {Found::text, known_.to_json()};
     if (!remembered) borrowed_ = borrow_plan(store_.newest_plans(), key_);
     return {Found::measure, {}};
+  }
+
+  // Rank 0. What serves now, of the collectives that are planned in one file with these.
+  plan::PlanTable present() const {
+    plan::PlanTable table = *request_.present;
+    std::erase_if(table.entries, [this](const plan::Entry& entry) {
+      return coll::follows_graph(entry.collective) != follows_graph();
+    });
+    return table;
+  }
+
+  // Rank 0. Whether what is remembered says what serves calls like the one at hand.
+  bool knows_call(Collective collective) const {
+    const bool is_barrier = collective == Collective::barrier;
+    const std::optional<std::size_t> bytes = is_barrier ? 0 : plan::planned_size(request_.call->bytes);
+    if (!bytes) return true;  // the library serves it
+    const int root_subnet = is_barrier ? 0 : plan::root_subnet(*request_.call, view_);
+    const plan::Row* const row = known_.find_row(collective, root_subnet, *bytes);
+    return row != nullptr && !row->open;
   }
 
   // What is remembered for this group now. A file that can't be read, that is another group's under this one's name, or
@@ -245,6 +267,13 @@ class Planning {
       std::sort(how.sizes.begin(), how.sizes.end());
       how.left_open = plan::default_sizes();
     }
+    if (request_.call) {
+      how.sizes.clear();
+      if (const auto bytes = plan::planned_size(request_.call->bytes)) how.sizes.push_back(*bytes);
+      how.left_open = plan::default_sizes();
+      how.serves_open = false;
+      how.root_subnet = plan::root_subnet(*request_.call, view_);
+    }
     return how;
   }
 
@@ -269,7 +298,7 @@ class Planning {
       };
       search_long(how, trials, limits.until_s);
     } else {
-      how.most_native_s = kMostNativeInJob_s;
+      how.most_native_s = std::max(kMostNativeInJob_s, kNativeShare * request_.most_s);
       how.search_in_order = false;
       how.forecast.most_operations = kOperationsPredictedInJob;
     }

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct PlanRequest {
   // Offline; a job's is plan::Effort::job. Estimates are neither measured nor remembered, and must not serve.
   plan::Effort effort = plan::Effort::measure;
   std::vector<std::size_t> sizes;  // at which it is made; empty: plan::default_sizes()
+  // In a job: the call at hand. Made for its size and its root's subnet, and all else is left open.
+  std::optional<coll::CommonProblem> call{};
+  const plan::PlanTable* present = nullptr;  // what serves now, where nothing is remembered
   double most_s = 0;               // that making it may take; offline, 0: as long as it needs
   std::function<void(const std::string& what, double fraction)> progress;
 };

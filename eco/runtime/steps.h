@@ -19,6 +19,7 @@ struct StaysNative {
   std::string reason;
   bool failed = false;          // by an error or a disagreement; else nobody wanted or allowed more
   bool transport_lost = false;  // nothing of ECO's may run on this transport any more
+  bool wants_time = false;      // the budget was too short; more of it may do
 };
 
 // What rank 0 found, as one text for all: a letter, then what belongs to it. Doubtful is a text that all have to look

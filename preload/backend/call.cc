@@ -120,8 +120,8 @@ Decision decide(Group& group, const Call& call, const Sides& sides, Armed armed)
     return passes(group.armed() != nullptr ? Fate::nonblocking : group.fate());
   } else if (decision.reduction && !decision.reduction->predefined) {
     return passes(Fate::reduction);  // the program may free its own operation while the call is under way
-  } else if (!group.knows(call.collective)) {
-    group.wish_for(call.collective);
+  } else if (!group.knows(problem)) {
+    group.wish_for(problem);
   }
   const algo::Recipe* const recipe =
       armed == Armed::if_due ? group.recipe_of_this_call(problem) : group.recipe(problem);

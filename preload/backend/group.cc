@@ -15,6 +15,8 @@ namespace eco::preload {
 namespace {
 
 constexpr double kNanosecondsPerSecond = 1e9;
+// Where cells of all roots are one.
+constexpr int kAnyRoot = 0;
 
 }  // namespace
 
@@ -66,13 +68,13 @@ Group::~Group() {
 
 void Group::prepare(const coll::CommonProblem& problem) {
   if (state_ == State::waiting) {
-    if (!left_native_[static_cast<std::size_t>(problem.collective)] && is_due(problem.bytes)) arm(problem);
+    if (!left_native_.knows(problem, kAnyRoot) && is_due(problem.bytes)) arm(problem);
   }
   if (state_ != State::armed) return;
-  if (!runtime_->knows(problem.collective)) learn(problem.collective);
-  for (const coll::Collective wished : coll::all_collectives()) {
-    if (std::exchange(wished_[static_cast<std::size_t>(wished)], false) && !runtime_->knows(wished))
-      learn(wished);
+  if (!runtime_->knows(problem) || runtime_->may_be_learned_again(problem)) learn(problem);
+  for (std::optional<coll::CommonProblem>& wish : wished_) {
+    const std::optional<coll::CommonProblem> wished = std::exchange(wish, std::nullopt);
+    if (wished && !runtime_->knows(*wished)) learn(*wished);
   }
   if (runtime_->asks_who_is_late(problem.collective)) ask_who_is_late(problem.collective);
   if (runtime_->asks_about_ambient()) ask_about_ambient();
@@ -94,7 +96,6 @@ bool Group::is_due(std::size_t bytes) {
 // is copied. Its error handler is set aside meanwhile, because an error of ours is no error of the program's call; an
 // error in point-to-point calls that other threads make on it at that moment comes back as a code instead.
 void Group::arm(const coll::CommonProblem& problem) {
-  const coll::Collective first = problem.collective;
   try {
     // Asked here and not for every communicator: it costs as much as the communicator has ranks, and most never arm.
     const std::optional<std::vector<int>> world_ranks = ranks_in_world();
@@ -111,10 +112,12 @@ void Group::arm(const coll::CommonProblem& problem) {
                            .known_arming_s = job.arming_s(true),
                            .known_gain_s = known ? known->gain_s(problem) : 0,
                            .known_digest = known ? known->digest : 0});
-    const bool leaves_native = ready.is_known && known->leaves_native(first);
-    if (leaves_native || !(arm_after_ || ready.pays)) {
-      left_native_[static_cast<std::size_t>(first)] = leaves_native;
-      if (leaves_native) why_native_ = runtime::kAsGood;
+    const bool leaves_native = ready.is_known && known->leaves_native(problem);
+    if (leaves_native || !(arm_after_ || ready.pays) || !may_try(ready.budget_left_s)) {
+      if (leaves_native) {
+        left_native_.add(problem, kAnyRoot);
+        why_native_ = runtime::kAsGood;
+      }
       return give_slot_back();
     }
     if (!ready.has_room) {
@@ -125,7 +128,7 @@ void Group::arm(const coll::CommonProblem& problem) {
     rails_ = session_.rails().join(comm_, rank_, *world_ranks);
     if (is_beside_mpi() && !rails_)
       return stay_native("the job's transport over its rails is lost, or has no more tags");
-    arm_on(agreement, *world_ranks, ready.budget_left_s, first, ready.is_known ? known.get() : nullptr);
+    arm_on(agreement, *world_ranks, ready.budget_left_s, problem, ready.is_known ? known.get() : nullptr);
   } catch (const Error& error) {
     // The library's own collectives failed on this communicator, and the program's will tell it so.
     stay_native(error.what());
@@ -135,7 +138,7 @@ void Group::arm(const coll::CommonProblem& problem) {
 }
 
 void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ranks, double budget_left_s,
-                   coll::Collective first, const runtime::KnownGroup* known) {
+                   const coll::CommonProblem& first, const runtime::KnownGroup* known) {
   const double began_s = PMPI_Wtime();
   runtime::Options options;
   const auto reason = agreement.steps.agreement().failed([&] {
@@ -153,7 +156,10 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
     // A barrier arms nothing and learns nothing: its plan is made here or never.
     request.collectives = {coll::Collective::barrier};
     // What follows a graph is remembered with that, and learned beside.
-    if (!coll::follows_graph(first)) request.collectives.push_back(first);
+    if (!coll::follows_graph(first.collective)) {
+      request.collectives.push_back(first.collective);
+      request.call = first;
+    }
     request.job = &session_.known();
     result = runtime::Communicator::arm(transport(), agreement.native, options, session_.identity(), request);
   }
@@ -162,6 +168,9 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
   if (result.view.network) remember_view(world_ranks, result.view);
   session_.known().note_arming(known != nullptr, took_s - result.seconds_measuring);
   if (!result.communicator) {
+    const bool had_no_budget = options.measure != session_.options().measure;
+    if (result.wants_time || (had_no_budget && !result.failed))
+      return try_again_later(budget_left_s, std::move(result.reason));
     // Ended half-way, so messages under these tags may still be on their way: nobody gets them again.
     if (result.failed) lose_tags();
     return stay_native(std::move(result.reason));
@@ -249,17 +258,35 @@ void Group::schedule(BackgroundCall& call, const algo::Recipe& recipe) {
   call.counted = {.gain_s = planned_gain_s(call.problem), .crossing = beside.crossing, .profile = profile_};
 }
 
-void Group::learn(coll::Collective collective) {
+// With so much more than the last time.
+bool Group::may_try(double budget_left_s) const {
+  constexpr double kMore = 1.5;
+  return tried_budget_s_ == 0 || budget_left_s >= kMore * tried_budget_s_;
+}
+
+// As the program's calls earn it (Session::budget_left_s()), after more calls that all ranks count alike.
+void Group::try_again_later(double budget_left_s, std::string why) {
+  release();
+  tried_budget_s_ = budget_left_s;
+  arm_after_.reset();
+  why_native_ = std::move(why);
+}
+
+void Group::session_passed(std::uint64_t nanoseconds) { session_.note_passed(nanoseconds); }
+
+void Group::learn(const coll::CommonProblem& call) {
   try {
     LibraryAgreement agreement(comm_, rank_, n_ranks_);
     const runtime::Readiness ready =
         runtime::agree_on_readiness(agreement.native, {.budget_left_s = session_.budget_left_s()});
+    if (runtime_->knows(call) && !may_try(ready.budget_left_s)) return;
     const double began_s = PMPI_Wtime();
     runtime::Options options;
     if (agreement.steps.agreement().failed([&] { options = options_within(ready.budget_left_s); })) return;
-    if (coll::follows_graph(collective)) runtime_->follow(neighbors_);
+    tried_budget_s_ = ready.budget_left_s;
+    if (coll::follows_graph(call.collective)) runtime_->follow(neighbors_);
     const bool served = !serves_nothing();
-    runtime::Learned learned = runtime_->learn(agreement.native, options, session_.identity(), collective);
+    runtime::Learned learned = runtime_->learn(agreement.native, options, session_.identity(), call);
     session_.note_arming(PMPI_Wtime() - began_s, learned.seconds_measuring);
     if (serves_nothing()) why_native_ = std::move(learned.reason);
     if (served && serves_nothing()) return;  // the transport was lost, which says nothing of others'

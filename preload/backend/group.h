@@ -61,7 +61,10 @@ class Group {
   // Local. A call of the program was the library's, or ECO's, and took so long.
   void note_passed(coll::Collective collective, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) {
     // What barriers take is the wait for the last rank: no reason to arm.
-    if (collective != coll::Collective::barrier) passed_ns_ += nanoseconds;
+    if (collective != coll::Collective::barrier) {
+      passed_ns_ += nanoseconds;
+      session_passed(nanoseconds);
+    }
     if (runtime_) runtime_->note_passed(nanoseconds);
     note(Profile::number_of(collective), bytes, fate, nanoseconds);
   }
@@ -75,7 +78,7 @@ class Group {
   }
 
   // Local: planned, whatever came out. The same on all ranks.
-  bool knows(coll::Collective collective) const { return runtime_ && runtime_->knows(collective); }
+  bool knows(const coll::CommonProblem& call) const { return runtime_ && runtime_->knows(call); }
   // Collective, from blocking calls as prepare(): the network as these ranks see it, on all the same; nothing where it is
   // not known and may not be measured now.
   std::optional<net::GroupView> find_view();
@@ -104,7 +107,7 @@ class Group {
   // Local: what such a call runs, and what is counted of it. Throws std::bad_alloc.
   void schedule(BackgroundCall& call, const algo::Recipe& recipe);
   // A call that never arms was the library's, and is to be learned by the next that may. The same on all ranks.
-  void wish_for(coll::Collective collective) { wished_[static_cast<std::size_t>(collective)] = true; }
+  void wish_for(const coll::CommonProblem& call) { wished_[static_cast<std::size_t>(call.collective)] = call; }
   // May reductions that form combine numbers that round (ECO_ANY_ORDER)? The same on all ranks.
   bool any_order() const;
   // An error in the middle of a served call, or of packing for it. Local; every later call errs.
@@ -144,7 +147,11 @@ class Group {
   bool is_due(std::size_t bytes);
   // Collective, like what they are called by; see the comment at arm().
   void arm(const coll::CommonProblem& problem);
-  void learn(coll::Collective collective);
+  void learn(const coll::CommonProblem& call);
+  void session_passed(std::uint64_t nanoseconds);
+  // Local: after an attempt that had too little time.
+  bool may_try(double budget_left_s) const;
+  void try_again_later(double budget_left_s, std::string why);
   void ask_who_is_late(coll::Collective collective);
   void ask_about_ambient();
   // Local: the ranks in MPI_COMM_WORLD; nothing if some are beyond it, which is the same answer on all ranks.
@@ -160,7 +167,7 @@ class Group {
   void lose_tags();
   // `known`: by all ranks, or null on all.
   void arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ranks, double budget_left_s,
-              coll::Collective first, const runtime::KnownGroup* known);
+              const coll::CommonProblem& first, const runtime::KnownGroup* known);
   // Local: the job's options, with what the rank that has least is left of its budget.
   runtime::Options options_within(double budget_left_s) const;
   // Local: for other communicators of these ranks.
@@ -180,8 +187,9 @@ class Group {
   int passed_ = 0;
   runtime::Pace pace_;
   std::uint64_t passed_ns_ = 0;
-  // What a known plan of the same ranks leaves to the library: calls of it arm nothing.
-  std::array<bool, coll::kCollectives> left_native_{};
+  // What a known plan of the same ranks leaves to the library, whatever its root: calls like it arm nothing.
+  runtime::KnownCells left_native_;
+  double tried_budget_s_ = 0;  // that the last attempt did not suffice with
   State state_ = State::waiting;
   bool is_inter_ = false;
   bool has_slot_ = false;
@@ -190,7 +198,7 @@ class Group {
   bool knows_no_network_ = false;  // after a look: another would find none either
   bool poisoned_ = false;
   std::string why_native_ = "too few or too short calls to be armed";
-  std::array<bool, coll::kCollectives> wished_{};
+  std::array<std::optional<coll::CommonProblem>, coll::kCollectives> wished_{};
   // Until the lane has them, which gives them back after all calls.
   std::optional<int> tags_;
   std::shared_ptr<Lane> lane_;
