@@ -228,7 +228,7 @@ function(eco_add_simgrid)
     return()
   endif()
   # No SMPI program: its ranks are actors that name the rail of every message, which MPI does not know.
-  add_executable(bench-simgrid-rails EXCLUDE_FROM_ALL bench/simgrid/rails.cc bench/simgrid/rail_transport.cc)
+  add_executable(bench-simgrid-rails EXCLUDE_FROM_ALL bench/simgrid/rails.cc bench/simgrid/simulated_rails.cc)
   target_link_libraries(bench-simgrid-rails PRIVATE eco_core "${simgrid_library}")
   eco_glob(transport eco/transport/mpi)
   add_library(bench-simgrid-execute MODULE EXCLUDE_FROM_ALL bench/simgrid/execute.cc ${transport})

@@ -5,9 +5,10 @@
 //
 //   schwarz METHOD ITERATIONS [UNEVEN [UNTIMED FILE [SWEEP_US]]]
 //
-// Grid of kColumns columns, cut into strips of kRows rows, one a rank. The matrix is A = 5-point Laplacian + kShift. An iteration
-// preconditions the residual r by the sum of two corrections:
-//   coarse  r is added up over squares of kCell x kCell cells. Strips end in the middle of squares, so ranks' parts are summed up
+// Grid of kColumns columns, cut into strips of kRows rows, one a rank. The matrix is A = 5-point Laplacian + kShift. An
+// iteration preconditions the residual r by the sum of two corrections:
+//   coarse  r is added up over squares of kCell x kCell cells. Strips end in the middle of squares, so ranks' parts are
+//   summed up
 //           on rank 0 (MPI_Reduce, 60 KiB of doubles for 8 ranks), which solves the small system and sends what it found to
 //           all (MPI_Bcast).
 //   local   meanwhile every rank relaxes its own strip. This is where work is uneven: strips want kSweeps sweeps, or TIMES
@@ -19,9 +20,10 @@
 //
 // UNEVEN is `even`; `steady:RANK:TIMES`; or `moving:TIMES`: in every iteration another strip, drawn alike on all ranks.
 //
-// At the end the residual is worked out anew from the solution; a solution that is not one is an error. To FILE rank 0 writes what
-// each rank spent its time on after the first UNTIMED iterations. With SWEEP_US a rank sleeps for so many microseconds instead of each
-// sweep beyond kSweeps: where ranks share processors, who has more to do would else take them from those who send and receive.
+// At the end the residual is worked out anew from the solution; a solution that is not one is an error. To FILE rank 0
+// writes what each rank spent its time on after the first UNTIMED iterations. With SWEEP_US a rank sleeps for so many
+// microseconds instead of each sweep beyond kSweeps: where ranks share processors, who has more to do would else take
+// them from those who send and receive.
 #define _POSIX_C_SOURCE 199309L
 #include <math.h>
 #include <mpi.h>
@@ -131,7 +133,8 @@ static void relax_strip(int sweeps) {
   done_with(kAsleep);
 }
 
-// The sum over squares of A is kCell times the coarse Laplacian plus kCell^2 times the shift: some steps of conjugate gradients.
+// The sum over squares of A is kCell times the coarse Laplacian plus kCell^2 times the shift: some steps of conjugate
+// gradients.
 static void apply_coarse(double* out, const double* in) {
   for (int i = 0; i < coarse_rows; ++i)
     for (int j = 0; j < kCoarseColumns; ++j) {

@@ -1,6 +1,6 @@
 /* One collective in a loop until somebody stops it, as a program that computes little: seconds and instants of each call.
- * Arguments: broadcast|allreduce BYTES FOLDER. Rank 0 makes FOLDER/began when calls are timed, ends when there is FOLDER/stop, and
- * writes FOLDER/ends: the instant of CLOCK_MONOTONIC at which all were out of each call. */
+ * Arguments: broadcast|allreduce BYTES FOLDER. Rank 0 makes FOLDER/began when calls are timed, ends when there is
+ * FOLDER/stop, and writes FOLDER/ends: the instant of CLOCK_MONOTONIC at which all were out of each call. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -3,9 +3,11 @@
  * together CUT BYTES CALLS N OUT
  *
  * CUT  across: N communicators of ranks r, r + N, ..., each in a call of its own
- *      threads, nonblocking: N communicators of all ranks, the odd ones in reverse order; a thread for each, or calls begun at once
- * One line of OUT for each operation and communicator: operation, communicator, seconds of a call alone, of a call beside the others
- * (the slowest rank's; of all calls, so that nobody who comes last is beside nobody but for a moment). Results are checked. */
+ *      threads, nonblocking: N communicators of all ranks, the odd ones in reverse order; a thread for each, or calls
+ *      begun at once
+ * One line of OUT for each operation and communicator: operation, communicator, seconds of a call alone, of a call
+ * beside the others (the slowest rank's; of all calls, so that nobody who comes last is beside nobody but for a
+ * moment). Results are checked. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>

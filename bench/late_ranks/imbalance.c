@@ -8,9 +8,10 @@
  *   exponential  each by its own draw of this mean
  *   straggler    one of them, drawn for each call, by so much
  *   classes      those of odd number, by nine to eleven tenths of it
- * after a common instant of the machine's clock, so they must be on one machine, as in the lab. The draws follow from SEED alone. Rank 0
- * writes for every cell and call when each rank came and when it left, in seconds after the instant. Results are checked.
- * The first UNTIMED calls of a cell are not written: connections are made, ECO arms, and sees whether anybody is late. */
+ * after a common instant of the machine's clock, so they must be on one machine, as in the lab. The draws follow from
+ * SEED alone. Rank 0 writes for every cell and call when each rank came and when it left, in seconds after the instant.
+ * Results are checked. The first UNTIMED calls of a cell are not written: connections are made, ECO arms, and sees
+ * whether anybody is late. */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -2,9 +2,10 @@
  *
  *   late BYTES UNTIMED CALLS FILE [RANK:SECONDS ...]
  *
- * All ranks wait for a common instant of the machine's clock, so they must be on one machine, as in the lab; those that are named
- * wait so much longer and then call. Rank 0 writes when each rank was out of each call, in seconds after the
- * instant. What arrives is checked. The first calls are not written: connections are made, ECO arms and sees who is late. */
+ * All ranks wait for a common instant of the machine's clock, so they must be on one machine, as in the lab; those that
+ * are named wait so much longer and then call. Rank 0 writes when each rank was out of each call, in seconds after the
+ * instant. What arrives is checked. The first calls are not written: connections are made, ECO arms and sees who is
+ * late. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "bench/cells.h"
-#include "bench/simgrid/rail_transport.h"
+#include "bench/simgrid/simulated_rails.h"
 #include "eco/exec/executor.h"
 #include "eco/runtime/combine.h"
 #include "eco/runtime/contents.h"
@@ -23,7 +23,7 @@ namespace {
 
 namespace s4u = simgrid::s4u;
 using eco::bench::Cell;
-using eco::bench::RailTransport;
+using eco::bench::SimulatedRails;
 using eco::bench::Wires;
 
 eco::bench::Hosts hosts_of(const s4u::Engine& engine, int n_ranks, int n_rails) {
@@ -81,7 +81,7 @@ double run(s4u::Engine& engine, const eco::bench::Hosts& hosts, const Cell& cell
       try {
         const eco::sched::Schedule schedule =
             eco::algo::find(cell.recipe.algorithm)->build(problem, view, cell.recipe.params, rank);
-        RailTransport transport(wires, rank);
+        SimulatedRails transport(wires, rank);
         eco::exec::Executor executor(transport);
         if (!executor.reserve(schedule.scratch_bytes)) throw std::bad_alloc();
         Memory& memory = memories[folded ? 0 : static_cast<std::size_t>(rank)];

@@ -10,7 +10,6 @@ build (`make build`), whose programs it builds. Simulated times are the same on 
 JSON object.
 """
 
-import argparse
 import itertools
 import json
 import statistics
@@ -23,14 +22,15 @@ from pathlib import Path
 from typing import Any
 
 from eco import _core
-from eco.report.records import parse_sizes, seconds_text, size_text
+from eco.report.records import seconds_text, size_text
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
+import command
 import rails_paper as paper
 from platforms import SETTINGS_OF
 from rails_cells import RECIPES
-from smpi import BUILD, Records, asked, build, lines, version, why_not
+from smpi import BUILD, Records, asked, lines
 
 PLACES = tuple(paper.CLAIMS)
 #: 64 MiB takes SimGrid minutes, and ranks like 16 MiB.
@@ -169,39 +169,19 @@ def show(place: str, records: Records) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE")
-    parser.add_argument("--build", type=Path, default=BUILD, metavar="FOLDER", help="of the two programs")
-    parser.add_argument("--only", default="", metavar="TEXT", help="ways that have this in their names")
-    parser.add_argument("--sizes", default=SIZES, metavar="SIZE,...")
-    parser.add_argument("--check-bytes", type=int, default=64 << 10, metavar="BYTES",
-                        help="check the results of cells of up to so many bytes")  # fmt: skip
-    options = parser.parse_args()
-    if reason := why_not(options.build):
-        raise SystemExit(reason)
-    build(options.build)
+    options = command.parse(__doc__, SIZES, "ways that have this in their names")
     said, kept = {}, {}
     for name in PLACES:
         place = paper.paper_place(name)
         kept[name] = compare(
             place,
-            cells_of(place, parse_sizes(options.sizes), options.only),
+            cells_of(place, options.sizes, options.only),
             options.check_bytes,
             options.build,
         )
         show(name, kept[name])
         said[name] = summary(kept[name])
-    if options.json:
-        document = {
-            "schema": "eco.bench.simgrid-rails",
-            "version": 1,
-            "simgrid": version(),
-            "summary": said,
-            "records": kept,
-        }
-        options.json.write_text(json.dumps(document, indent=1) + "\n")
+    command.write(options.json, "eco.bench.simgrid-rails", kept, summary=said)
     print(json.dumps(said))
     return 0
 

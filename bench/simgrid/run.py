@@ -7,7 +7,6 @@ times are the same on every machine and in every run. Costs are processor second
 starting SimGrid, building schedules and checking results are not in them.
 """
 
-import argparse
 import json
 import math
 import statistics
@@ -18,11 +17,12 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
+import command
 from platform_file import Platform
-from smpi import BUILD, Records, asked, build, smpi, version, why_not
+from smpi import BUILD, Records, asked, smpi
 
 PLATFORM = Path(__file__).with_name("two-clusters-64.xml")
-SIZES = (1 << 10, 16 << 10, 256 << 10, 4 << 20)
+SIZES = "1KiB,16KiB,256KiB,4MiB"
 #: From flat to fitted, with and without segments. A segment longer than the message is the message.
 RECIPES = (
     "broadcast/flat",
@@ -143,36 +143,14 @@ def show(records: Records) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE")
-    parser.add_argument("--build", type=Path, default=BUILD, metavar="FOLDER", help="of the two programs")
-    parser.add_argument("--only", default="", metavar="TEXT", help="recipes that have this in them")
-    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), metavar="BYTES,...")
-    parser.add_argument("--check-bytes", type=int, default=64 << 10, metavar="BYTES",
-                        help="check the results of cells of up to so many bytes")  # fmt: skip
-    options = parser.parse_args()
-    if reason := why_not(options.build):
-        raise SystemExit(reason)
-    build(options.build)
-    sizes = [int(size) for size in options.sizes.split(",")]
-    cells = [(size, recipe) for recipe in RECIPES if options.only in recipe for size in sizes]
+    options = command.parse(__doc__, SIZES, "recipes that have this in them")
+    cells = [(size, recipe) for recipe in RECIPES if options.only in recipe for size in options.sizes]
     started = time.monotonic()
     records = compare(cells, options.check_bytes, programs=options.build)
     show(records)
     print(f"{time.monotonic() - started:.0f} s in all")
-    if options.json:
-        document = {
-            "schema": "eco.bench.simgrid",
-            "version": 1,
-            "simgrid": version(),
-            "platform": PLATFORM.name,
-            "ranks": len(Platform(PLATFORM).hosts()),
-            "summary": summary(records),
-            "records": records,
-        }
-        options.json.write_text(json.dumps(document, indent=1) + "\n")
+    facts = {"platform": PLATFORM.name, "ranks": len(Platform(PLATFORM).hosts()), "summary": summary(records)}
+    command.write(options.json, "eco.bench.simgrid", records, **facts)
     return 0
 
 

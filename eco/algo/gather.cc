@@ -22,17 +22,6 @@ using sched::Buffer;
 using sched::Emitter;
 using sched::Region;
 
-// A child's part: where it lies at this rank, and how it is cut.
-struct Incoming {
-  int child;
-  Region place;
-  Segments segments;
-
-  void receive(Emitter& e, std::size_t k) const {
-    e.recv(child, segments.region(place.buffer, k, place.offset));
-  }
-};
-
 }  // namespace
 
 Schedule build_gather(const CommonProblem& problem, const Tree& tree, const Params& params, int rank) {
@@ -47,22 +36,16 @@ Schedule build_gather(const CommonProblem& problem, const Tree& tree, const Para
   const auto block_of_result = [block](int of) {
     return Region{Buffer::output, static_cast<std::size_t>(of) * block, block};
   };
-  std::vector<Incoming> incoming;
-  std::size_t n_most = 0;
-  for (const Stream::Part& part : stream.parts) {
-    const bool straight = parent < 0 && is_run(stream, part);
-    const Region place =
-        straight ? block_of_result(stream.ranks[part.begin]) : Region{Buffer::scratch, part.begin * block, 0};
-    incoming.push_back({part.child, place, Segments(part.count * block, 1, params.segment_bytes)});
-    n_most = std::max(n_most, incoming.back().segments.count());
-  }
+  const std::vector<ChildPart> incoming =
+      child_parts(stream, block, params.segment_bytes, parent < 0 ? Buffer::output : Buffer::scratch);
+  const std::size_t n_most = most_segments(incoming);
 
   if (parent < 0) {
     schedule.scratch_bytes = stream.ranks.size() * block;
     schedule.once([=](std::size_t, Emitter& e) { e.copy(mine, block_of_result(rank)); });
     schedule.repeat(n_most, [=](std::size_t k, Emitter& e) {
-      for (const Incoming& part : incoming) {
-        if (k < part.segments.count()) part.receive(e, k);
+      for (const ChildPart& part : incoming) {
+        if (k < part.segments.count()) e.recv(part.child, part.region(k));
       }
     });
     schedule.once([=](std::size_t, Emitter& e) {
@@ -82,11 +65,11 @@ Schedule build_gather(const CommonProblem& problem, const Tree& tree, const Para
     if (!is_leaf && j == 0) e.copy(mine, {Buffer::scratch, 0, block});
     const Region segment = leaving.region(is_leaf ? Buffer::input : Buffer::scratch, j);
     const std::size_t end = segment.offset + segment.bytes;
-    for (const Incoming& part : incoming) {
+    for (const ChildPart& part : incoming) {
       const auto begun = [&](std::size_t place) {
         return place <= part.place.offset ? 0 : part.segments.begun_before(place - part.place.offset);
       };
-      for (std::size_t k = begun(segment.offset); k < begun(end); ++k) part.receive(e, k);
+      for (std::size_t k = begun(segment.offset); k < begun(end); ++k) e.recv(part.child, part.region(k));
     }
     e.send(parent, segment);
   });

@@ -22,17 +22,6 @@ using sched::Buffer;
 using sched::Emitter;
 using sched::Region;
 
-// A child's part: where it lies at this rank, and how it is cut.
-struct Outgoing {
-  int child;
-  Region place;
-  Segments segments;
-
-  void send(Emitter& e, std::size_t k) const {
-    e.send(child, segments.region(place.buffer, k, place.offset));
-  }
-};
-
 }  // namespace
 
 Schedule build_scatter(const CommonProblem& problem, const Tree& tree, const Params& params, int rank) {
@@ -47,15 +36,9 @@ Schedule build_scatter(const CommonProblem& problem, const Tree& tree, const Par
   const auto block_of_input = [block](int of) {
     return Region{Buffer::input, static_cast<std::size_t>(of) * block, block};
   };
-  std::vector<Outgoing> outgoing;
-  std::size_t n_most = 0;
-  for (const Stream::Part& part : stream.parts) {
-    const bool straight = parent < 0 && is_run(stream, part);
-    const Region place =
-        straight ? block_of_input(stream.ranks[part.begin]) : Region{Buffer::scratch, part.begin * block, 0};
-    outgoing.push_back({part.child, place, Segments(part.count * block, 1, params.segment_bytes)});
-    n_most = std::max(n_most, outgoing.back().segments.count());
-  }
+  const std::vector<ChildPart> outgoing =
+      child_parts(stream, block, params.segment_bytes, parent < 0 ? Buffer::input : Buffer::scratch);
+  const std::size_t n_most = most_segments(outgoing);
 
   if (parent < 0) {
     schedule.scratch_bytes = stream.ranks.size() * block;
@@ -68,8 +51,8 @@ Schedule build_scatter(const CommonProblem& problem, const Tree& tree, const Par
       }
     });
     schedule.repeat(n_most, [=](std::size_t k, Emitter& e) {
-      for (const Outgoing& part : outgoing) {
-        if (k < part.segments.count()) part.send(e, k);
+      for (const ChildPart& part : outgoing) {
+        if (k < part.segments.count()) e.send(part.child, part.region(k));
       }
     });
     schedule.once([=](std::size_t, Emitter& e) { e.copy(block_of_input(rank), result); });
@@ -82,11 +65,11 @@ Schedule build_scatter(const CommonProblem& problem, const Tree& tree, const Par
     const Region segment = arriving.region(is_leaf ? Buffer::output : Buffer::scratch, j);
     e.recv(parent, segment);
     const std::size_t end = segment.offset + segment.bytes;
-    for (const Outgoing& part : outgoing) {
+    for (const ChildPart& part : outgoing) {
       const auto ended = [&](std::size_t place) {
         return place <= part.place.offset ? 0 : part.segments.ended_by(place - part.place.offset);
       };
-      for (std::size_t k = ended(segment.offset); k < ended(end); ++k) part.send(e, k);
+      for (std::size_t k = ended(segment.offset); k < ended(end); ++k) e.send(part.child, part.region(k));
     }
     if (!is_leaf && j + 1 == arriving.count()) e.copy({Buffer::scratch, stream.own * block, block}, result);
   });

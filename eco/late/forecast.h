@@ -26,8 +26,9 @@ struct Forecast {
 Forecast forecast(const net::GroupView& view, std::span<exec::ScheduleSource* const> sources,
                   const std::vector<double>& arrival_s);
 
-// No broadcast is over sooner, even one that knows when the ranks will come: everybody but the root has to have all bytes through its
-// own last link, after both the root and it have come. A bound within the model; what is shared on the way is not in it.
+// No broadcast is over sooner, even one that knows when the ranks will come: everybody but the root has to have all
+// bytes through its own last link, after both the root and it have come. A bound within the model; what is shared on
+// the way is not in it.
 double clairvoyant_bound_s(const net::GroupView& view, int root, std::size_t bytes,
                            const std::vector<double>& arrival_s);
 

@@ -71,8 +71,8 @@ std::optional<Form> form_of(Plan plan, const algo::Recipe& recipe, const coll::C
 bool is_of_one_tree(const algo::Recipe& recipe, const coll::CommonProblem& problem,
                     const net::GroupView& view);
 
-// A rank that is less late than this is waited for: what nobody would call late, answers included. Of a reduction half of what its
-// vector takes: whoever is left behind brings a whole one over the root's link, once more.
+// A rank that is less late than this is waited for: what nobody would call late, answers included. Of a reduction half
+// of what its vector takes: whoever is left behind brings a whole one over the root's link, once more.
 double patience_s(const net::GroupView& view, const coll::CommonProblem& problem);
 
 }  // namespace eco::late

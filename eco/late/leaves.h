@@ -12,8 +12,8 @@
 
 namespace eco::late {
 
-// Each in turn takes, among the places of its subnet's on-time ranks, the one with the fewest on-time ranks below; it stays where none has
-// fewer than its own. Of several the one in its own subtree, then the lowest.
+// Each in turn takes, among the places of its subnet's on-time ranks, the one with the fewest on-time ranks below; it
+// stays where none has fewer than its own. Of several the one in its own subtree, then the lowest.
 algo::Tree late_as_leaves(algo::Tree tree, std::span<const int> late, std::span<const int> subnet_of_rank);
 
 }  // namespace eco::late

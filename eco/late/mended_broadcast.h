@@ -13,8 +13,8 @@
 //
 //   0 -> 1 -> 2 -> 3       1 is late: 0 offers, 2 answers      0 -> 2 -> 3      1 comes     0 -> 1
 //
-// Late ranks that lead nobody are fed one after the other when those who lead have all: what is sent to them would hold up those behind
-// the others, who are on time.
+// Late ranks that lead nobody are fed one after the other when those who lead have all: what is sent to them would hold
+// up those behind the others, who are on time.
 //
 // So there is one who decides about each rank: its parent, or whoever has taken the late parent's place. No rank has to be
 // told of a decision that is taken back, and none can have two feeders. Patience decides who feeds whom, and never what is

@@ -7,8 +7,8 @@
 //
 // A rank says to the root that it is there. When all have come, or the first of the root's patience is over, the root tells
 // whoever is there who takes part; those make up the first wave and leave when they are through. Whoever comes later is
-// in a later wave, which waits for company as long as patience goes, and a reduction's until the one before has brought all it has: it
-// would only share the root's link with it. Most often the first wave is the only one.
+// in a later wave, which waits for company as long as patience goes, and a reduction's until the one before has brought
+// all it has: it would only share the root's link with it. Most often the first wave is the only one.
 //
 //   tree  0 -> 1 -> 2 -> 3      1 is late: first wave  0 -> 2 -> 3      second wave  0 -> 1
 //
@@ -71,8 +71,8 @@ class WaveSource : public ScheduleSource {
   virtual void on_note(const Note& note) = 0;
   // Nothing of that is left to do.
   virtual bool has_ended() const = 0;
-  // Of the root: it gains nothing by waiting with another wave. True at the latest when those of the waves so far have done what
-  // they can.
+  // Of the root: it gains nothing by waiting with another wave. True at the latest when those of the waves so far have
+  // done what they can.
   virtual bool may_form_another() const { return true; }
 
   void on_ready(int rank);

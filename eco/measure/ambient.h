@@ -2,11 +2,11 @@
 //
 //   const net::Ambient ambient = find_ambient(transport, native, network, {}, {.host_of_rank = hosts});    // collective
 //
-// Inside every subnet each host streams to the next (on a bus two do), and every subnet to another one, in both directions; streams
-// that share no link go at once. A stream is 16 to 64 KiB, or what takes half a millisecond on fast links. A link bears at
-// least what any stream over it has shown, so one is loaded if every stream that it should have been the limit of was slow;
-// each slow one is asked twice more, alone, and its best counts; so are streams that tell which of its two hosts is busy. One
-// ping for every two subnets says whether queues are long.
+// Inside every subnet each host streams to the next (on a bus two do), and every subnet to another one, in both
+// directions; streams that share no link go at once. A stream is 16 to 64 KiB, or what takes half a millisecond on fast
+// links. A link bears at least what any stream over it has shown, so one is loaded if every stream that it should have
+// been the limit of was slow; each slow one is asked twice more, alone, and its best counts; so are streams that tell
+// which of its two hosts is busy. One ping for every two subnets says whether queues are long.
 #pragma once
 
 #include <vector>
@@ -31,8 +31,8 @@ inline constexpr double kFree = 0.75;
 
 // Collective over the transport's group, the same on all ranks: links that bear less than kFree of what is known, and ways
 // that take far longer. `was` is what a choice was made for: one stream over each of its links is asked first, and no more as
-// long as one of them is loaded. Without it the network is quiet if no link bears less than kLoaded. Throws on every rank alike, as
-// characterize() does.
+// long as one of them is loaded. Without it the network is quiet if no link bears less than kLoaded. Throws on every
+// rank alike, as characterize() does.
 net::Ambient find_ambient(transport::Transport& transport, transport::Native& native,
                           const net::Network& network, const net::Ambient& was,
                           const AmbientOptions& options);

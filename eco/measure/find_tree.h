@@ -3,8 +3,8 @@
 //   const TreeFound found = find_tree(conductor, {.rank_of_host = ranks, .clock = clock});     // on rank 0
 //   network.tree = found.tree;
 //
-// Where pairs were timed already, their samples of kProbeBytes are what latencies are made of, and only rates are measured. In a
-// budget not even these: the tests that there were say what is shared (tree_of_samples).
+// Where pairs were timed already, their samples of kProbeBytes are what latencies are made of, and only rates are
+// measured. In a budget not even these: the tests that there were say what is shared (tree_of_samples).
 #pragma once
 
 #include <functional>

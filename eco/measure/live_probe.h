@@ -3,10 +3,10 @@
 //   LiveProbe probe(conductor, rank_of_host, clock);
 //   const structure::Found found = structure::find_structure(probe);
 //
-// A latency is half a round trip of kProbeBytes: one packet, so that what every hop takes of it, storing and forwarding, adds up
-// along the tree, and long enough that a slow hop shows. A rate is what came to a receiver while all streams of the round
-// flowed: from the first message of whoever began last to the last message of whoever ended first. How many messages a stream
-// needs for its time is known from the last one of that pair.
+// A latency is half a round trip of kProbeBytes: one packet, so that what every hop takes of it, storing and
+// forwarding, adds up along the tree, and long enough that a slow hop shows. A rate is what came to a receiver while
+// all streams of the round flowed: from the first message of whoever began last to the last message of whoever ended
+// first. How many messages a stream needs for its time is known from the last one of that pair.
 #pragma once
 
 #include <cstdint>

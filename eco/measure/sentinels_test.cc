@@ -13,6 +13,7 @@
 #include "eco/measure/testing_cases.h"
 #include "eco/net/io.h"
 #include "eco/net/synthetic.h"
+#include "eco/transport/passing.h"
 
 namespace eco::measure {
 namespace {
@@ -28,31 +29,18 @@ using Pair = std::pair<int, int>;
 using Hosts = std::vector<int>;
 
 // Counts round trips of 1 KiB: only pings have messages of that size.
-class Counting final : public transport::Transport {
+class Counting final : public transport::PassingTransport {
  public:
-  Counting(transport::Transport& below, std::map<Pair, int>& pings) : below_(below), pings_(pings) {}
-  int rank() const override { return below_.rank(); }
-  int n_ranks() const override { return below_.n_ranks(); }
-  int max_tag() const override { return below_.max_tag(); }
+  Counting(transport::Transport& below, std::map<Pair, int>& pings)
+      : PassingTransport(below), pings_(pings) {}
   transport::Status post_send(int peer, int tag, std::span<const std::byte> bytes, transport::SendMode mode,
                               transport::Ticket ticket) override {
     // One thread runs at a time; each end of a trip sends once.
     if (bytes.size() == 1024 && rank() < peer) ++pings_[{rank(), peer}];
     return below_.post_send(peer, tag, bytes, mode, ticket);
   }
-  transport::Status post_recv(int peer, int tag, std::span<std::byte> bytes,
-                              transport::Ticket ticket) override {
-    return below_.post_recv(peer, tag, bytes, ticket);
-  }
-  transport::Status wait_some(std::span<transport::Ticket> done, std::size_t& n) override {
-    return below_.wait_some(done, n);
-  }
-  transport::Status test_some(std::span<transport::Ticket> done, std::size_t& n) override {
-    return below_.test_some(done, n);
-  }
 
  private:
-  transport::Transport& below_;
   std::map<Pair, int>& pings_;
 };
 

@@ -52,7 +52,8 @@ struct PairSamples {
 };
 
 // Runs on rank 0. Without a budget: all standard sizes. With one: two sweeps of the two smallest sizes, then of the
-// largest size that fits; if that leaves time, at the other sizes at which pairs are known. Throws Unsupported if not even the smallest fit.
+// largest size that fits; if that leaves time, at the other sizes at which pairs are known. Throws Unsupported if not
+// even the smallest fit.
 PairSamples sweep_pairs(int n_hosts, const Ping& ping, const SweepOptions& options);
 
 }  // namespace eco::measure

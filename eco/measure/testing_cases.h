@@ -1,4 +1,5 @@
-// What tests of measuring share beside the virtual network (testing.h): networks and how what was measured is held against them.
+// What tests of measuring share beside the virtual network (testing.h): networks and how what was measured is held
+// against them.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// What others send over the same links just now, as their effect on a known network: links that bear less, ways that take longer.
+// What others send over the same links just now, as their effect on a known network: links that bear less, ways that
+// take longer.
 //
 //   const Network loaded = under(network, ambient);      // what a plan for this traffic is predicted on
 //

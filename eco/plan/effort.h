@@ -1,4 +1,5 @@
-// How much was done for a row of a plan: FFTW's ladder. A row of more effort takes the place of one of less, never the other way.
+// How much was done for a row of a plan: FFTW's ladder. A row of more effort takes the place of one of less, never the
+// other way.
 #pragma once
 
 #include <array>

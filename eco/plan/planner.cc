@@ -1,5 +1,5 @@
-// Map: Planning walks the problems (cells.h), has rank_candidates and shortlist choose what is worth measuring, and decides what
-// serves them; rows.h makes rows of that.
+// Map: Planning walks the problems (cells.h), has rank_candidates and shortlist choose what is worth measuring, asks
+// what serves similar ones (similar.h), and decides what serves them; rows.h makes rows of that.
 #include "eco/plan/planner.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 #include "eco/plan/rows.h"
 #include "eco/plan/search.h"
 #include "eco/plan/shortlist.h"
-#include "eco/tune/points.h"
+#include "eco/plan/similar.h"
 
 namespace eco::plan {
 namespace {
@@ -35,8 +35,8 @@ constexpr double kWorthFinding = 0.97;
 constexpr double kBase_s = 0.5;
 constexpr double kRuns = 15;
 
-// Candidates measured where a run takes too long for a race: predictions are good there, and the second is mostly the first one's
-// sibling under another send window.
+// Candidates measured where a run takes too long for a race: predictions are good there, and the second is mostly the
+// first one's sibling under another send window.
 constexpr std::size_t kLongShortlist = 2;
 
 // What is said of a recipe's time that serves already: it is held against the others whatever they show.
@@ -61,17 +61,6 @@ std::optional<std::size_t> planned_size(std::size_t bytes) {
 
 namespace {
 
-// What serves similar problems, each a recipe or native.
-using Hints = std::vector<std::optional<Recipe>>;
-
-// Whether what serves a problem is of the kind that serves the similar ones.
-bool agrees(const std::optional<Recipe>& serves, const Hints& hints) {
-  return std::any_of(hints.begin(), hints.end(), [&](const std::optional<Recipe>& hint) {
-    if (!hint || !serves) return hint.has_value() == serves.has_value();
-    return tune::form_name(*hint) == tune::form_name(*serves);
-  });
-}
-
 class Planning {
  public:
   Planning(const GroupView& view, const std::vector<Collective>& collectives, const PlannerOptions& options,
@@ -80,7 +69,8 @@ class Planning {
         options_(options),
         measure_(measure),
         rows_(view, {options.forecast, options.search_in_order, options.serves_open, options.time_is_up}),
-        cells_(cells_of(view, collectives, options)) {
+        cells_(cells_of(view, collectives, options)),
+        similar_(cells_, {options.effort, options.holds_out}) {
     for (Cell& cell : cells_.all) {
       if (cell.settled) continue;
       cell.native_guess_s = guess_native_s(cell.problem, view_);
@@ -160,7 +150,7 @@ class Planning {
     done_s_ += expected_s(cell);
     if (time_is_up()) {
       cell.leave_open("no time left to measure it");
-    } else if (measure_ && is_left_out(cell)) {
+    } else if (measure_ && similar_.is_left_out(cell)) {
       cell.left_out = true;
     } else if (measure_) {
       if (!decide_by_hints(cell)) decide_by_measurement(cell);
@@ -212,57 +202,9 @@ class Planning {
     if (ratio > 1 + options_.gain_needed) cell.row.recipe = best.recipe;
   }
 
-  // Of the same collective and root class, measured by now: the next smaller and the next larger one.
-  struct Neighbors {
-    const Cell* below = nullptr;
-    const Cell* above = nullptr;
-    bool are_two() const { return below != nullptr && above != nullptr; }
-  };
-  bool is_known(const Cell& cell) const { return cell.settled && cell.row.is_measured(options_.effort); }
-  Neighbors neighbors(const Cell& cell) const {
-    Neighbors found;
-    const std::size_t bytes = cell.problem.bytes;
-    for (const Cell& other : cells_.all) {
-      if (other.entry != cell.entry || !is_known(other)) continue;
-      const std::size_t theirs = other.problem.bytes;
-      if (theirs < bytes && (found.below == nullptr || theirs > found.below->problem.bytes))
-        found.below = &other;
-      if (theirs > bytes && (found.above == nullptr || theirs < found.above->problem.bytes))
-        found.above = &other;
-    }
-    return found;
-  }
-
-  bool is_of_first_class(const Cell& cell) const {
-    return !coll::is_rooted(cell.problem.collective) ||
-           cells_.entries[cell.entry].root_subnet == cells_.first_class;
-  }
-
-  // Held-out sizes: what serves next to them. Other root classes: what serves there for rank 0's.
-  Hints hints(const Cell& cell) const {
-    if (!options_.holds_out) return {};
-    for (const Cell& other : cells_.all) {
-      const bool is_twin = other.entry != cell.entry && other.problem.collective == cell.problem.collective &&
-                           is_of_first_class(other) && other.problem.bytes == cell.problem.bytes;
-      if (is_twin && is_known(other)) return {other.row.recipe};
-    }
-    const Neighbors next = neighbors(cell);
-    if (!cell.held_out || !next.are_two()) return {};
-    return {next.below->row.recipe, next.above->row.recipe};
-  }
-
-  // Other root classes have fewer sizes: where recipes have won below and above a held-out one, the better of these serves it
-  // (rows.h), as for rank 0's class it was found to do.
-  bool is_left_out(const Cell& cell) const {
-    if (!options_.holds_out || !cell.held_out || is_of_first_class(cell) || cell.row.is_measured())
-      return false;
-    const Neighbors next = neighbors(cell);
-    return next.are_two() && next.below->row.recipe && next.above->row.recipe;
-  }
-
   // Whether what serves similar problems serves this one too: it is held against native and what is predicted best.
   bool decide_by_hints(Cell& cell) {
-    const Hints given = hints(cell);
+    const Hints given = similar_.hints(cell);
     if (given.empty()) return false;
     // Where nothing is raced there is no search that a hint could spare, and all are measured in one trial.
     const bool is_all = is_long(cell);
@@ -290,7 +232,8 @@ class Planning {
     }
     const std::optional<Recipe> borrowed = borrow(cell);
     if (borrowed && !candidates.empty()) add_candidate(cell.problem, *borrowed, candidates);
-    // What served so far, as a job or a trial with the neighbours' recipes found, is not forgotten by a search that did not look at it.
+    // What served so far, as a job or a trial with the neighbours' recipes found, is not forgotten by a search that did not
+    // look at it.
     const std::optional<Recipe> so_far = cell.row.recipe;
     if (so_far && !candidates.empty()) add_candidate(cell.problem, *so_far, candidates);
     measure(cell, candidates);
@@ -329,22 +272,11 @@ class Planning {
     return row.has_value();
   }
 
-  // What it was measured to take for fewer bytes.
-  double native_least_s(const Cell& cell) const {
-    double least_s = 0;
-    for (const Cell& other : cells_.all) {
-      const bool is_shorter = other.entry == cell.entry && other.problem.bytes < cell.problem.bytes;
-      if (is_shorter && other.row.is_measured(options_.effort))
-        least_s = std::max(least_s, other.row.native_s);
-    }
-    return least_s;
-  }
-
   std::optional<Row> measured(const Cell& cell, const std::vector<Candidate>& candidates,
                               std::string& why_open) const {
     std::vector<const Recipe*> recipes{nullptr};
     Beforehand known{{cell.row.is_measured() ? cell.row.native_s : cell.native_guess_s},
-                     native_least_s(cell)};
+                     similar_.native_least_s(cell)};
     for (const Candidate& candidate : candidates) {
       recipes.push_back(&candidate.recipe);
       known.predicted_s.push_back(candidate.recipe == cell.row.recipe ? kRunsAnyway_s
@@ -413,6 +345,7 @@ class Planning {
   const Measure& measure_;
   RowMaker rows_;
   Cells cells_;
+  const Similar similar_;
   double all_s_ = 0;
   double done_s_ = 0;
   tune::Guided guided_;

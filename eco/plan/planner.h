@@ -81,8 +81,8 @@ struct PlannerOptions {
   // How much is done for what is measured now.
   Effort effort = Effort::job;
   // Whether every other size is held out: measured after its neighbours, and searched for like these only where their
-  // recipes, or native, do not hold there too. The same for other root classes, whose hints are those of rank 0's, and which leave a
-  // held-out size to its neighbours where recipes have won both.
+  // recipes, or native, do not hold there too. The same for other root classes, whose hints are those of rank 0's, and
+  // which leave a held-out size to its neighbours where recipes have won both.
   bool holds_out = false;
   // Whether recipes are composed for what breaks a performance guideline (guidelines.h), and serve where they are faster.
   bool mends = false;

@@ -98,7 +98,8 @@ const algo::Recipe* Communicator::serves_this_call(const CommonProblem& problem)
   return recipe_of(problem, watch_ ? watch_->at_hand() : nullptr);
 }
 
-// "12.34 s: a look of 80 ms found quiet". Without memory for it there is no such line: ranks are on their way into a collective.
+// "12.34 s: a look of 80 ms found quiet". Without memory for it there is no such line: ranks are on their way into a
+// collective.
 template <class Text>
 void Communicator::account_for(const Text& text) {
   if (n_accounted_ == kMostAccount) return;

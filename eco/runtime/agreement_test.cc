@@ -7,6 +7,7 @@
 
 #include "eco/base/errors.h"
 #include "eco/transport/loopback/loopback.h"
+#include "eco/transport/passing.h"
 
 namespace eco::runtime {
 namespace {
@@ -37,28 +38,17 @@ TEST(Agreement, OneRankThatThrowsIsAReasonOnAll) {
 }
 
 // Hears of a text far larger than any memory on one rank.
-class Exaggerating final : public transport::Native {
+class Exaggerating final : public transport::PassingNative {
  public:
-  Exaggerating(transport::Native& below, bool exaggerates) : below_(below), exaggerates_(exaggerates) {}
-  void barrier() override { below_.barrier(); }
+  Exaggerating(transport::Native& below, bool exaggerates)
+      : PassingNative(below), exaggerates_(exaggerates) {}
   void broadcast(std::span<std::byte> bytes, int root) override {
     below_.broadcast(bytes, root);
     const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
     if (exaggerates_ && bytes.size() == sizeof huge) std::memcpy(bytes.data(), &huge, sizeof huge);
   }
-  void run(const coll::CommonProblem& problem, std::span<const std::byte> input,
-           std::span<std::byte> output) override {
-    below_.run(problem, input, output);
-  }
-  void allreduce_min(std::span<std::int64_t> values) override { below_.allreduce_min(values); }
-  void allreduce_max(std::span<double> values) override { below_.allreduce_max(values); }
-  void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override {
-    below_.allgather(mine, all);
-  }
-  std::string library() const override { return below_.library(); }
 
  private:
-  transport::Native& below_;
   bool exaggerates_;
 };
 

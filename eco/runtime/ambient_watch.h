@@ -8,13 +8,13 @@
 //   watch.begin_call(problem, root_subnet);                  // each call, likewise
 //   watch.note_took(nanoseconds);                            // after it, local
 //
-// Calls of a few cells (a problem, and its root's subnet) are watched. Of each period the last calls of each are kept; of a call
-// what counts is the least of its ranks' times where all wait for all (a rank that came last waited for nobody), else the
-// greatest; of a period's calls the least, which neither skew of single calls nor bursts have. A cell is slow if that
-// is far above the least that it was so far, or above what the plan has measured. Nothing more follows from it than a look
-// at the network, within a share of the time that the calls take: if that finds links loaded, the recipes that are predicted to
-// be better there take turns with the present one in the program's own calls, and what was fastest stays, until a later look finds
-// other traffic or none. docs/adr/0029 says why so.
+// Calls of a few cells (a problem, and its root's subnet) are watched. Of each period the last calls of each are kept;
+// of a call what counts is the least of its ranks' times where all wait for all (a rank that came last waited for
+// nobody), else the greatest; of a period's calls the least, which neither skew of single calls nor bursts have. A cell
+// is slow if that is far above the least that it was so far, or above what the plan has measured. Nothing more follows
+// from it than a look at the network, within a share of the time that the calls take: if that finds links loaded, the
+// recipes that are predicted to be better there take turns with the present one in the program's own calls, and what
+// was fastest stays, until a later look finds other traffic or none. docs/adr/0029 says why so.
 #pragma once
 
 #include <array>
@@ -100,8 +100,8 @@ class AmbientWatch {
   Next conclude();
   // After a look, the same on all ranks. Found::other: recipes are to be found for it, and begin_race() to be called.
   Found judge(const net::Ambient& found);
-  // Each cell's choices, the present one in front; of cells without any the list is shorter or has but that. If there are none at
-  // all, everything stays as it is.
+  // Each cell's choices, the present one in front; of cells without any the list is shorter or has but that. If there
+  // are none at all, everything stays as it is.
   void begin_race(std::vector<std::vector<Choice>> contenders);
 
   // For the report.

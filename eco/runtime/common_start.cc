@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <span>
 #include <string>
@@ -84,9 +85,10 @@ void CommonStart::fit() {
   std::vector<double> heard_s;
   for (std::size_t i = 0; i < kTold; ++i) heard_s.push_back(wait().heard_s);
   std::sort(heard_s.begin(), heard_s.end());
-  double usual_s = base::quantile(heard_s, 0.5);
-  native_.allreduce_max(std::span(&usual_s, 1));
-  const auto needed_ns = static_cast<std::int64_t>(kAhead * usual_s * 1e9);
+  // A whole number before ranks compare: what each of them works out of a fraction may end on another one.
+  double needed_most_ns = std::floor(kAhead * base::quantile(heard_s, 0.5) * 1e9);
+  native_.allreduce_max(std::span(&needed_most_ns, 1));
+  const auto needed_ns = static_cast<std::int64_t>(needed_most_ns);
   least_ns_ = std::min(least_ns_, std::max(needed_ns, kQuick_ns));
   lead_ns_ = least_ns_;
 }

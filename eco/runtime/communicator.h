@@ -118,8 +118,8 @@ class Communicator {
   }
   // Collective, inside the program's call, then. Throws TransportError where the library fails.
   void ask_who_is_late(transport::Native& native, coll::Collective collective);
-  // Local, before the first call and the same on all ranks: recipes follow ambient traffic (ambient_watch.h). From then on every
-  // call that serves_this_call() is asked about is begun by begin_call().
+  // Local, before the first call and the same on all ranks: recipes follow ambient traffic (ambient_watch.h). From then
+  // on every call that serves_this_call() is asked about is begun by begin_call().
   void follow_ambient(Following when, NanosecondClock clock = now_ns);
   void ignore_ambient() { watch_.reset(); }
   bool follows_ambient() const { return watch_ != nullptr; }

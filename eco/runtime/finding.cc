@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "eco/base/date.h"
 #include "eco/base/errors.h"
 #include "eco/measure/characterize.h"
 #include "eco/measure/rails.h"
@@ -23,14 +23,6 @@ constexpr double kNetworkShare = 0.5;
 // The partition's large reference size. Below it shapers let a message pass on credit and a slow link looks like a fast
 // one: a network measured with less serves the job that had no time for more, and is not remembered for others.
 constexpr std::size_t kReliableBytes = 16384;
-std::string now_iso8601() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
-}
 
 class Finding {
  public:
@@ -213,7 +205,7 @@ class Finding {
     measure::CharacterizeOptions how;
     how.host_of_rank = hosts_;
     how.transport = transport;
-    how.measured_at = now_iso8601();
+    how.measured_at = base::now_iso8601();
     how.budget_s = kNetworkShare * options_.budget_s;
     how.progress = request_.progress;
     steps_.together("", [&] {

@@ -114,13 +114,9 @@ TEST(KnownInJob, LeavesNativeWhatIsPlannedAndServedNowhere) {
 }
 
 // Counts the bytes of what ranks tell each other.
-class Telling final : public transport::Native {
+class Telling final : public transport::PassingNative {
  public:
-  Telling(transport::Native& below, std::atomic<std::size_t>& calls) : below_(below), calls_(calls) {}
-  void run(const coll::CommonProblem& problem, std::span<const std::byte> input,
-           std::span<std::byte> output) override {
-    below_.run(problem, input, output);
-  }
+  Telling(transport::Native& below, std::atomic<std::size_t>& calls) : PassingNative(below), calls_(calls) {}
   void barrier() override { ++calls_, below_.barrier(); }
   void broadcast(std::span<std::byte> bytes, int root) override { ++calls_, below_.broadcast(bytes, root); }
   void allreduce_min(std::span<std::int64_t> values) override { ++calls_, below_.allreduce_min(values); }
@@ -128,10 +124,8 @@ class Telling final : public transport::Native {
   void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override {
     ++calls_, below_.allgather(mine, all);
   }
-  std::string library() const override { return below_.library(); }
 
  private:
-  transport::Native& below_;
   std::atomic<std::size_t>& calls_;
 };
 

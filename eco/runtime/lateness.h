@@ -1,5 +1,5 @@
-// Whether a collective of one communicator forms around late ranks (eco/late), told from what its calls took: agreed before calls
-// that all ranks count alike. Pure.
+// Whether a collective of one communicator forms around late ranks (eco/late), told from what its calls took: agreed
+// before calls that all ranks count alike. Pure.
 //
 //   if (lateness.is_due()) {                                    // the same on all ranks, before a call
 //     native.allreduce_min(lateness.question());                // collective

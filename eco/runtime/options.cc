@@ -14,10 +14,15 @@ namespace {
 
 // Sets one option from its text; false if the text is not among the allowed values.
 using Apply = bool (*)(const std::string& text, Options& options);
+// What is set, as its text; the same for all texts that mean the same.
+using Value = std::string (*)(const Options& options);
 
 struct Entry {
   OptionDoc doc;
   Apply apply;
+  // Of what must be equal on all ranks. Files are not (one rank reads them), nor what only diagnoses, nor what differs
+  // between hosts by design.
+  Value agreed = nullptr;
 };
 
 template <class Number>
@@ -33,37 +38,41 @@ bool parse_number(const std::string& text, Number least, Number most, Number& nu
   return true;
 }
 
-bool set_mode(const std::string& text, Options& options) {
-  if (text == "on")
-    options.mode = Mode::on;
-  else if (text == "off")
-    options.mode = Mode::off;
-  else if (text == "observe")
-    options.mode = Mode::observe;
-  else
-    return false;
-  return true;
-}
+// The values of an option, and what they are called.
+template <class Value, std::size_t n>
+using Names = std::array<std::pair<Value, std::string_view>, n>;
 
-bool set_measure(const std::string& text, Options& options) {
-  if (text == "never")
-    options.measure = MeasurePolicy::never;
-  else if (text == "auto")
-    options.measure = MeasurePolicy::automatic;
-  else
-    return false;
-  return true;
-}
-
-constexpr std::array<std::pair<Carrier, std::string_view>, 4> kCarriers{
+constexpr Names<Mode, 3> kModes{{{Mode::on, "on"}, {Mode::off, "off"}, {Mode::observe, "observe"}}};
+constexpr Names<MeasurePolicy, 2> kPolicies{
+    {{MeasurePolicy::never, "never"}, {MeasurePolicy::automatic, "auto"}}};
+constexpr Names<Carrier, 4> kCarriers{
     {{Carrier::automatic, "auto"}, {Carrier::mpi, "mpi"}, {Carrier::tcp, "tcp"}, {Carrier::ucx, "ucx"}}};
 
-bool set_carrier(const std::string& text, Options& options) {
+template <class Value, std::size_t n>
+bool set_by_name(const Names<Value, n>& names, const std::string& text, Value& value) {
   const auto* const found =
-      std::find_if(kCarriers.begin(), kCarriers.end(), [&](const auto& each) { return each.second == text; });
-  if (found == kCarriers.end()) return false;
-  options.carrier = found->first;
+      std::find_if(names.begin(), names.end(), [&](const auto& each) { return each.second == text; });
+  if (found == names.end()) return false;
+  value = found->first;
   return true;
+}
+
+template <class Value, std::size_t n>
+std::string_view name_of(const Names<Value, n>& names, Value value) {
+  return std::find_if(names.begin(), names.end(), [&](const auto& each) { return each.first == value; })
+      ->second;
+}
+
+// The shortest text that is read back as this number.
+std::string number_text(double number) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+  return text;
 }
 
 std::vector<std::string> words_of(const std::string& text) {
@@ -93,11 +102,20 @@ bool set_late(const std::string& text, Options& options) {
   return options.late || text == "off";
 }
 
+std::string late_text(const Options& options) {
+  if (!options.late) return "off";
+  return options.forming == Forming::where_it_pays ? "auto" : std::string(late::name(*options.late));
+}
+
 bool set_ambient(const std::string& text, Options& options) {
   options.ambient.reset();
   if (text == "auto") options.ambient = Following::where_it_pays;
   if (text == "always") options.ambient = Following::always;
   return options.ambient || text == "off";
+}
+
+std::string ambient_text(const Options& options) {
+  return !options.ambient ? "off" : options.ambient == Following::always ? "always" : "auto";
 }
 
 bool parse_switch(const std::string& text, bool& on) {
@@ -137,7 +155,8 @@ const std::vector<Entry>& entries() {
   static const std::vector<Entry> table = {
       {{"ECO", "on|off|observe",
         "off: the program runs as if ECO were not there; observe: native calls are timed"},
-       set_mode},
+       [](const std::string& text, Options& o) { return set_by_name(kModes, text, o.mode); },
+       [](const Options& o) { return std::string(name_of(kModes, o.mode)); }},
       {{"ECO_NETWORK", "FILE", "the network as measured, instead of the remembered one of these hosts"},
        [](const std::string& text, Options& o) { return o.network_file = text, !text.empty(); }},
       {{"ECO_PLAN", "FILE[:FILE...]",
@@ -159,28 +178,38 @@ const std::vector<Entry>& entries() {
       {{"ECO_TRANSPORT", "auto|mpi|tcp|ucx",
         "what carries ECO's messages: the MPI library's point-to-point, plain TCP, or UCX (TCP where that "
         "can't be); auto: TCP for what uses several rails, where hosts have several"},
-       set_carrier},
+       [](const std::string& text, Options& o) { return set_by_name(kCarriers, text, o.carrier); },
+       [](const Options& o) { return std::string(name(o.carrier)); }},
       {{"ECO_RAILS", "NAME,...",
         "the interfaces (or addresses; for UCX also devices, mlx5_0:1) that are used on every host, one for "
         "each rail; else the networks that all hosts have in common"},
-       set_rails},
-      {{"ECO_MEASURE", "never|auto", "may a job measure what is not remembered (auto)"}, set_measure},
-      {{"ECO_BUDGET", "SECONDS", "for measuring in a job, all communicators together (5), and 5 % of what its calls take; 0: no limit"},
-       [](const std::string& text, Options& o) { return parse_number(text, 0.0, kMostSeconds, o.budget_s); }},
+       set_rails,
+       [](const Options& o) { return joined(o.rails); }},
+      {{"ECO_MEASURE", "never|auto", "may a job measure what is not remembered (auto)"},
+       [](const std::string& text, Options& o) { return set_by_name(kPolicies, text, o.measure); },
+       [](const Options& o) { return std::string(name_of(kPolicies, o.measure)); }},
+      {{"ECO_BUDGET", "SECONDS",
+        "for measuring in a job, all communicators together (5), and 5 % of what its calls take; 0: no "
+        "limit"},
+       [](const std::string& text, Options& o) { return parse_number(text, 0.0, kMostSeconds, o.budget_s); },
+       [](const Options& o) { return number_text(o.budget_s); }},
       {{"ECO_MAX_COMMUNICATORS", "0..65536",
         "communicators with ECO under them at a time (4096); the rest is native"},
        [](const std::string& text, Options& o) {
          return parse_number(text, 0, kMostCommunicators, o.max_communicators);
-       }},
+       },
+       [](const Options& o) { return std::to_string(o.max_communicators); }},
       {{"ECO_ARM_AFTER", "auto|0..1000000000",
         "calls of a communicator that stay native before it is armed; auto: until they took far longer than "
         "arming "
         "does (MPI_COMM_WORLD: none)"},
-       set_arm_after},
+       set_arm_after,
+       [](const Options& o) { return o.arm_after ? std::to_string(*o.arm_after) : std::string("auto"); }},
       {{"ECO_DISABLE", "NAME,...",
         "collectives that stay native: broadcast, allreduce, reduce_scatter, ...; topology: ranks stay in "
         "order"},
-       set_disable},
+       set_disable,
+       [](const Options& o) { return joined(o.disable); }},
       {{"ECO_REPORT", "FILE", "what was served and passed, as JSON, at exit"},
        [](const std::string& text, Options& o) { return o.report_file = text, !text.empty(); }},
       {{"ECO_PROFILE", "FILE", "calls, bytes and seconds of all ranks, as JSON, at exit: for eco profile"},
@@ -197,24 +226,28 @@ const std::vector<Entry>& entries() {
         "mended: broadcast, reduce, allreduce, gather and scatter go around ranks that have not come, who "
         "are served when they do; auto: so they do where ranks come late by more than the call takes; the "
         "others: a broadcast's tree is filled in the order of arrival (off)"},
-       set_late},
+       set_late,
+       late_text},
       {{"ECO_ANY_ORDER", "0|1",
         "1: under ECO_LATE also reductions of floating-point numbers and by a program's own commutative "
         "operations are combined in the order in which ranks come: results may differ in the last bits from "
         "call to call (0)"},
-       [](const std::string& text, Options& o) { return parse_switch(text, o.any_order); }},
+       [](const std::string& text, Options& o) { return parse_switch(text, o.any_order); },
+       [](const Options& o) { return std::string(o.any_order ? "1" : "0"); }},
       {{"ECO_AMBIENT", "off|auto|always",
         "auto: where calls steadily take longer than they did, ranks look which links carry traffic of "
         "others, and recipes that are faster beside it serve until it is gone; at most 2 % of the calls' "
         "time, 4 % while others serve; always, for tests: others serve now and then, needed or not (off)"},
-       set_ambient},
+       set_ambient,
+       ambient_text},
       {{"ECO_CHECK", "none|communication",
         "communication: before each collective call its ranks compare what they call, and a difference is an "
         "error that names them (none)"},
        [](const std::string& text, Options& o) {
          o.compare_calls = text == "communication";
          return o.compare_calls || text == "none";
-       }},
+       },
+       [](const Options& o) { return std::string(o.compare_calls ? "communication" : "none"); }},
   };
   return table;
 }
@@ -230,29 +263,21 @@ std::string user_cache(const std::function<std::optional<std::string>(std::strin
 
 }  // namespace
 
-std::string_view name(Carrier carrier) {
-  return std::find_if(kCarriers.begin(), kCarriers.end(),
-                      [&](const auto& each) { return each.first == carrier; })
-      ->second;
-}
+std::string_view name(Carrier carrier) { return name_of(kCarriers, carrier); }
 
 bool Options::is_disabled(std::string_view name) const {
   return std::find(disable.begin(), disable.end(), name) != disable.end();
 }
 
-std::uint64_t Options::agreed_digest() const {
-  std::string text =
-      std::to_string(static_cast<int>(mode)) + ';' + std::to_string(static_cast<int>(measure)) + ';' +
-      std::to_string(budget_s) + ';' + std::to_string(max_communicators) + ';' +
-      std::to_string(arm_after.value_or(-1)) + ';' + std::to_string(static_cast<int>(compare_calls)) + ';' +
-      std::to_string(late ? static_cast<int>(*late) : -1) + (any_order ? "any;" : ";") +
-      std::to_string(ambient ? static_cast<int>(*ambient) : -1) + ';' +
-      std::to_string(static_cast<int>(forming)) + ';' + std::to_string(static_cast<int>(carrier)) + ';';
-  for (const std::string& name : disable) text += name + ',';
-  text += ';';
-  for (const std::string& rail : rails) text += rail + ',';
-  return std::stoull(base::digest(text), nullptr, 16);
+std::string Options::agreed_text() const {
+  std::string text;
+  for (const Entry& entry : entries()) {
+    if (entry.agreed != nullptr) text += std::string(entry.doc.variable) + '=' + entry.agreed(*this) + '\n';
+  }
+  return text;
 }
+
+std::uint64_t Options::agreed_digest() const { return std::stoull(base::digest(agreed_text()), nullptr, 16); }
 
 const std::vector<OptionDoc>& option_docs() {
   static const std::vector<OptionDoc> docs = [] {

@@ -61,8 +61,10 @@ struct Options {
   bool is_beside_mpi() const { return carrier == Carrier::tcp || carrier == Carrier::ucx; }
   // A collective by name, or kTopology.
   bool is_disabled(std::string_view name) const;
-  // Of what must be equal on all ranks. Files are not in it (one rank reads them), nor what only diagnoses.
-  std::uint64_t agreed_digest() const;
+  // What must be equal on all ranks, a line for each: "ECO_BUDGET=5\n". Files are not in it (one rank reads them), nor
+  // what only diagnoses.
+  std::string agreed_text() const;
+  std::uint64_t agreed_digest() const;  // of that text
 };
 
 struct OptionDoc {

@@ -1,6 +1,7 @@
 // How a group comes to a plan for some collectives: from the file given by hand, from the store, or made now by trials.
 //
-//   const FoundPlan found = find_plan(steps, transport, native, view, options, version, {.collectives = {c}, .most_s = 1}, spent_s);
+//   const PlanRequest request{.collectives = {c}, .most_s = 1};
+//   const FoundPlan found = find_plan(steps, transport, native, view, options, version, request, spent_s);
 //
 // A plan is found or made collective by collective: a program that calls only broadcast spends its budget on that, and
 // the remembered file grows by what each job adds.

@@ -20,6 +20,7 @@
 #include "eco/runtime/communicator.h"
 #include "eco/runtime/contents.h"
 #include "eco/transport/loopback/loopback.h"
+#include "eco/transport/passing.h"
 
 namespace eco::runtime::testing {
 
@@ -41,68 +42,22 @@ class Directory {
   std::filesystem::path path_;
 };
 
-// Loopback's own collectives, slowed down where a test wants the library to lose.
-class PacedNative final : public transport::Native {
+// The library's own collectives, slowed down where a test wants it to lose.
+class PacedNative final : public transport::PassingNative {
  public:
-  PacedNative(transport::Native& native, double delay_s) : native_(native), delay_s_(delay_s) {}
+  PacedNative(transport::Native& native, double delay_s) : PassingNative(native), delay_s_(delay_s) {}
 
   void run(const coll::CommonProblem& problem, std::span<const std::byte> input,
            std::span<std::byte> output) override {
-    pause();
-    native_.run(problem, input, output);
+    if (delay_s_ > 0) std::this_thread::sleep_for(std::chrono::duration<double>(delay_s_));
+    below_.run(problem, input, output);
   }
-  void barrier() override { native_.barrier(); }
-  void broadcast(std::span<std::byte> bytes, int root) override { native_.broadcast(bytes, root); }
-  void allreduce_min(std::span<std::int64_t> values) override { native_.allreduce_min(values); }
-  void allreduce_max(std::span<double> values) override { native_.allreduce_max(values); }
-  void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override {
-    native_.allgather(mine, all);
-  }
-  std::string library() const override { return native_.library(); }
 
  private:
-  void pause() const {
-    if (delay_s_ > 0) std::this_thread::sleep_for(std::chrono::duration<double>(delay_s_));
-  }
-
-  transport::Native& native_;
   double delay_s_;
 };
 
-// For transports that differ from the one below in a thing or two.
-class PassingTransport : public transport::Transport {
- public:
-  explicit PassingTransport(transport::Transport& below) : below_(below) {}
-  int rank() const override { return below_.rank(); }
-  int n_ranks() const override { return below_.n_ranks(); }
-  int max_tag() const override { return below_.max_tag(); }
-  transport::Status post_send(int peer, int tag, std::span<const std::byte> bytes, transport::SendMode mode,
-                              transport::Ticket ticket) override {
-    return below_.post_send(peer, tag, bytes, mode, ticket);
-  }
-  transport::Status post_recv(int peer, int tag, std::span<std::byte> bytes,
-                              transport::Ticket ticket) override {
-    return below_.post_recv(peer, tag, bytes, ticket);
-  }
-  transport::Status wait_some(std::span<transport::Ticket> done, std::size_t& n) override {
-    return below_.wait_some(done, n);
-  }
-  transport::Status test_some(std::span<transport::Ticket> done, std::size_t& n) override {
-    return below_.test_some(done, n);
-  }
-  bool open_groups(const std::vector<coll::RankGroup>& groups) override { return below_.open_groups(groups); }
-  void close_groups_but(const std::vector<coll::RankGroup>& groups) override {
-    below_.close_groups_but(groups);
-  }
-  int find_group(const coll::RankGroup& group) const override { return below_.find_group(group); }
-  transport::Status start_group(int group, const transport::GroupCall& call,
-                                transport::Ticket ticket) override {
-    return below_.start_group(group, call, ticket);
-  }
-
- protected:
-  transport::Transport& below_;
-};
+using transport::PassingTransport;
 
 struct Group {
   std::string network = "hosts=2+2 rate_mbit=200 uplink_mbit=40";

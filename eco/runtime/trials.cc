@@ -101,6 +101,7 @@ class Conduct {
 
 std::string Trial::text() const {
   std::ostringstream out;
+  out.precision(std::numeric_limits<double>::max_digits10);
   out << coll::name(problem.collective) << ' ' << problem.n_ranks << ' ' << problem.root << ' '
       << problem.bytes << ' ' << problem.element_bytes << ' ' << keeps_all << ' ' << is_checked << ' '
       << !predicted_s.empty() << ' ' << native_least_s << '\n';

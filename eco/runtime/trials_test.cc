@@ -119,11 +119,31 @@ TEST(Trials, TheLibraryIsSparedWhereFewerBytesTakeItLongerAlready) {
   EXPECT_FALSE(beside.result.seconds[0].empty()) << "the recipe takes longer than that";
 }
 
-TEST(Trials, AnOrderSaysWhetherSomebodyMayBeSpared) {
-  Trial trial = trial_with({"allreduce/chain"});
-  EXPECT_TRUE(Trial::parse(trial.text()).predicted_s.empty());
-  trial.predicted_s = {1, 2};
-  EXPECT_EQ(Trial::parse(trial.text()).predicted_s.size(), 2U);
+// What rank 0 orders the others read: the same trial, to the last bit of its numbers. What candidates are predicted to take
+// counts on rank 0 alone.
+TEST(Trials, AnOrderIsReadAsItWasWritten) {
+  Trial trial = trial_with({"allreduce/chain segment=4096", "allreduce/subnets segment=1392 tree=-1,0,0"});
+  trial.candidates.emplace_back();
+  trial.problem = {
+      .collective = coll::Collective::allreduce, .n_ranks = 7, .bytes = 123456, .element_bytes = 8};
+  trial.keeps_all = true;
+  trial.native_least_s = 0.1 + 0.2;
+  for (const bool is_checked : {false, true}) {
+    trial.is_checked = is_checked;
+    const Trial again = Trial::parse(trial.text());
+    EXPECT_EQ(again.text(), trial.text());
+    EXPECT_EQ(again.problem.collective, trial.problem.collective);
+    EXPECT_EQ(again.problem.n_ranks, trial.problem.n_ranks);
+    EXPECT_EQ(again.problem.bytes, trial.problem.bytes);
+    EXPECT_EQ(again.problem.element_bytes, trial.problem.element_bytes);
+    EXPECT_EQ(again.candidates, trial.candidates);
+    EXPECT_EQ(again.keeps_all, trial.keeps_all);
+    EXPECT_EQ(again.is_checked, is_checked);
+    EXPECT_EQ(again.native_least_s, trial.native_least_s);
+    EXPECT_TRUE(again.predicted_s.empty());
+  }
+  trial.predicted_s.assign(trial.candidates.size(), 1e-3);
+  EXPECT_EQ(Trial::parse(trial.text()).predicted_s.size(), trial.candidates.size()) << "some may be spared";
 }
 
 }  // namespace

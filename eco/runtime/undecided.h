@@ -6,12 +6,14 @@
 //
 // - n runs made and k to come: whatever those take, the median lies between two of the runs made (curtailed sampling). Two runs
 //   of three are the ends of that range, so where they agree the third is not needed.
-// - eight runs or more: between the least and the greatest of them. Were it elsewhere, all would lie on one side of it: 1 in 128.
-// - fewer: not above the greatest, and not below (least - 1.6 s) / 1.3. A packet that was lost and sent again takes some 200 ms, one
-//   that is lost again 400 ms more, and the first of a connection 1 s; whatever else disturbs a long run is a small part of it.
+// - eight runs or more: between the least and the greatest of them. Were it elsewhere, all would lie on one side of it:
+//   1 in 128.
+// - fewer: not above the greatest, and not below (least - 1.6 s) / 1.3. A packet that was lost and sent again takes
+//   some 200 ms, one that is lost again 400 ms more, and the first of a connection 1 s; whatever else disturbs a long
+//   run is a small part of it.
 //
-// - the library's own takes no less than it took for fewer bytes (a performance guideline: plan/guidelines.h), where that is told
-//   and its first run does not deny it.
+// - the library's own takes no less than it took for fewer bytes (a performance guideline: plan/guidelines.h), where
+//   that is told and its first run does not deny it.
 //
 // The run that checked a result counts where it took 20 ms. What it has more than others (connections that are not open yet or
 // have forgotten what the path bears, pages that nobody has touched) can make a range wider, or be one of three that the median
@@ -20,7 +22,8 @@
 //
 // From ranges follows who is out, and with it the order in which they are dropped:
 //
-// - a recipe that another one surely beats, or equals as far as a recipe must be faster than the library to serve: `gain_needed`;
+// - a recipe that another one surely beats, or equals as far as a recipe must be faster than the library to serve:
+//   `gain_needed`;
 // - a recipe that another one was faster than, by eight runs of each, or by the check and one more where runs take 0.1 s,
 //   or by the check where it takes 0.25 s. (Of 1,611 runs of 0.1 s and more, stock and ECO, in three-subnets-all,
 //   three-subnets-large and one-switch.json of bench/results, 2 % took 5 % more than the median of their launch, 0.7 % took
@@ -58,8 +61,9 @@ bool is_long_run(double seconds);
 
 // Whether a run of so long shows by itself whether a prediction was right.
 bool shows_prediction(double seconds);
-// Whether a recipe's first run is as predicted: then others that were predicted no faster, as far as a recipe must be faster than
-// the library to serve, need not run at all. They are there for what predictions do not know, which is not in play.
+// Whether a recipe's first run is as predicted: then others that were predicted no faster, as far as a recipe must be
+// faster than the library to serve, need not run at all. They are there for what predictions do not know, which is not
+// in play.
 bool is_as_predicted(double first_s, double predicted_s);
 
 // Pure. Who runs again. Rank 0's answer is everybody's.

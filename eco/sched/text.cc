@@ -60,6 +60,7 @@ std::string to_text(const Schedule& schedule, std::size_t max_ops) {
     if (std::find(ranks.begin(), ranks.end(), schedule.rank()) == ranks.end()) continue;
     text += "  group " + std::to_string(g) + ":";
     for (const int rank : ranks) text += " " + std::to_string(rank);
+    if (schedule.groups[g].lane != 0) text += " lane " + std::to_string(schedule.groups[g].lane);
     text += "\n";
   }
   std::size_t n = 0;

@@ -1,9 +1,12 @@
 // Schedules for people: as text, and as a drawing for Graphviz.
 //
-//   rank 1 of 8, scratch 0, channels 1
+//   rank 1 of 8, scratch 0, channels 1, window 2 synchronous, rails 0
+//     group 0: 1 2 3 lane 1
 //     recv   output[0+1392]     <- 0
 //     send   output[0+1392]     -> 2
 //     group  0 broadcast root 1 output[0+1392]
+//
+// Those of all ranks, with all operations, say everything that runs: testing_text.h reads them back.
 #pragma once
 
 #include <cstddef>

@@ -7,9 +7,9 @@
 // 2. Propose: the points whose expected improvement over the best one is greatest, one of each form, together with it: a heat.
 // 3. Race: all of a heat run once, in turn, again and again; who is not believed to win any more is dropped at once. The others
 //    stay until they have been run `repeats` times.
-// 4. Stop when what is expected to be gained from all that is left is less than `least_gain`, or when no time is left. The answer
-//    is the measured point that is believed to be the fastest: its median, and what the model made of it before, so that one lucky
-//    run does not win. At every moment there is one.
+// 4. Stop when what is expected to be gained from all that is left is less than `least_gain`, or when no time is left.
+//    The answer is the measured point that is believed to be the fastest: its median, and what the model made of it
+//    before, so that one lucky run does not win. At every moment there is one.
 #pragma once
 
 #include <cstddef>

@@ -25,9 +25,9 @@ struct Feature {
 };
 
 // Standard deviations of the parts of a log residual, and over how many factors of two likeness fades by e. From the records of
-// `eco validate` (bench/results/validate-*.json): predictions are off by 3 to 5 % in the middle of all recipes and by 15 to 30 %
-// in the worst tenth, and up to 4 KiB by three times that. All recipes of a problem are off together by more than that: where
-// the processors are busy, say, everything takes longer, which changes no choice.
+// `eco validate` (bench/results/validate-*.json): predictions are off by 3 to 5 % in the middle of all recipes and by
+// 15 to 30 % in the worst tenth, and up to 4 KiB by three times that. All recipes of a problem are off together by more
+// than that: where the processors are busy, say, everything takes longer, which changes no choice.
 struct ResidualScales {
   double problem = 1.0;
   double algorithm = 0.08;

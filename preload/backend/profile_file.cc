@@ -18,6 +18,7 @@
 #include "eco/runtime/common_start.h"
 #include "eco/transport/mpi/mpi_native.h"
 #include "preload/backend/session.h"
+#include "preload/backend/world.h"
 
 namespace eco::preload {
 namespace {
@@ -114,10 +115,7 @@ ClockReadings read_clock_together() {
 }
 
 void write_profile(Session& session, bool collective) {
-  int rank = 0;
-  int n_ranks = 1;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  PMPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
+  const auto [rank, n_ranks] = world();
   // Called from MPI_Finalize: a program that came to its end is not ended by what ECO says of it.
   std::string mine;
   ClockReadings clock_at_end{};

@@ -14,24 +14,13 @@
 #include "eco/base/json_file.h"
 #include "eco/transport/mpi/mpi_native.h"
 #include "preload/backend/session.h"
+#include "preload/backend/world.h"
 
 namespace eco::preload {
 namespace {
 
 using Tallies = std::array<Tally, coll::kCollectives>;
 constexpr double kNanosecond_s = 1e-9;
-
-struct World {
-  int rank = 0;
-  int n_ranks = 1;
-};
-
-World world() {
-  World world;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
-  PMPI_Comm_size(MPI_COMM_WORLD, &world.n_ranks);
-  return world;
-}
 
 // Collective: sums over all ranks, on rank 0.
 Tallies sum_over_ranks(const Tallies& mine) {

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -13,24 +12,13 @@
 #include "eco/runtime/this_host.h"
 #include "preload/backend/datatypes.h"
 #include "preload/backend/errors_return.h"
+#include "preload/backend/job_agreement.h"
 #include "preload/backend/profile_file.h"
 #include "preload/backend/report.h"
+#include "preload/backend/world.h"
 
 namespace eco::preload {
 namespace {
-
-// FNV-1a: ranks compare this instead of texts of different lengths. Positive, so that it can be negated.
-std::int64_t digest(const std::string& text) {
-  std::uint64_t value = 0xcbf29ce484222325u;
-  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return static_cast<std::int64_t>(value >> 1);
-}
-
-int world_rank() {
-  int rank = 0;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
 
 std::vector<std::string> environment_names() {
   std::vector<std::string> names;
@@ -57,13 +45,13 @@ void Session::start() {
     read_options();
   } catch (const std::exception& error) {
     objection = true;
-    std::fprintf(stderr, "eco: rank %d: %s; the program runs without ECO\n", world_rank(), error.what());
+    std::fprintf(stderr, "eco: rank %d: %s; the program runs without ECO\n", world().rank, error.what());
   }
   if (switched_off_) options_.mode = runtime::Mode::off;
   if (options_.mode != runtime::Mode::off) background_.open();
   arms_ = agree(objection) && make_private_communicator() && open_rails();
   if (compares_) checks_.open(copy_of_world());
-  if (compares_ && !checks_.is_open() && world_rank() == 0) {
+  if (compares_ && !checks_.is_open() && world().rank == 0) {
     std::fprintf(stderr, "eco: the MPI library has no communicator for ECO_CHECK; calls are not compared\n");
   }
   if (!arms_ && !checks_.is_open()) background_.close();
@@ -81,7 +69,7 @@ void Session::read_options() {
     const char* value = std::getenv(std::string(variable).c_str());
     return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
   });
-  if (!options_.quiet && options_.mode != runtime::Mode::off && world_rank() == 0) {
+  if (!options_.quiet && options_.mode != runtime::Mode::off && world().rank == 0) {
     for (const std::string& name : runtime::unknown_variables(environment_names())) {
       std::fprintf(stderr,
                    "eco: %s is no option of ECO's and is ignored; `eco doctor` lists those there are\n",
@@ -94,36 +82,38 @@ void Session::read_options() {
 }
 
 bool Session::agree(bool objection) {
-  const std::int64_t mine = digest(std::string(ECO_VERSION) + ";" + std::to_string(plan::kPlanEpoch) + ";" +
-                                   std::to_string(options_.agreed_digest()) + ";" +
-                                   (background_.is_open() ? "background" : "none"));
-  enum Vote : std::int64_t { off, objects, agrees, profiles };
-  const Vote vote = options_.mode == runtime::Mode::off ? off
-                    : objection                         ? objects
-                    : options_.profile_file.empty()     ? agrees
-                                                        : profiles;
-  std::array<std::int64_t, 3> least = {mine, -mine, vote};
-  PMPI_Allreduce(MPI_IN_PLACE, least.data(), 3, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
-  const bool differ = least[0] != -least[1];
-  profiles_ = least[2] == profiles && !differ;
-  compares_ = least[2] >= agrees && !differ && options_.compare_calls;
-  if (least[2] == off) {
-    why_native_ = "it is off on some ranks (ECO=off, or Fortran past ECO)";
-    off_ = true;
-    if (differ && world_rank() == 0) {
-      std::fprintf(stderr, "eco: the program runs without ECO: %s\n", why_native_.c_str());
-    }
-  } else if (least[2] == objects) {
+  const Vote vote = options_.mode == runtime::Mode::off ? Vote::off
+                    : objection                         ? Vote::objects
+                    : options_.profile_file.empty()     ? Vote::agrees
+                                                        : Vote::profiles;
+  const std::string progress = background_.is_open() ? "joined" : "not joined";
+  const JobAgreement job =
+      agree_in_job({.version = std::string(ECO_VERSION) + ";" + std::to_string(plan::kPlanEpoch),
+                    .settings = options_.agreed_text() + "(the library's progress: " + progress + ")\n",
+                    .host = identity_.host.name,
+                    .vote = vote},
+                   options_.stall_s);
+  same_version_ = job.same_version;
+  const bool agree = job.vote >= Vote::agrees && job.difference.empty();
+  profiles_ = agree && job.vote == Vote::profiles;
+  compares_ = agree && options_.compare_calls;
+  off_ = job.vote == Vote::off;
+  if (off_) {
+    why_native_ = "it is off on some ranks (ECO=off, or Fortran past ECO), the first of them rank " +
+                  std::to_string(job.first_off);
+  } else if (job.vote == Vote::objects) {
     why_native_ = "a rank could not read its options";
-  } else if (differ) {
-    why_native_ = "ranks differ in ECO's version or in ECO_ variables";
-    if (world_rank() == 0) {
-      std::fprintf(stderr, "eco: the program runs without ECO: %s; set the same on all nodes\n",
-                   why_native_.c_str());
-    }
+  } else if (!job.difference.empty()) {
+    why_native_ = job.difference;
   } else if (options_.mode == runtime::Mode::observe) {
     why_native_ = "ECO=observe";
   }
+  const bool is_said = off_ ? !job.all_off : !job.difference.empty();
+  if (is_said && world().rank == 0)
+    std::fprintf(stderr, "eco: the program runs without ECO: %s\n", why_native_.c_str());
+  if (agree && !profiles_ && world().rank == job.first_profiling)
+    std::fprintf(stderr, "eco: no profile: ECO_PROFILE is set on rank %d, but not on rank %d\n",
+                 job.first_profiling, job.first_not_profiling);
   return why_native_.empty();
 }
 
@@ -134,9 +124,7 @@ bool Session::make_private_communicator() {
     why_native_ = "the MPI library has no communicator for ECO";
     return false;
   }
-  int n_ranks = 0;
-  PMPI_Comm_size(private_comm_, &n_ranks);
-  tag_ranges_.open(transport::mpi::largest_tag(), n_ranks, world_rank());
+  tag_ranges_.open(transport::mpi::largest_tag(), world().n_ranks, world().rank);
   return true;
 }
 
@@ -163,7 +151,7 @@ void Session::finish(bool collective) {
   // Whoever is not here misses a call, or calls something else on MPI_COMM_WORLD.
   if (collective && checks_.is_open()) finish_checks();
   watcher_.stop();
-  report(*this, collective);
+  report(*this, collective && same_version_);
   if (profiles_) write_profile(*this, collective);
   rails_.close();
   background_.close();
@@ -249,7 +237,7 @@ void Session::note_armed(const Group& group) {
 
 std::unique_ptr<Watch> Session::watch(const exec::FlightRecorder& recorder, int rank, int n_ranks,
                                       const char* doing) {
-  std::string who = "rank " + std::to_string(world_rank()) + " (" + std::to_string(rank) + " of " +
+  std::string who = "rank " + std::to_string(world().rank) + " (" + std::to_string(rank) + " of " +
                     std::to_string(n_ranks) + " in its communicator)" + doing;
   return std::make_unique<Watch>(watcher_, recorder, std::move(who),
                                  Watcher::When{.stall_s = options_.stall_s, .signal = options_.stall_signal});

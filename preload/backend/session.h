@@ -151,6 +151,7 @@ class Session {
   bool switched_off_ = false;
   bool off_ =
       false;  // on some rank, and so in the whole job: it may be one whose calls ECO does not even see
+  bool same_version_ = true;  // on all ranks; else they exchange nothing more
   std::string why_native_;
   runtime::Options options_;
   runtime::Identity identity_;

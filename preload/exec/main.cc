@@ -5,7 +5,8 @@
 // Runs on every node, because the environment of the launching shell does not reach every node. A rank that would
 // start without its preload ends here with exit code 127, which ends the job: alone among ranks that have it, it would
 // hang them. For the same reason a program that ECO can't serve, or that is
-// started with ECO=off, has the preload too, and its ranks say so to the others in MPI_Init. Statically linked: it must start where nothing is installed.
+// started with ECO=off, has the preload too, and its ranks say so to the others in MPI_Init. Statically linked: it must
+// start where nothing is installed.
 #include <unistd.h>
 
 #include <algorithm>

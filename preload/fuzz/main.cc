@@ -1,7 +1,8 @@
 // eco-fuzz: runs one program of collectives and writes down what every rank saw. `eco fuzz` starts it without ECO and
 // with it, on the same program, and compares.
 //
-//   mpirun -n 4 eco-fuzz-openmpi PROGRAM FOLDER [STEP]      FOLDER/rank-0, ...; with STEP all bytes of it in FOLDER/bytes-0, ...
+//   mpirun -n 4 eco-fuzz-openmpi PROGRAM FOLDER [STEP]      FOLDER/rank-0, ...; with STEP all bytes of it in
+//   FOLDER/bytes-0, ...
 //
 // It is an ordinary MPI program, which neither knows nor cares what is under it. Read run() here, then flight.h.
 #include <mpi.h>

@@ -1,9 +1,8 @@
 // eco-rank characterize and eco-rank tune: what a job would do on its first call, offline and as long as it takes.
-#include <chrono>
 #include <cstdio>
-#include <ctime>
 #include <string>
 
+#include "eco/base/date.h"
 #include "eco/base/errors.h"
 #include "eco/measure/characterize.h"
 #include "eco/measure/rails.h"
@@ -17,15 +16,6 @@
 
 namespace eco::rank {
 namespace {
-
-std::string now_iso8601() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
-}
 
 // Collective. A network whose rails can't be measured is a network without rails.
 void add_rails(Stage& stage, const measure::CharacterizeOptions& how, net::Network& network) {
@@ -59,7 +49,7 @@ int characterize(int argc, char** argv) {
   how.host_of_rank =
       gather_identities(*stage.native, stage.transport->n_ranks(), runtime::this_host(options));
   how.transport = runtime::transport_name(*stage.native, *stage.transport);
-  how.measured_at = now_iso8601();
+  how.measured_at = base::now_iso8601();
   how.budget_s = arguments.number("--budget", 0, 0, 86400);
   how.plogp = arguments.has("--plogp");
   if (arguments.has("--progress")) how.progress = Progress();

@@ -7,8 +7,8 @@
 // trials.json: {"schema": "eco.rank.trials", "version": 1,
 //               "trials": [{"collective": "broadcast", "bytes": 1024, "root": 0, "recipes": ["broadcast/chain ..."]}]}
 //
-// A trial may say how often it runs, whatever that takes: "repetitions": {"rounds": 3, "in_turn": 1, "wakes": false}. No trial is
-// begun later than S seconds after the first: times.json then holds those that were, in their order.
+// A trial may say how often it runs, whatever that takes: "repetitions": {"rounds": 3, "in_turn": 1, "wakes": false}.
+// No trial is begun later than S seconds after the first: times.json then holds those that were, in their order.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>

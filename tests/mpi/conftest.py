@@ -124,6 +124,16 @@ SPINNING_RANKS = {"openmpi": 3, "mpich": 2, "mpi-abi": 2}
 SLEEPING = asleep_while_idle(paths.native_dir(), 200)
 
 
+def shared_library(folder: Path, file_name: str, source: str) -> Path:
+    """A small C library of this file name and soname."""
+    target = folder / file_name
+    code = folder / f"{file_name}.c"
+    code.write_text(source)
+    words = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{file_name}", str(code), "-o", str(target)]
+    subprocess.run(words, check=True)
+    return target
+
+
 class Library:
     """One MPI library on this machine. Its name is its ABI's: "openmpi", "mpich" or "mpi-abi"."""
 

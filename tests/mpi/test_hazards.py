@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from eco import paths, plans
+from eco import paths
 from eco.plans import Rows
 
-from .conftest import Library
+from .conftest import Library, shared_library
 
 pytestmark = pytest.mark.mpi
 
@@ -24,16 +24,6 @@ def right(
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert ended.served()[0] > 0, ended.stderr
     return ended.stderr
-
-
-def shared_library(folder: Path, file_name: str, source: str) -> Path:
-    """A small C library of this file name and soname."""
-    target = folder / file_name
-    code = folder / f"{file_name}.c"
-    code.write_text(source)
-    words = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{file_name}", str(code), "-o", str(target)]
-    subprocess.run(words, check=True)
-    return target
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 5])
@@ -249,19 +239,6 @@ def test_ranks_initialised_in_fortran_take_part(library: Library, tmp_path: Path
         assert ended.served() == (10, 0), ended.stderr
 
 
-def test_a_job_with_eco_off_in_one_part_runs_natively(library: Library) -> None:
-    eco_exec, program = str(paths.native_file("eco-exec")), library.compile("either_binding")
-    off = [eco_exec, "--set", "ECO=off", program]
-    for first, second in (([eco_exec, program], off), (off, [eco_exec, program])):
-        ended = library.run(1, [*first, ":", "-n", "1", *second], timeout_s=60)
-        assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
-        assert ended.stderr.count("the program runs without ECO: it is off on some ranks") == 1, ended.stderr
-        assert "eco: served" not in ended.stderr
-    silent = library.run(2, off)
-    assert (silent.returncode, silent.stdout) == (0, "right\n"), silent.stderr
-    assert "eco:" not in silent.stderr
-
-
 def test_bare_loads_nothing(library: Library, tmp_path: Path) -> None:
     """Nor needs anything: where ECO is not completely installed, too."""
     lone = shutil.copy(paths.native_file("eco-exec"), tmp_path)
@@ -328,30 +305,6 @@ def test_missing_backend_ends_the_job(library: Library, tmp_path: Path) -> None:
     assert ended.returncode != 0
     assert f"libeco-{library.name}.so" in ended.stderr
     assert "cannot load its backend" in ended.stderr
-
-
-def test_ranks_with_different_options_run_natively(library: Library) -> None:
-    eco_exec, program = str(paths.native_file("eco-exec")), library.compile("reductions")
-    words = [eco_exec, program, ":", "-n", "1", eco_exec, "--set", "ECO_ARM_AFTER=7", program]
-    ended = library.run(1, words)
-    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
-    assert "ranks differ" in ended.stderr
-    assert ended.served()[0] == 0
-
-
-@pytest.mark.parametrize("first", [True, False])
-def test_files_by_hand_on_one_rank_only(library: Library, tmp_path: Path, first: bool) -> None:
-    """Rank 0's count for all; others' for nobody."""
-    eco_exec, program = str(paths.native_file("eco-exec")), library.compile("reductions")
-    plan = tmp_path / "plan.json"
-    plan.write_text(plans.by_hand(2, {"barrier": [(0, None)], "allreduce": PLAIN["allreduce"]}))
-    by_hand = [eco_exec, "--set", f"ECO_PLAN={plan}", "--set", f"ECO_NETWORK={library.network}", program]
-    bare = [eco_exec, program]
-    one, other = (by_hand, bare) if first else (bare, by_hand)
-    settings = {"ECO_ARM_AFTER": "0", "ECO_MEASURE": "never"}
-    ended = library.run(1, [*one, ":", "-n", "1", *other], settings, timeout_s=60)
-    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
-    assert (ended.served()[0] > 0) == first, ended.stderr
 
 
 @pytest.mark.parametrize(("variable", "value", "says"), [

@@ -60,4 +60,5 @@ def test_ranks_that_want_different_ones_stay_native(library: Library) -> None:
     program = [eco_exec, *words, ":", "-n", "1", eco_exec, "--set", "ECO_LATE=mended", *words]
     ended = library.run(1, program, library.forced(2), timeout_s=60)
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
-    assert "ranks differ in ECO's version or in ECO_ variables" in ended.stderr, ended.stderr
+    assert "ranks differ in ECO_ variables: rank 1" in ended.stderr, ended.stderr
+    assert "has ECO_LATE=mended, rank 0 ECO_LATE=off" in ended.stderr, ended.stderr

@@ -62,9 +62,9 @@ def test_what_a_network_cannot_say_is_refused(
 @pytest.mark.slow
 def test_predictions_agree_with_simgrid(platform_file: ModuleType) -> None:
     bench = _load("run")
-    if reason := bench.why_not():
+    if reason := bench.command.why_not():
         pytest.skip(reason)
-    bench.build()
+    bench.command.build()
     # One message at a time, many at once on one port, on the link between, and in both directions.
     recipes = ["broadcast/binomial", "broadcast/subnets segment=16384", "scatter/flat", "allreduce/doubling",
                "allgather/flat", "reduce_scatter/recursive_halving", "alltoall/bruck"]  # fmt: skip
@@ -116,9 +116,9 @@ def test_ways_ranked_differently_are_found_and_ties_are_none() -> None:
 @pytest.mark.slow
 def test_predictions_agree_with_simgrid_on_two_rails() -> None:
     rails = _load("rails")
-    if reason := rails.why_not():
+    if reason := rails.command.why_not():
         pytest.skip(reason)
-    rails.build()
+    rails.command.build()
     place = rails.paper.paper_place("two clusters")
     cells = [cell for cell in rails.cells_of(place, [16 << 10], "") if "window=2" not in cell[2]]
     records = rails.compare(place, cells, check_bytes=16 << 10)

@@ -38,4 +38,23 @@ bool is_run(const Stream& stream, const Stream::Part& part) {
   return true;
 }
 
+std::vector<ChildPart> child_parts(const Stream& stream, std::size_t block_bytes, std::size_t segment_bytes,
+                                   sched::Buffer whole) {
+  std::vector<ChildPart> parts;
+  for (const Stream::Part& part : stream.parts) {
+    const bool straight = whole != sched::Buffer::scratch && is_run(stream, part);
+    const std::size_t first = straight ? static_cast<std::size_t>(stream.ranks[part.begin]) : part.begin;
+    const sched::Region place{straight ? whole : sched::Buffer::scratch, first * block_bytes,
+                              part.count * block_bytes};
+    parts.push_back({part.child, place, Segments(place.bytes, 1, segment_bytes)});
+  }
+  return parts;
+}
+
+std::size_t most_segments(const std::vector<ChildPart>& parts) {
+  std::size_t most = 0;
+  for (const ChildPart& part : parts) most = std::max(most, part.segments.count());
+  return most;
+}
+
 }  // namespace eco::algo

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
-#include <thread>
 
 #include "eco/base/errors.h"
 #include "eco/coll/meaning.h"
+#include "eco/transport/rank_threads.h"
 
 namespace eco::transport {
 
@@ -309,24 +308,16 @@ void LoopbackNative::allgather(std::span<const std::byte> mine, std::span<std::b
 }
 
 void run_ranks(Hub& hub, const std::function<void(LoopbackTransport&, LoopbackNative&)>& body) {
-  std::vector<std::thread> threads;
-  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(hub.n_ranks()));
-  for (int rank = 0; rank < hub.n_ranks(); ++rank) {
-    threads.emplace_back([&, rank] {
-      LoopbackTransport transport(hub, rank);
-      LoopbackNative native(hub, rank);
-      try {
-        body(transport, native);
-      } catch (...) {
-        errors[static_cast<std::size_t>(rank)] = std::current_exception();
-        hub.lose(rank);
-      }
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  for (const auto& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
+  run_rank_threads(hub.n_ranks(), [&](int rank) {
+    LoopbackTransport transport(hub, rank);
+    LoopbackNative native(hub, rank);
+    try {
+      body(transport, native);
+    } catch (...) {
+      hub.lose(rank);
+      throw;
+    }
+  });
 }
 
 }  // namespace eco::transport

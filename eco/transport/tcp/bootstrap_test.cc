@@ -37,20 +37,16 @@ TEST(TcpBootstrap, OverTheLibrary) {
 TEST(TcpBootstrap, OverFilesAndWithMoreRailsHereThanThere) {
   const fs::path directory = fs::path(testing::TempDir()) / ("eco-tcp-" + std::to_string(::getpid()));
   fs::remove_all(directory);
-  std::vector<std::thread> ranks;
-  for (int rank = 0; rank < 2; ++rank) {
-    ranks.emplace_back([&, rank] {
-      FileStore store(directory.string());
-      const auto transport = meet(store, rank, 2, loopback_addresses(1 + rank));
-      std::array<std::byte, 4> word{}, got{};
-      const std::array<std::uint8_t, 1> rails{1};
-      transport->set_rails(0, rails);  // which one of them lacks
-      ASSERT_EQ(transport->post_send(1 - rank, 0, word, SendMode::eager, 0), Status::ok);
-      ASSERT_EQ(transport->post_recv(1 - rank, 0, got, 1), Status::ok);
-      EXPECT_EQ(wait(*transport, 2), Status::ok);
-    });
-  }
-  for (std::thread& rank : ranks) rank.join();
+  run_rank_threads(2, [&](int rank) {
+    FileStore store(directory.string());
+    const auto transport = meet(store, rank, 2, loopback_addresses(1 + rank));
+    std::array<std::byte, 4> word{}, got{};
+    const std::array<std::uint8_t, 1> rails{1};
+    transport->set_rails(0, rails);  // which one of them lacks
+    ASSERT_EQ(transport->post_send(1 - rank, 0, word, SendMode::eager, 0), Status::ok);
+    ASSERT_EQ(transport->post_recv(1 - rank, 0, got, 1), Status::ok);
+    EXPECT_EQ(wait(*transport, 2), Status::ok);
+  });
   EXPECT_EQ(fs::status(directory / "rank-0").permissions() & fs::perms::others_read, fs::perms::none);
   fs::remove_all(directory);
 }

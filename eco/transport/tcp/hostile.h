@@ -162,7 +162,7 @@ class Proxy {
   std::thread thread_;
 };
 
-// One thread per rank. The first exception is rethrown. How many connections were cut.
+// On a thread for each rank. How many connections were cut.
 inline std::size_t run_hostile_ranks(int n_ranks, int n_rails, const TcpOptions& options, Fates fates,
                                      const std::function<void(TcpTransport&)>& body) {
   const std::vector<std::string> addresses = loopback_addresses(n_rails);
@@ -180,25 +180,12 @@ inline std::size_t run_hostile_ranks(int n_ranks, int n_rails, const TcpOptions&
     }
   }
   proxy.start();
-  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(n_ranks));
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < n_ranks; ++rank) {
-    threads.emplace_back([&, rank] {
-      const auto at = static_cast<std::size_t>(rank);
-      try {
-        Job mine = job;
-        mine.rank = rank;
-        TcpTransport transport(std::move(mine), std::move(listening[at]), options);
-        body(transport);
-      } catch (...) {
-        errors[at] = std::current_exception();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
+  run_rank_threads(n_ranks, [&](int rank) {
+    Job mine = job;
+    mine.rank = rank;
+    TcpTransport transport(std::move(mine), std::move(listening[static_cast<std::size_t>(rank)]), options);
+    body(transport);
+  });
   return proxy.n_cut();
 }
 

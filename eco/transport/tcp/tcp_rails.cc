@@ -5,8 +5,8 @@
 //   then         both close what they have on it, forget what has come half, and send again over the others what has not been
 //                heard to have arrived: it stays lost
 //
-// Whoever gives a rail up says so on each other rail before anything that it sends again there, so a message that comes a second
-// time finds nothing of the first still on its way.
+// Whoever gives a rail up says so on each other rail before anything that it sends again there, so a message that comes
+// a second time finds nothing of the first still on its way.
 #include <algorithm>
 #include <cmath>
 

@@ -132,7 +132,8 @@ class TcpTransport final : public RailTransport, private Connection::Owner {
   static bool is_known(const Connection* connection) {
     return connection != nullptr && (connection->is_opener() || connection->is_open());
   }
-  // Nothing is posted, and peers need nothing of this rank: on several rails they may have to be told what came, or sent it again.
+  // Nothing is posted, and peers need nothing of this rank: on several rails they may have to be told what came, or
+  // sent it again.
   bool is_idle() const { return n_posted_ == 0 && (n_rails() == 1 || connections_.empty()); }
 
   // tcp_transport.cc. Does what can be done without waiting longer than so many ms; -1: until something happens.

@@ -4,13 +4,12 @@
 #pragma once
 
 #include <array>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "eco/transport/rank_threads.h"
 #include "eco/transport/shared_rails.h"
 #include "eco/transport/tcp/bootstrap.h"
 
@@ -34,25 +33,12 @@ inline Status wait(TcpTransport& transport, std::size_t n_tickets = 1) {
   return Status::ok;
 }
 
-// One thread per rank; the first exception is rethrown.
+// On a thread for each rank.
 inline void run_tcp_ranks(int n_ranks, int n_rails, const TcpOptions& options,
                           const std::function<void(TcpTransport&)>& body) {
   MemoryStore store;
-  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(n_ranks));
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < n_ranks; ++rank) {
-    threads.emplace_back([&, rank] {
-      try {
-        body(*meet(store, rank, n_ranks, loopback_addresses(n_rails), options));
-      } catch (...) {
-        errors[static_cast<std::size_t>(rank)] = std::current_exception();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
+  run_rank_threads(
+      n_ranks, [&](int rank) { body(*meet(store, rank, n_ranks, loopback_addresses(n_rails), options)); });
 }
 
 // The same for groups on one transport of any kind: the body's ranks are every second one of a job, the last first.
@@ -67,34 +53,21 @@ inline void run_shares(
   const int n_job = 2 * n_ranks;
   std::vector<int> ranks;
   for (int rank = n_job - 1; rank > 0; rank -= 2) ranks.push_back(rank);
-  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(n_ranks));
-  std::vector<std::thread> threads;
   std::vector<std::shared_ptr<SharedRails>> jobs(static_cast<std::size_t>(n_job));
-  for (int rank = 0; rank < n_job; ++rank) {
-    threads.emplace_back([&, rank] {
-      jobs[static_cast<std::size_t>(rank)] =
-          std::make_shared<SharedRails>(open(store, rank, n_job), rails, meanwhile, leave);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  threads.clear();
-  for (int rank = 0; rank < n_ranks; ++rank) {
-    threads.emplace_back([&, rank] {
-      const auto at = static_cast<std::size_t>(rank);
-      try {
-        RailShare share(jobs[static_cast<std::size_t>(ranks[at])],
-                        {.first_tag = 3 * kTags, .n_tags = kTags, .rank = rank, .ranks = ranks});
-        body(share);
-      } catch (...) {
-        errors[at] = std::current_exception();
-      }
-      jobs[static_cast<std::size_t>(ranks[at])]->close();
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
+  run_rank_threads(n_job, [&](int rank) {
+    jobs[static_cast<std::size_t>(rank)] =
+        std::make_shared<SharedRails>(open(store, rank, n_job), rails, meanwhile, leave);
+  });
+  run_rank_threads(n_ranks, [&](int rank) {
+    const std::shared_ptr<SharedRails>& job =
+        jobs[static_cast<std::size_t>(ranks[static_cast<std::size_t>(rank)])];
+    const struct Closing {
+      SharedRails& rails;
+      ~Closing() { rails.close(); }
+    } closing{*job};
+    RailShare share(job, {.first_tag = 3 * kTags, .n_tags = kTags, .rank = rank, .ranks = ranks});
+    body(share);
+  });
 }
 
 inline void run_tcp_shares(

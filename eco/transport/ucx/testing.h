@@ -5,39 +5,24 @@
 #pragma once
 
 #include <array>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "eco/base/errors.h"
+#include "eco/transport/rank_threads.h"
 #include "eco/transport/tcp/rails.h"
 #include "eco/transport/tcp/testing.h"
 #include "eco/transport/ucx/ucx.h"
 
 namespace eco::transport::ucx {
 
-// One thread per rank; the first exception is rethrown.
+// On a thread for each rank.
 inline void run_ucx_ranks(int n_ranks, const std::vector<std::string>& devices, const UcxOptions& options,
                           const std::function<void(RailTransport&)>& body) {
   MemoryStore store;
-  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(n_ranks));
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < n_ranks; ++rank) {
-    threads.emplace_back([&, rank] {
-      try {
-        body(*meet(store, rank, n_ranks, devices, options));
-      } catch (...) {
-        errors[static_cast<std::size_t>(rank)] = std::current_exception();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
+  run_rank_threads(n_ranks, [&](int rank) { body(*meet(store, rank, n_ranks, devices, options)); });
 }
 
 // An interface over which UCX reaches this host itself; empty: none. (1.20 does not over the loopback: it takes what

@@ -1,4 +1,4 @@
-#include "bench/simgrid/rail_transport.h"
+#include "bench/simgrid/simulated_rails.h"
 
 #include <algorithm>
 #include <utility>
@@ -52,12 +52,12 @@ void Wires::settle(const Key& key) {
   }
 }
 
-void RailTransport::set_rails(int first_tag, std::span<const std::uint8_t> rails) {
+void SimulatedRails::set_rails(int first_tag, std::span<const std::uint8_t> rails) {
   for (const std::uint8_t rail : rails) rail_of_tag_[first_tag++] = rail;
 }
 
-Status RailTransport::post_send(int peer, int tag, std::span<const std::byte> bytes, SendMode mode,
-                                Ticket ticket) {
+Status SimulatedRails::post_send(int peer, int tag, std::span<const std::byte> bytes, SendMode mode,
+                                 Ticket ticket) {
   const auto named = rail_of_tag_.find(tag);
   const bool has_rail = named != rail_of_tag_.end() && named->second != transport::kNoRail;
   const auto message = std::make_shared<Wires::Message>(
@@ -75,7 +75,7 @@ Status RailTransport::post_send(int peer, int tag, std::span<const std::byte> by
   return Status::ok;
 }
 
-Status RailTransport::post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) {
+Status SimulatedRails::post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) {
   if (peer == transport::kAnyPeer) return Status::failed;
   const Wires::Key key{peer, rank_, tag};
   ++wires_.ranks_[static_cast<std::size_t>(rank_)].n_posted;
@@ -84,13 +84,13 @@ Status RailTransport::post_recv(int peer, int tag, std::span<std::byte> bytes, T
   return Status::ok;
 }
 
-Status RailTransport::wait_some(std::span<Ticket> done, std::size_t& n_done) {
+Status SimulatedRails::wait_some(std::span<Ticket> done, std::size_t& n_done) {
   Wires::Rank& mine = wires_.ranks_[static_cast<std::size_t>(rank_)];
   while (mine.n_posted > 0 && mine.finished.empty()) mine.bell->acquire();
   return test_some(done, n_done);
 }
 
-Status RailTransport::test_some(std::span<Ticket> done, std::size_t& n_done) {
+Status SimulatedRails::test_some(std::span<Ticket> done, std::size_t& n_done) {
   Wires::Rank& mine = wires_.ranks_[static_cast<std::size_t>(rank_)];
   n_done = std::min(done.size(), mine.finished.size());
   std::copy_n(mine.finished.begin(), n_done, done.begin());

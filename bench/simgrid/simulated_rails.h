@@ -1,7 +1,7 @@
 // Messages between ranks inside SimGrid that name the rail they take: a transport whose time is simulated.
 //
 //   Wires wires(view, hosts);                          // hosts[rail][rank]
-//   ... in the actor of rank r, on hosts[0][r]:        RailTransport transport(wires, r);
+//   ... in the actor of rank r, on hosts[0][r]:        SimulatedRails transport(wires, r);
 //
 // A message is a flow between two NICs, begun when it is sent; flows divide links as SimGrid has them. Processor time:
 // the network's for each message sent and each received. A synchronous send ends when word has come back that its
@@ -30,7 +30,7 @@ class Wires {
   Wires(const net::GroupView& view, Hosts hosts, bool folded);
 
  private:
-  friend class RailTransport;
+  friend class SimulatedRails;
 
   struct Message {
     transport::Ticket ticket;
@@ -69,9 +69,9 @@ class Wires {
   std::map<Key, Channel> channels_;
 };
 
-class RailTransport : public transport::Transport {
+class SimulatedRails : public transport::Transport {
  public:
-  RailTransport(Wires& wires, int rank) : wires_(wires), rank_(rank) {}
+  SimulatedRails(Wires& wires, int rank) : wires_(wires), rank_(rank) {}
 
   int rank() const override { return rank_; }
   int n_ranks() const override { return static_cast<int>(wires_.ranks_.size()); }
