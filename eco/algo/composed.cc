@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "eco/algo/objections.h"
 #include "eco/algo/patterns/candidates.h"
 #include "eco/algo/patterns/islands.h"
 
@@ -11,7 +12,6 @@ namespace eco::algo {
 namespace {
 
 using coll::Collective;
-using Objection = std::optional<std::string>;
 
 Segments segments_of(Cut cut, const CommonProblem& problem, std::size_t segment_bytes) {
   const std::size_t element = problem.element_bytes;

@@ -37,16 +37,16 @@ constexpr int kSharesOfSlowest = 16;
 constexpr int kLargestShare = 100 * kSharesOfSlowest;
 
 // What one rail has of the message, or of every block of it.
-struct Cut {
+struct RailCut {
   std::size_t begin = 0;
   std::size_t bytes = 0;
 };
 
-std::vector<Cut> cuts(const CommonProblem& problem, const std::vector<int>& shares) {
+std::vector<RailCut> cuts(const CommonProblem& problem, const std::vector<int>& shares) {
   const std::size_t whole = coll::is_blocked(problem.collective) ? problem.block_bytes() : problem.bytes;
   const std::size_t elements = whole / problem.element_bytes;
   const auto all = static_cast<std::size_t>(std::accumulate(shares.begin(), shares.end(), 0));
-  std::vector<Cut> found;
+  std::vector<RailCut> found;
   std::size_t sum = 0;
   std::size_t begin = 0;
   for (const int share : shares) {
@@ -58,7 +58,7 @@ std::vector<Cut> cuts(const CommonProblem& problem, const std::vector<int>& shar
   return found;
 }
 
-CommonProblem problem_of(const CommonProblem& whole, const Cut& cut) {
+CommonProblem problem_of(const CommonProblem& whole, const RailCut& cut) {
   CommonProblem problem = whole;
   problem.bytes = cut.bytes * coll::n_blocks(whole);
   return problem;
@@ -67,7 +67,7 @@ CommonProblem problem_of(const CommonProblem& whole, const Cut& cut) {
 // One rail's schedule, and where it lies in the whole.
 struct Stripe {
   Schedule schedule;
-  Cut cut;
+  RailCut cut;
   std::size_t block = 0;  // of the whole; 0: no blocks
   std::size_t scratch = 0;
   int channel = 0;
@@ -111,7 +111,7 @@ Schedule build(const CommonProblem& problem, const GroupView& view, const Params
   set_window(whole, params);
   whole.n_channels = 0;
   const auto stripes = std::make_shared<std::vector<Stripe>>();
-  const std::vector<Cut> of_rails = cuts(problem, params.shares);
+  const std::vector<RailCut> of_rails = cuts(problem, params.shares);
   std::size_t most = 0;
   for (std::size_t rail = 0; rail < of_rails.size(); ++rail) {
     if (of_rails[rail].bytes == 0) continue;
@@ -158,10 +158,10 @@ std::vector<int> shares_of_rails(const net::Network& network) {
 Algorithm striped(coll::Collective collective, std::vector<std::string> choices) {
   // Of the longest part; the others are that of fewer elements, or none.
   const auto longest_part = [](const CommonProblem& problem, const std::vector<int>& shares) {
-    const std::vector<Cut> of_rails = cuts(problem, shares);
-    return problem_of(problem,
-                      *std::max_element(of_rails.begin(), of_rails.end(),
-                                        [](const Cut& a, const Cut& b) { return a.bytes < b.bytes; }));
+    const std::vector<RailCut> of_rails = cuts(problem, shares);
+    return problem_of(
+        problem, *std::max_element(of_rails.begin(), of_rails.end(),
+                                   [](const RailCut& a, const RailCut& b) { return a.bytes < b.bytes; }));
   };
   const auto candidates = [choices, longest_part](const CommonProblem& problem, const GroupView& view) {
     std::vector<Params> all;
@@ -206,7 +206,7 @@ Algorithm striped(coll::Collective collective, std::vector<std::string> choices)
     Params of_part = params;
     of_part.parts.clear();
     of_part.shares.clear();
-    for (const Cut& cut : cuts(problem, params.shares)) {
+    for (const RailCut& cut : cuts(problem, params.shares)) {
       if (cut.bytes == 0) continue;
       if (Objection reason = why_not({params.parts[0], of_part}, problem_of(problem, cut), view))
         return reason;

@@ -165,7 +165,7 @@ class Session {
     // Where the tree is not believed, neither are the times that it was made of.
     sweep.known = is_tree_used_ ? times_of_tree() : remembered_;
     if (is_tree_used_) sweep.level_of_host = network.tree.level_of_host();
-    const Ping ping = [this](int a, int b, std::size_t bytes, int trips) {
+    const Pinger ping = [this](int a, int b, std::size_t bytes, int trips) {
       return conductor_.ping(rank_of(a), rank_of(b), bytes, trips);
     };
     PairSamples samples = sweep_pairs(network.n_hosts(), ping, sweep);

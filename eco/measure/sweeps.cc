@@ -44,7 +44,7 @@ constexpr double kLargeDeadline = 0.65;
 
 class Sweeper {
  public:
-  Sweeper(int n_hosts, const Ping& ping, const SweepOptions& options)
+  Sweeper(int n_hosts, const Pinger& ping, const SweepOptions& options)
       : n_hosts_(n_hosts), ping_(ping), options_(options) {
     for (int a = 0; a < n_hosts; ++a) {
       for (int b = a + 1; b < n_hosts; ++b) {
@@ -330,7 +330,7 @@ class Sweeper {
   static constexpr double kNever = 1e300;
 
   const int n_hosts_;
-  const Ping& ping_;
+  const Pinger& ping_;
   const SweepOptions& options_;
   std::vector<std::size_t> sizes_;
   std::vector<net::PairTimes> pairs_;
@@ -362,7 +362,7 @@ double confirmed_minimum(const std::vector<double>& samples) {
   return sorted.front();
 }
 
-PairSamples sweep_pairs(int n_hosts, const Ping& ping, const SweepOptions& options) {
+PairSamples sweep_pairs(int n_hosts, const Pinger& ping, const SweepOptions& options) {
   return Sweeper(n_hosts, ping, options).run();
 }
 

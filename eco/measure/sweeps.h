@@ -24,7 +24,7 @@ bool minimum_is_suspect(const std::vector<double>& samples);
 double confirmed_minimum(const std::vector<double>& samples);
 
 // One sample: seconds one way between two hosts, over so many round trips.
-using Ping = std::function<double(int a, int b, std::size_t bytes, int trips)>;
+using Pinger = std::function<double(int a, int b, std::size_t bytes, int trips)>;
 using Progress = std::function<void(const std::string& what, double fraction)>;
 
 // What is known of a pair; hosts a < b, samples by size.
@@ -54,6 +54,6 @@ struct PairSamples {
 // Runs on rank 0. Without a budget: all standard sizes. With one: two sweeps of the two smallest sizes, then of the
 // largest size that fits; if that leaves time, at the other sizes at which pairs are known. Throws Unsupported if not
 // even the smallest fit.
-PairSamples sweep_pairs(int n_hosts, const Ping& ping, const SweepOptions& options);
+PairSamples sweep_pairs(int n_hosts, const Pinger& ping, const SweepOptions& options);
 
 }  // namespace eco::measure

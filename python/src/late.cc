@@ -38,12 +38,6 @@ std::vector<std::string> forming(const std::string& plan) {
   return names;
 }
 
-coll::Collective collective_named(const std::string& name) {
-  const auto collective = coll::collective_from_name(name);
-  if (!collective) throw InvalidArgument("there is no collective '" + name + "'");
-  return *collective;
-}
-
 std::string prove_late(const std::string& plan, const std::string& collective, int ranks, bool all_orders,
                        std::uint64_t seed, std::size_t n_random) {
   const late::Proof proof =

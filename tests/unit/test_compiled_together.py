@@ -59,7 +59,8 @@ def test_no_name_is_defined_twice(patterns: list[str], left_out: re.Pattern[str]
     """None of a file's own; two files may overload what a header declares."""
     files: dict[tuple[str, str], list[str]] = defaultdict(list)
     own: set[tuple[str, str]] = set()
-    for path in sorted(path for pattern in patterns for path in ROOT.glob(pattern)):
+    headers = [pattern.replace("_test.cc", ".h").replace(".cc", ".h") for pattern in patterns]
+    for path in sorted({path for pattern in patterns + headers for path in ROOT.glob(pattern)}):
         if left_out and left_out.search(str(path)):
             continue
         for name, is_own in names(path.read_text(encoding="utf-8")).items():
