@@ -15,6 +15,7 @@ from .measuring import measured
 
 pytestmark = [pytest.mark.lab, pytest.mark.mpi]
 
+
 def partition_of(network: Network) -> set[frozenset[str]]:
     """By names: measured hosts are numbered in the order of ranks, which the placement shuffles."""
     return {frozenset(network.hosts[host].name for host in subnet.hosts) for subnet in network.subnets}
@@ -31,8 +32,15 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("library", ["openmpi", "mpich"])
-@pytest.mark.parametrize("name", ["three-subnets", "eco-1995", "one-switch"])
+@pytest.mark.parametrize(
+    ("name", "library"),
+    [
+        ("three-subnets", "openmpi"),
+        ("three-subnets", "mpich"),
+        ("eco-1995", "openmpi"),
+        ("one-switch", "mpich"),
+    ],
+)
 def test_the_partition_is_that_of_the_description(name: str, library: str) -> None:
     description = load(name)
     expected = expected_of(description)

@@ -31,8 +31,8 @@ if MPI.COMM_WORLD.rank == 0:
 
 
 def run(lab: Lab, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """A short job, once more where it hangs: when several ranks fail at once, the main thread of Open MPI 5.0.11's prterun
-    waits, in one of some 25 jobs, for a lock that no thread holds any more."""
+    """A short job, once more where it hangs: when several ranks fail at once, the main thread of Open MPI 5.0.11's
+    prterun waits, in one of some 25 jobs, for a lock that no thread holds any more."""
     try:
         return lab.run(words, timeout=SOON_S, capture=True)
     except Timeout:
@@ -75,8 +75,8 @@ def test_several_ranks_a_host_and_fewer_than_there_is_room_for(library: str, tmp
 
 @pytest.mark.parametrize("library", ["openmpi", "mpich"])
 def test_nothing_goes_by_shared_memory(library: str, tmp_path: Path) -> None:
-    # 64 KiB to another host and back must pass the 10 Mbit/s bus: in memory it would take a thousandth of that. How much
-    # longer it takes is the machine's.
+    # 64 KiB to another host and back must pass the 10 Mbit/s bus: in memory it would take a thousandth of that. How
+    # much longer it takes is the machine's.
     program = tmp_path / "p.py"
     program.write_text(
         "import time\nfrom mpi4py import MPI\nc = MPI.COMM_WORLD\nb = bytearray(65536)\n"

@@ -235,7 +235,8 @@ while True:
 """
 ASK = """
 import socket, sys
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(float(sys.argv[2])); s.sendto(b"word", (sys.argv[1], 7777))
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(float(sys.argv[2]))
+s.sendto(b"word", (sys.argv[1], 7777))
 try: print(s.recv(99).decode())
 except TimeoutError: print("silence")
 """

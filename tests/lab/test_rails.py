@@ -83,21 +83,23 @@ def test_characterize_measures_the_rails(library: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("library", "other"),
+    ("library", "transport"),
     [
-        ("openmpi", "mpi"),
+        ("openmpi", "auto"),
         ("mpich", "tcp"),
         pytest.param("openmpi", "ucx", marks=pytest.mark.ucx),
         pytest.param("mpich", "ucx", marks=pytest.mark.ucx),
     ],
 )
-def test_a_program_uses_both_rails(library: str, other: str) -> None:
+def test_a_program_uses_both_rails(library: str, transport: str) -> None:
+    """And over MPI, which it is told to use then, none of them."""
     Path("program.py").write_text(PROGRAM)
     python = str(paths.library_dir(library) / "bin" / "python")
 
-    def run(lab: Lab, transport: str) -> tuple[list[str], dict[str, Any]]:
+    eco = [sys.executable, "-m", "eco.cli.main"]
+
+    def tune(lab: Lab) -> None:
         # A job has no time to measure calls of a second, which the library needs here; it uses what was tuned.
-        eco = [sys.executable, "-m", "eco.cli.main"]
         start = ["env", f"ECO_TRANSPORT={transport}", *eco]
         tuned = lab.run(
             [*start, "tune", "--ops", "broadcast", "--sizes", "1MiB", "--", "mpirun", "-n", "8"],
@@ -105,7 +107,9 @@ def test_a_program_uses_both_rails(library: str, other: str) -> None:
             capture=True,
         )
         assert tuned.returncode == 0, tuned.stderr
-        words = ["run", "--transport", transport, "--report", "report.json", "--"]
+
+    def run(lab: Lab, *options: str) -> tuple[list[str], dict[str, Any]]:
+        words = ["run", *options, "--report", "report.json", "--"]
         ended = lab.run(
             [*eco, *words, "mpirun", "-n", "8", python, "program.py"], timeout=LIMIT_S, capture=True
         )
@@ -117,14 +121,17 @@ def test_a_program_uses_both_rails(library: str, other: str) -> None:
         return names, report["transport"]
 
     with Lab(load("rails-8"), library=library) as lab:
-        if other != "ucx":
-            names, transport = run(lab, "auto")
-            assert ON_RAILS & set(names), names
-            assert (len(transport["rails"]), transport["reason"]) == (2, "")
-        names, transport = run(lab, other)
-        assert bool(ON_RAILS & set(names)) == (other != "mpi"), names
-        assert transport["carrier"] == other
-        assert len(transport["rails"]) == (0 if other == "mpi" else 2)
+        tune(lab)
+        names, found = run(lab, "--transport", transport)
+        assert ON_RAILS & set(names), names
+        assert transport in ("auto", found["carrier"])
+        assert (len(found["rails"]), found["reason"]) == (2, "")
+        if transport == "auto":
+            rows: plans.Rows = {"broadcast": [(1 << 24, "broadcast/chain segment=8192")]}
+            Path("plan.json").write_text(plans.by_hand(8, rows))
+            names, found = run(lab, "--transport", "mpi", "--plan", "plan.json")
+            assert "broadcast/chain" in names
+            assert (found["carrier"], found["rails"]) == ("mpi", [])
 
 
 #: Waits in MPI and in collectives over both rails, until a file says that it is over.
@@ -189,7 +196,11 @@ def run_through_a_cut(**settings: str) -> subprocess.CompletedProcess[str]:
 
         cutting = threading.Thread(target=cut)
         cutting.start()
-        settings |= {"ECO_NETWORK": "network.json", "ECO_PLAN": "plan.json", "OMPI_MCA_btl_tcp_if_include": "eth0"}
+        settings |= {
+            "ECO_NETWORK": "network.json",
+            "ECO_PLAN": "plan.json",
+            "OMPI_MCA_btl_tcp_if_include": "eth0",
+        }
         eco = [sys.executable, "-m", "eco.cli.main", "run", "--report", "report.json", "--"]
         try:
             return lab.run(

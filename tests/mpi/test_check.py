@@ -75,7 +75,9 @@ def test_a_rank_that_does_not_come_is_named(library: Library, last: str) -> None
     says = [line for line in ended.stderr.splitlines() if waits in line]
     assert says, ended.stderr
     # On a busy machine a rank may wait for so long in an earlier call, too.
-    assert any(line.endswith(f": call 3, MPI_{last}: awaiting 1 message(s) from rank 2") for line in says), says
+    assert any(line.endswith(f": call 3, MPI_{last}: awaiting 1 message(s) from rank 2") for line in says), (
+        says
+    )
 
 
 @pytest.mark.parametrize("line", PROGRAMS)

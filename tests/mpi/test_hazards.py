@@ -414,7 +414,8 @@ def test_a_variable_that_is_no_option_is_named_once(library: Library) -> None:
 
 def test_sigusr1_says_what_goes_on(library: Library, tmp_path: Path) -> None:
     here = f"{tmp_path}/here-$$"
-    script = f"{library.compile('late')} 5 {here} & until [ -e {here} ]; do sleep 0.1; done; sleep 1; kill -USR1 $!; wait $!"
+    begun = f"until [ -e {here} ]; do sleep 0.1; done; sleep 1"
+    script = f"{library.compile('late')} 5 {here} & {begun}; kill -USR1 $!; wait $!"
     ended = library.run_served(2, ["sh", "-c", script], {"ECO_STALL_SIGNAL": "1"})
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     if library.name == "openmpi":  # MPICH has a use for this signal itself

@@ -74,7 +74,9 @@ def test_predictions_agree_with_simgrid(platform_file: ModuleType) -> None:
     for record in records:
         assert abs(record["predicted_error"]) < 0.15, record
     again = bench.compare(cells[:2])
-    assert [each["simgrid_s"] for each in again] == [each["simgrid_s"] for each in records[:2]], "times wobble"
+    assert [each["simgrid_s"] for each in again] == [each["simgrid_s"] for each in records[:2]], (
+        "times wobble"
+    )
 
 
 def test_every_host_has_a_nic_on_every_rail() -> None:
@@ -127,4 +129,6 @@ def test_predictions_agree_with_simgrid_on_two_rails() -> None:
         assert abs(record["predicted_s"] / record["simgrid_s"] - 1) < 0.05, record
     assert rails.swapped(records, "predicted_s") == []
     again = rails.compare(place, cells[:2], 16 << 10)
-    assert [each["simgrid_s"] for each in again] == [each["simgrid_s"] for each in records[:2]], "times wobble"
+    assert [each["simgrid_s"] for each in again] == [each["simgrid_s"] for each in records[:2]], (
+        "times wobble"
+    )
