@@ -39,20 +39,20 @@ except AttributeError:
 names = set()
 for i in range(5):
     root, taker = i % world.size, (i + 3) % world.size
-    sent, taken = numpy.full(1 << 15, 5.0 + i), numpy.zeros(1 << 15)
+    sent, taken = numpy.full(1 << 13, 5.0 + i), numpy.zeros(1 << 13)
     request = world.Isend(sent, taker) if world.rank == root else None
     if world.rank == taker:
         world.Recv(taken, root)
         assert (taken == 5.0 + i).all()
-    data = numpy.arange(1 << 17, dtype=float) * (i + 1) if world.rank == root else numpy.zeros(1 << 17)
+    data = numpy.arange(1 << 15, dtype=float) * (i + 1) if world.rank == root else numpy.zeros(1 << 15)
     world.Bcast(data, root)
     if served_by is not None:
         names.add(served_by().decode())
-    assert (data == numpy.arange(1 << 17) * (i + 1)).all()
+    assert (data == numpy.arange(1 << 15) * (i + 1)).all()
     if request is not None:
         request.Wait()
-    total = numpy.zeros(1 << 15)
-    half.Allreduce(numpy.full(1 << 15, float(world.rank)), total)
+    total = numpy.zeros(1 << 13)
+    half.Allreduce(numpy.full(1 << 13, float(world.rank)), total)
     assert (total == sum(r for r in range(world.size) if r % 2 == world.rank % 2)).all()
 if world.rank == 0:
     print("right", *sorted(names), flush=True)
@@ -99,10 +99,10 @@ def test_a_program_uses_both_rails(library: str, transport: str) -> None:
     eco = [sys.executable, "-m", "eco.cli.main"]
 
     def tune(lab: Lab) -> None:
-        # A job has no time to measure calls of a second, which the library needs here; it uses what was tuned.
+        # A job has no time to measure calls of quarters of seconds, as the library's are here; it uses what was tuned.
         start = ["env", f"ECO_TRANSPORT={transport}", *eco]
         tuned = lab.run(
-            [*start, "tune", "--ops", "broadcast", "--sizes", "1MiB", "--", "mpirun", "-n", "8"],
+            [*start, "tune", "--ops", "broadcast", "--sizes", "256KiB", "--", "mpirun", "-n", "8"],
             timeout=LIMIT_S,
             capture=True,
         )
