@@ -107,7 +107,9 @@ def test_run_measures_and_remembers(lab: Lab) -> None:
 BAD = {"missing": None, "truncated": 0.5, "foreign": '{"schema": "x", "version": 1}', "version": 99}
 
 
-@pytest.mark.parametrize(("lab", "what"), zip(["openmpi", "mpich"] * 2, BAD, strict=True), indirect=["lab"])
+@pytest.mark.parametrize(
+    ("lab", "what"), [*zip(["openmpi", "mpich"] * 2, BAD, strict=True)], indirect=["lab"]
+)
 def test_a_bad_network_file_never_stops_the_program(lab: Lab, what: str) -> None:
     good = json.loads((paths.networks_dir() / "recorded" / "three-subnets.json").read_text())
     text = {"truncated": json.dumps(good)[: len(json.dumps(good)) // 2], "foreign": BAD["foreign"],
