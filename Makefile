@@ -10,10 +10,11 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 CPP_FILES = git ls-files -co --exclude-standard '*.h' '*.cc' '*.c'
 QUICK := not lab and not mpi and not slow
+IN_CI := not ucx and not long
 # Tests on emulated networks see times, so nothing runs beside those.
 TWO_AT_ONCE := pytest -n 2 --dist worksteal
 
-.PHONY: help setup more-mpi fortran aarch64 simgrid scotch programs build demo test fast test-cpp test-python ucx mpi4py lint format tidy asan tsan clean distclean
+.PHONY: help setup more-mpi fortran aarch64 simgrid scotch programs build demo test fast test-cpp test-python long ucx mpi4py lint format tidy asan tsan clean distclean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -56,7 +57,10 @@ test-cpp: build  ## the C++ tests
 	@ctest --test-dir build/python --output-on-failure --no-tests=error -j2 --progress
 
 test-python: build  ## the Python tests, with emulated networks and both MPI libraries
-	@status=0; $(TWO_AT_ONCE) -m 'not lab and not ucx' || status=$$?; pytest -m 'lab and not ucx' || status=$$?; exit $$status
+	@status=0; $(TWO_AT_ONCE) -m 'not lab and $(IN_CI)' || status=$$?; pytest -m 'lab and $(IN_CI)' || status=$$?; exit $$status
+
+long: build  ## what CI shows in short, at length: minutes, not part of CI
+	@$(TWO_AT_ONCE) -m long
 
 ucx: build  ## programs over UCX, on this host and in the lab: five minutes, not part of CI
 	@status=0; $(TWO_AT_ONCE) -m 'not lab and ucx' || status=$$?; pytest -m 'lab and ucx' || status=$$?; exit $$status

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <random>
 #include <set>
 
 #include "eco/algo/testing.h"
@@ -56,7 +58,7 @@ TEST(Algorithms, EveryOneIsProved) {
   std::set<std::string> keep_order;
   for (const Algorithm& algorithm : registry()) {
     std::size_t n_of_this = 0;
-    for (const ProofTask& task : proof_tasks({1, 2, 3, 5, 8}, {}, algorithm.name)) {
+    for (const ProofTask& task : proof_tasks({1, 2, 3, 5, 6}, {}, algorithm.name)) {
       if (task.root != 0 && task.root != task.n_ranks - 1) continue;
       const Proof proof = prove(task, {.seed = 1, .picks = 1});
       for (const std::string& fault : proof.faults) ADD_FAILURE() << fault;
@@ -147,16 +149,20 @@ TEST(Proving, ViewsAreOfEveryKind) {
   }
 }
 
-// A few candidates of each (first, last, middle), in turn on quiet, on synchronous and on nasty loopbacks.
+// A few candidates of each (first, last, middle), in turn on quiet, on synchronous and on nasty loopbacks. Of many ranks,
+// whose threads take turns, one of these for each problem.
 TEST(Algorithms, RunOnThreads) {
   std::size_t turn = 0;
+  std::mt19937 dice(1);
   for (const Algorithm& algorithm : registry()) {
     for (const int n_ranks : {2, 3, 5, 8}) {
       for (const auto& view : views_for(algorithm, n_ranks)) {
         for (const auto& problem : problems(algorithm.collective, n_ranks)) {
           if (algorithm.why_not(problem, view)) continue;
           const auto candidates = algorithm.candidates(problem, view);
-          const std::set<std::size_t> picks = {0, candidates.size() / 2, candidates.size() - 1};
+          const std::array<std::size_t, 3> few = {0, candidates.size() / 2, candidates.size() - 1};
+          std::set<std::size_t> picks(few.begin(), few.end());
+          if (n_ranks > 3) picks = {few[dice() % few.size()]};
           for (const std::size_t pick : picks) {
             const Recipe recipe{algorithm.name, candidates[pick]};
             const auto seed = static_cast<std::uint64_t>(n_ranks) * 31 + problem.bytes + pick;
@@ -180,7 +186,7 @@ TEST(Algorithms, LongMessages) {
     const auto scattered = testing::scattered_view(hosts, 8, 3);
     const auto runs = testing::scattered_view(hosts, 8);
     CommonProblem problem{.collective = algorithm.collective, .n_ranks = 8, .root = 1, .element_bytes = 8};
-    problem.bytes = coll::whole_bytes(problem, 8 * 700 * 64);
+    problem.bytes = coll::whole_bytes(problem, 3 * 700 * 64);
     problem.neighbors = proof_graphs(algorithm.collective, 8).back();
     if (!coll::is_rooted(algorithm.collective)) problem.root = 0;
     while (algorithm.why_not(problem, runs) && problem.bytes > 1024)

@@ -137,6 +137,7 @@ class Prover {
   // Pipelines keep eight segments of this size per child, so that these use their places in scratch memory again.
   static constexpr std::size_t kLargeSegment = std::size_t{64} << 10;
   static constexpr std::size_t kLargeSegments = 19;
+  static constexpr std::size_t kMostElements = 64;  // of such a segment
   // More than twice the 512 operations that are looked ahead over, whatever one segment takes.
   static constexpr int kLongRanks = 5;
   static constexpr std::size_t kLongSegment = 64;
@@ -184,12 +185,13 @@ class Prover {
     }
   }
 
-  // So many segments and half of one: of the whole, or of every block.
+  // So many segments and half of one: of the whole, or of every block. A long segment has as many elements as a short one,
+  // since numbers of ranks or shares of rails that do not divide it cut it at any element: the verifier's unit of memory.
   void prove_pipeline(std::size_t segment, std::size_t n_segments, const GroupView& view) {
     CommonProblem problem{.collective = algorithm_.collective,
                           .n_ranks = task_.n_ranks,
                           .root = task_.root,
-                          .element_bytes = sizeof(double),
+                          .element_bytes = std::max(sizeof(double), segment / kMostElements),
                           .neighbors = any_graph()};
     problem = of_elements(problem, (n_segments * segment + segment / 2) / problem.element_bytes);
     if (refuses(problem, view)) return;

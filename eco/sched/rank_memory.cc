@@ -1,5 +1,8 @@
 #include "eco/sched/rank_memory.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace eco::sched {
 
 RankMemory::RankMemory(const std::array<std::size_t, 3>& units, std::size_t unit_bytes, bool input_is_output)
@@ -8,6 +11,14 @@ RankMemory::RankMemory(const std::array<std::size_t, 3>& units, std::size_t unit
     memories_[b].cells.resize(units[b]);
     memories_[b].reads.resize(units[b]);
     memories_[b].writes.resize(units[b]);
+  }
+}
+
+void RankMemory::clear() {
+  for (Memory& memory : memories_) {
+    std::fill(memory.cells.begin(), memory.cells.end(), Cell{});
+    std::fill(memory.reads.begin(), memory.reads.end(), std::uint16_t{0});
+    std::fill(memory.writes.begin(), memory.writes.end(), std::uint16_t{0});
   }
 }
 
@@ -83,6 +94,9 @@ std::string RankMemory::run_local(const Op& op, Expressions& expressions) {
   if (!stays) {
     if (std::string wrong = why_not_written(op.target, to); !wrong.empty()) return wrong;
   }
+  // Neighbouring units mostly combine the same: it is looked up once.
+  std::pair<Expressions::Tree, Expressions::Tree> last{Expressions::kUnset, Expressions::kUnset};
+  Expressions::Tree combined = Expressions::kUnset;
   for (std::size_t i = 0; i < from.size(); ++i) {
     const Cell& left = from.memory->cells[from.begin + i];
     Cell& right = to.memory->cells[to.begin + i];
@@ -92,9 +106,13 @@ std::string RankMemory::run_local(const Op& op, Expressions& expressions) {
     }
     if (right.tree == Expressions::kUnset) return "combines into what was never set";
     if (left.unit != right.unit) return "combines different elements";
-    const auto tree = expressions.combine(left.tree, right.tree);
-    if (!tree) return "takes a contribution twice";
-    right.tree = *tree;
+    if (last != std::pair(left.tree, right.tree)) {
+      const auto tree = expressions.combine(left.tree, right.tree);
+      if (!tree) return "takes a contribution twice";
+      last = {left.tree, right.tree};
+      combined = *tree;
+    }
+    right.tree = combined;
   }
   return {};
 }

@@ -30,6 +30,8 @@ class RankMemory {
   // Units of each buffer, by Buffer. Where the input is the output, reads of the input go there.
   RankMemory(const std::array<std::size_t, 3>& units, std::size_t unit_bytes, bool input_is_output);
 
+  // As it was made: nothing set, nothing under way.
+  void clear();
   // Every unit becomes its own element, from this rank.
   void fill(Buffer buffer, Expressions::Tree leaf);
   const std::vector<Cell>& cells(Buffer buffer) const { return at(buffer).cells; }

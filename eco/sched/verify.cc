@@ -1,5 +1,5 @@
-// Map: Machine holds all ranks' memories, windows and messages and runs them under one Mode; verify() runs it under
-// every mode and checks the postcondition after each.
+// Map: Machine holds all ranks' memories, windows and messages and runs them under one Mode after another; verify() has it
+// run under every mode, which checks the postcondition after each.
 #include "eco/sched/verify.h"
 
 #include <algorithm>
@@ -63,14 +63,12 @@ std::size_t unit_bytes(const CommonProblem& problem, const std::vector<Schedule>
 class Machine {
  public:
   Machine(const CommonProblem& problem, const std::vector<Schedule>& schedules, const VerifyOptions& options,
-          std::size_t unit, const Mode& mode)
+          std::size_t unit)
       : problem_(problem),
         schedules_(schedules),
         options_(options),
-        mode_(mode),
         unit_(unit),
         expressions_(problem.n_ranks, problem.collective == Collective::barrier),
-        random_(mode.shuffle),
         meetings_(schedules[0].groups) {
     for (int rank = 0; rank < problem.n_ranks; ++rank) {
       const Schedule& schedule = schedules[static_cast<std::size_t>(rank)];
@@ -80,14 +78,11 @@ class Machine {
       ranks_.push_back({Window(schedule, options.window_capacity, options.input_is_output),
                         RankMemory(units, unit, options.input_is_output),
                         {}});
-      // A broadcast's message is the root's output from the start; and in place, output is where the input lies.
-      const bool has_input = problem.collective != Collective::broadcast;
-      const Buffer start = has_input && !options.input_is_output ? Buffer::input : Buffer::output;
-      if (has_input || rank == problem.root) ranks_.back().memory.fill(start, expressions_.leaf(rank));
     }
   }
 
-  std::optional<Fault> run() {
+  std::optional<Fault> run(const Mode& mode) {
+    start(mode);
     for (int rank = 0; rank < problem_.n_ranks; ++rank) advance(rank);
     while (!fault_ && !completions_.empty()) {
       std::size_t pick = 0;
@@ -121,6 +116,25 @@ class Machine {
     std::deque<PostedSend> sends;
     std::deque<std::pair<OpId, std::size_t>> receives;  // operation, units
   };
+
+  // As if nothing had run, in the memory that is there: to make it takes as long as to run a few messages.
+  void start(const Mode& mode) {
+    mode_ = mode;
+    random_.seed(mode.shuffle);
+    streams_.clear();
+    completions_.clear();
+    meetings_ = Meetings<std::vector<Cell>>(schedules_[0].groups);
+    // A broadcast's message is the root's output from the start; and in place, output is where the input lies.
+    const bool has_input = problem_.collective != Collective::broadcast;
+    const Buffer start = has_input && !options_.input_is_output ? Buffer::input : Buffer::output;
+    for (int rank = 0; rank < problem_.n_ranks; ++rank) {
+      Rank& state = ranks_[static_cast<std::size_t>(rank)];
+      state.window.restart(schedules_[static_cast<std::size_t>(rank)], options_.input_is_output);
+      state.memory.clear();
+      state.arriving.clear();
+      if (has_input || rank == problem_.root) state.memory.fill(start, expressions_.leaf(rank));
+    }
+  }
 
   void fail(int rank, const std::string& what) {
     if (!fault_) fault_ = Fault{"rank " + std::to_string(rank) + ": " + what};
@@ -358,9 +372,9 @@ class Machine {
   const CommonProblem& problem_;
   const std::vector<Schedule>& schedules_;
   const VerifyOptions& options_;
-  Mode mode_;
+  Mode mode_{};
   std::size_t unit_;
-  Expressions expressions_;
+  Expressions expressions_;  // of all modes
   std::mt19937_64 random_;
   std::vector<Rank> ranks_;
   std::unordered_map<std::uint64_t, Stream> streams_;
@@ -391,8 +405,9 @@ std::optional<Fault> verify(const CommonProblem& problem, const std::vector<Sche
   for (int seed = 1; seed <= options.random_orders; ++seed) {
     modes.push_back({"random order", seed % 2 == 0, static_cast<std::uint64_t>(seed)});
   }
+  Machine machine(problem, schedules, options, unit);
   for (const Mode& mode : modes) {
-    if (auto fault = Machine(problem, schedules, options, unit, mode).run()) return fault;
+    if (auto fault = machine.run(mode)) return fault;
   }
   return std::nullopt;
 }

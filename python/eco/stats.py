@@ -17,13 +17,19 @@ slower on the strength of it.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from eco.errors import InvalidArgument
+
+# NumPy is imported where it is needed: it takes as long as the rest of a command that compares nothing.
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
 
 #: "Measurably slower" needs at least this many paired launches.
 MIN_LAUNCHES = 6
@@ -33,8 +39,6 @@ SUSPECT_LAUNCHES = 12
 RESAMPLES = 4000
 #: Bootstraps are seeded: the same samples give the same interval.
 SEED = 20261121
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ def median(values: Sequence[float]) -> float:
     """The middle value; the mean of the middle two where their number is even."""
     if not values:
         raise InvalidArgument("median of no values: the launch brought no samples; look at its output")
-    return float(np.median(np.asarray(values, dtype=float)))
+    return statistics.median(map(float, values))
 
 
 def geometric_mean(values: Sequence[float]) -> float:
@@ -77,6 +81,8 @@ def geometric_mean(values: Sequence[float]) -> float:
 
 def _resampled_medians(launch: Floats, n: int, generator: np.random.Generator) -> Floats:
     """Medians of n resamples of one launch's calls."""
+    import numpy as np
+
     picks = generator.integers(0, len(launch), size=(n, len(launch)))
     return np.asarray(np.median(launch[picks], axis=1), dtype=float)
 
@@ -85,6 +91,8 @@ def ratio_of_launches(
     stock: Sequence[Sequence[float]], eco: Sequence[Sequence[float]], confidence: float = 0.95
 ) -> Ratio:
     """The ratio of paired launches with its interval; ``stock[i]`` and ``eco[i]`` ran one after the other."""
+    import numpy as np
+
     if len(stock) != len(eco):
         raise InvalidArgument(f"launches come in pairs: got {len(stock)} stock and {len(eco)} ECO launches")
     if not stock:
@@ -110,6 +118,8 @@ def _hierarchical(
     generator: np.random.Generator,
 ) -> Floats:
     """Resamples launches, and within each resampled launch its calls."""
+    import numpy as np
+
     n, launches = picks.shape
     ratios = np.empty((launches, launches, n))  # [which launch][place in the resample][resample]
     for i in range(launches):
@@ -123,6 +133,8 @@ def _hierarchical(
 
 def median_interval(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float]:
     """Percentile bootstrap interval of the median of independent values (one per launch)."""
+    import numpy as np
+
     data = np.asarray(values, dtype=float)
     if not len(data):
         raise InvalidArgument("interval of no values")

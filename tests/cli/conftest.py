@@ -30,7 +30,7 @@ exec "$@"
 """
 
 # What it does is set by FAKE_* variables, which tests set in the environment.
-RANK = r"""#!{python}
+RANK = r"""#!{python} -IS
 import json, os, signal, sys, time
 words = sys.argv[1:]
 def value(name): return words[words.index(name) + 1] if name in words else None
@@ -137,7 +137,7 @@ def fakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fakes:
 def eco() -> Callable[..., subprocess.CompletedProcess[str]]:
     """The command as a user types it."""
 
-    def run(*words: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    def run(*words: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "eco.cli.main", *words],
             capture_output=True,

@@ -53,7 +53,7 @@ def test_the_verdict(compared: Comparison, said: str) -> None:
     assert said in console.file.getvalue()  # type: ignore[attr-defined]
 
 
-PROGRAM = """#!{python}
+PROGRAM = """#!{python} -IS
 import json, os, time
 stock = os.environ.get("ECO") == "observe"
 time.sleep(1.5 if stock else 0.1)

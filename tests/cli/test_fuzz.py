@@ -151,7 +151,7 @@ def shrunk(case: Case, monkeypatch: pytest.MonkeyPatch, is_wrong: Callable[[Case
     program = case.program
     wrong = next(step for step in program if is_wrong(case, step))
     fault = runs.Fault("differs", wrong.id, 0, "")
-    shrinker = shrink.Shrinker(Ranks(), 1.0, time.monotonic() + 60)  # type: ignore[arg-type]
+    shrinker = shrink.Shrinker(Ranks(), 1.0, time.monotonic() + 600)  # type: ignore[arg-type]
     small, found = shrinker.shrink(case, fault)
     assert found.kind == "differs"
     return small
@@ -184,7 +184,7 @@ def test_a_launch_that_fails_by_itself_is_not_taken_for_the_fault(monkeypatch: p
 
     monkeypatch.setattr(shrink, "run", unlucky)
     case = case_of(program_of("0 bcast on=0 count=5590 type=int"))
-    shrinker = shrink.Shrinker(Ranks(), 1.0, time.monotonic() + 60)  # type: ignore[arg-type]
+    shrinker = shrink.Shrinker(Ranks(), 1.0, time.monotonic() + 600)  # type: ignore[arg-type]
     small, found = shrinker.shrink(case, runs.Fault("differs", 0, 0, ""))
     assert (found.kind, small.program[-1].number("count")) == ("differs", 51)
     assert shrinker.launches < 120
@@ -224,7 +224,7 @@ def test_plans_are_made_small_too(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_does_not_fail_again_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     started = fails_with(monkeypatch, lambda case, step: False)
     case = case_of(made(1, ranks=3, calls=20))
-    shrinker = shrink.Shrinker(Ranks(), 1.0, time.monotonic() + 60)  # type: ignore[arg-type]
+    shrinker = shrink.Shrinker(Ranks(), 1.0, time.monotonic() + 600)  # type: ignore[arg-type]
     assert shrinker.shrink(case, runs.Fault("hangs", 3, 0, ""))[0] is case
     assert len(started) == 1 + shrink.TRIES
 

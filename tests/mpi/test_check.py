@@ -41,7 +41,7 @@ MISTAKES = {
 @pytest.mark.parametrize("what", MISTAKES)
 def test_a_rank_that_differs_is_named(library: Library, what: str, armed: str) -> None:
     settings = CHECKED | ({} if armed == "armed" else {"ECO": "observe"})
-    ended = library.run_served(3, [library.compile("differ"), what], settings, timeout_s=60)
+    ended = library.run_served(3, [library.compile("differ"), what], settings)
     assert ended.returncode != 0, ended.stderr
     assert "right" not in ended.stdout
     assert f"eco: ranks differ in a collective call: {WORLD}: {MISTAKES[what]}" in ended.stderr, ended.stderr
@@ -49,7 +49,7 @@ def test_a_rank_that_differs_is_named(library: Library, what: str, armed: str) -
 
 
 def test_ranks_are_those_of_the_communicator(library: Library) -> None:
-    ended = library.run_served(4, [library.compile("differ"), "subgroup"], CHECKED, timeout_s=60)
+    ended = library.run_served(4, [library.compile("differ"), "subgroup"], CHECKED)
     assert ended.returncode != 0, ended.stderr
     assert "MPI_COMM_WORLD's ranks 0,1 (2 ranks): rank 0 calls MPI_Bcast of 8 bytes" in ended.stderr, (
         ended.stderr
@@ -58,7 +58,7 @@ def test_ranks_are_those_of_the_communicator(library: Library) -> None:
 
 
 def test_every_rank_gets_an_error_that_its_handler_may_bring_back(library: Library) -> None:
-    ended = library.run_served(3, [library.compile("differ"), "errors"], CHECKED, timeout_s=60)
+    ended = library.run_served(3, [library.compile("differ"), "errors"], CHECKED)
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert "MPI_COMM_WORLD's ranks 0-2 (3 ranks): ranks 0,2 call MPI_Bcast of 16 bytes" in ended.stderr, (
         ended.stderr
@@ -69,12 +69,15 @@ def test_every_rank_gets_an_error_that_its_handler_may_bring_back(library: Libra
 def test_a_rank_that_does_not_come_is_named(library: Library, last: str) -> None:
     """Which is legal: nothing ends."""
     program = library.compile("late", f"late-{last}", [f"-D{last.upper()}"])
-    ended = library.run_served(3, [program, "4"], CHECKED | {"ECO_STALL": "1"}, timeout_s=60)
+    ended = library.run_served(3, [program, "4"], CHECKED | {"ECO_STALL": "1"})
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     waits = "rank 0 (0 of 3 in its communicator), comparing calls (ECO_CHECK), has waited for"
     says = [line for line in ended.stderr.splitlines() if waits in line]
     assert says, ended.stderr
-    assert says[0].endswith(f": call 3, MPI_{last}: awaiting 1 message(s) from rank 2"), says
+    # On a busy machine a rank may wait for so long in an earlier call, too.
+    assert any(line.endswith(f": call 3, MPI_{last}: awaiting 1 message(s) from rank 2") for line in says), (
+        says
+    )
 
 
 @pytest.mark.parametrize("line", PROGRAMS)
@@ -100,6 +103,6 @@ def test_only_some_ranks_checked_is_nobody(library: Library) -> None:
     """The others would be waited for."""
     eco_exec, reductions = str(paths.native_file("eco-exec")), library.compile("reductions")
     program = [eco_exec, reductions, ":", "-n", "1", eco_exec, "--set", "ECO_CHECK=communication", reductions]
-    ended = library.run(1, program, library.forced(2), timeout_s=60)
+    ended = library.run(1, program, library.forced(2))
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert "ranks differ in ECO_ variables" in ended.stderr, ended.stderr

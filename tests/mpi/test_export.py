@@ -152,7 +152,7 @@ def test_the_command_on_this_host(library: Library, tmp_path: Path) -> None:
     eco = [sys.executable, "-m", "eco.cli.main", "export", "--to", to, "--out", str(tmp_path / "rules")]
     what = [
         "--ops",
-        "broadcast,barrier",
+        "allgather,barrier",
         "--sizes",
         "8",
         "--rounds",
@@ -171,7 +171,7 @@ def test_the_command_on_this_host(library: Library, tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     record = Record.read(tmp_path / "rules" / "record.json")
     assert record.failed == {}
-    for op in ("broadcast", "barrier"):
+    for op in ("allgather", "barrier"):
         ran = {
             launch.ways[op] for launch in record.launches if launch.phase == "search" and op in launch.ways
         }
@@ -179,5 +179,5 @@ def test_the_command_on_this_host(library: Library, tmp_path: Path) -> None:
     environment = tmp_path / "rules" / "env.sh"
     if environment.exists():  # on one host there may be nothing to gain
         program = library.compile("repeat")
-        ended_program = library.run(RANKS, ["sh", "-c", f". {environment}; exec {program} broadcast 8 3"])
+        ended_program = library.run(RANKS, ["sh", "-c", f". {environment}; exec {program} allgather 8 3"])
         assert ended_program.returncode == 0, ended_program.stderr

@@ -41,10 +41,13 @@ PLAIN: Rows = {"allreduce": [(1 << 16, "allreduce/binomial")], "barrier": [(0, "
 
 
 @pytest.mark.parametrize(("alive", "made"), [
-    (500, 0), (0, 400), pytest.param(0, 2200, marks=pytest.mark.slow), pytest.param(1500, 0, marks=pytest.mark.slow),
+    (500, 0), (0, 400), pytest.param(0, 2200, marks=pytest.mark.slow),
+    pytest.param(1500, 0, marks=[pytest.mark.slow, pytest.mark.long]),
 ])  # fmt: skip
 def test_many_communicators(library: Library, tmp_path: Path, alive: int, made: int) -> None:
     """Copies, halves and pairs, all of them armed that have two ranks: none costs a context id (MPICH has 2,048)."""
+    if alive + made > 1000 and library.name == "openmpi":
+        pytest.skip("Open MPI has far too many context ids to use them up")
     settings = {"ECO_REPORT": str(tmp_path / "report.json")}
     words = [library.compile("communicators"), str(alive), str(made)]
     ended = library.run_served(2, words, settings, timeout_s=300, rows=PLAIN)
@@ -130,7 +133,7 @@ def test_world_merged_with_a_spawned_one_stays_native(library: Library, tmp_path
     if stock.returncode != 0:
         pytest.skip(f"MPI_Comm_spawn of {library.name} does not work on this host: {stock.stderr[-300:]}")
     report = tmp_path / "report.json"
-    ended = library.run_served(2, [program, child], {"ECO_REPORT": str(report)}, timeout_s=60)
+    ended = library.run_served(2, [program, child], {"ECO_REPORT": str(report)})
     # Lines, because UCX may add one of its own about spawned ranks.
     assert (ended.returncode, "right" in ended.stdout.splitlines()) == (0, True), ended.stdout + ended.stderr
     native = ended.report["communicators_native"]
@@ -139,13 +142,13 @@ def test_world_merged_with_a_spawned_one_stays_native(library: Library, tmp_path
 
 
 def test_a_broken_communicator_ends_in_errors_not_in_a_hang(library: Library) -> None:
-    right(library, 2, "mismatch", timeout_s=60)
+    right(library, 2, "mismatch")
 
 
 def test_a_nonblocking_call_that_fails_is_an_error_to_all_who_ask(library: Library) -> None:
     if not library.kind.carries:
         pytest.skip(f"{library.kind.title} has no progress that ECO could join: its calls are not served")
-    right(library, 2, "lost", timeout_s=60)
+    right(library, 2, "lost")
 
 
 #: malloc, which from now on has nothing for one size asked for by ECO's backend.
@@ -168,7 +171,7 @@ void* malloc(size_t bytes) {
 def test_one_rank_without_memory_for_arming_errs(library: Library, tmp_path: Path) -> None:
     """Between two agreements nobody knows: it neither ends by an exception nor goes on alone."""
     stingy = shared_library(tmp_path, "libstingy.so", NO_MEMORY)
-    ended = library.run_served(3, [library.compile("no_memory")], {"LD_PRELOAD": str(stingy)}, timeout_s=60)
+    ended = library.run_served(3, [library.compile("no_memory")], {"LD_PRELOAD": str(stingy)})
     assert ended.returncode != 0
     assert "cannot arm a communicator of 3 ranks" in ended.stderr, ended.stderr
     assert "class is MPI_ERR_OTHER: 1" in ended.stderr, ended.stderr
@@ -234,7 +237,7 @@ def test_ranks_initialised_in_fortran_take_part(library: Library, tmp_path: Path
     fortran = library.compile("either_binding", name, flags)
     for first, second in ((program, fortran), (fortran, program), (fortran, fortran)):
         words = [eco_exec, first, ":", "-n", "1", eco_exec, second]
-        ended = library.run(1, words, library.forced(2), timeout_s=60)
+        ended = library.run(1, words, library.forced(2))
         assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
         assert ended.served() == (10, 0), ended.stderr
 
@@ -289,7 +292,7 @@ def test_rank_without_its_library_ends_the_job(library: Library, tmp_path: Path)
     """As on a node where ECO is not installed: eco-exec is there, what it needs is not."""
     lone = shutil.copy(paths.native_file("eco-exec"), tmp_path)
     program = library.compile("reductions")
-    ended = library.run(2, [str(lone), program], timeout_s=30)
+    ended = library.run(2, [str(lone), program])
     assert ended.returncode != 0
     assert "libeco-preload.so" in ended.stderr
     assert "not (completely) installed" in ended.stderr
@@ -301,7 +304,7 @@ def test_missing_backend_ends_the_job(library: Library, tmp_path: Path) -> None:
     other = "mpich" if library.name == "openmpi" else "openmpi"
     for name in ("eco-exec", "libeco-preload.so", f"libeco-{other}.so"):
         shutil.copy(paths.native_file(name), tmp_path)
-    ended = library.run(2, [str(tmp_path / "eco-exec"), library.compile("reductions")], timeout_s=30)
+    ended = library.run(2, [str(tmp_path / "eco-exec"), library.compile("reductions")])
     assert ended.returncode != 0
     assert f"libeco-{library.name}.so" in ended.stderr
     assert "cannot load its backend" in ended.stderr
@@ -325,7 +328,7 @@ def test_bad_settings_leave_the_program_native(
 def test_a_pipe_is_not_waited_for(library: Library, tmp_path: Path, variable: str) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    ended = library.run_served(2, [library.compile("reductions")], {variable: str(pipe)}, timeout_s=60)
+    ended = library.run_served(2, [library.compile("reductions")], {variable: str(pipe)})
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert ended.served()[0] == 0
     assert f"{pipe} is no regular file" in ended.stderr, ended.stderr
@@ -362,8 +365,10 @@ def test_a_variable_that_is_no_option_is_named_once(library: Library) -> None:
     assert "ECO_BUGDET" not in quiet.stderr
 
 
-def test_sigusr1_says_what_goes_on(library: Library) -> None:
-    script = f"{library.compile('late')} 4 & sleep 2; kill -USR1 $!; wait $!"
+def test_sigusr1_says_what_goes_on(library: Library, tmp_path: Path) -> None:
+    here = f"{tmp_path}/here-$$"
+    begun = f"until [ -e {here} ]; do sleep 0.1; done; sleep 1"
+    script = f"{library.compile('late')} 5 {here} & {begun}; kill -USR1 $!; wait $!"
     ended = library.run_served(2, ["sh", "-c", script], {"ECO_STALL_SIGNAL": "1"})
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     if library.name == "openmpi":  # MPICH has a use for this signal itself

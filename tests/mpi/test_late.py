@@ -18,7 +18,7 @@ PLANS = ("mended", "depth_first", "breadth_first_ahead", "auto")
 @pytest.mark.parametrize("plan", PLANS)
 def test_ranks_that_are_late_at_random(library: Library, plan: str, ranks: int) -> None:
     program = library.compile("late_ranks")
-    ended = library.run_served(ranks, [program, "7", "120", "20000"], {"ECO_LATE": plan}, timeout_s=120)
+    ended = library.run_served(ranks, [program, "7", "120", "20000"], {"ECO_LATE": plan})
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     served, passed = ended.served()
     assert served > passed, ended.stderr
@@ -27,14 +27,14 @@ def test_ranks_that_are_late_at_random(library: Library, plan: str, ranks: int) 
 def test_sums_that_round_form_where_the_user_allows_it(library: Library) -> None:
     program = library.compile("late_ranks")
     settings = {"ECO_LATE": "mended", "ECO_ANY_ORDER": "1"}
-    ended = library.run_served(5, [program, "11", "120", "10000"], settings, timeout_s=120)
+    ended = library.run_served(5, [program, "11", "120", "10000"], settings)
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
 
 
 @pytest.mark.parametrize("plan", PLANS)
 def test_a_rank_that_is_seconds_late(library: Library, plan: str) -> None:
     settings = {"ECO_LATE": plan, "ECO_STALL": "1"}
-    ended = library.run_served(4, [library.compile("late"), "3"], settings, timeout_s=60)
+    ended = library.run_served(4, [library.compile("late"), "3"], settings)
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     # Down a mended tree nobody knows whom it will be fed by.
     assert ("message(s) from anybody" in ended.stderr) == (plan == "mended"), ended.stderr
@@ -58,7 +58,7 @@ def test_ranks_that_want_different_ones_stay_native(library: Library) -> None:
     eco_exec = str(paths.native_file("eco-exec"))
     words = [library.compile("late_ranks"), "7", "10", "1000"]
     program = [eco_exec, *words, ":", "-n", "1", eco_exec, "--set", "ECO_LATE=mended", *words]
-    ended = library.run(1, program, library.forced(2), timeout_s=60)
+    ended = library.run(1, program, library.forced(2))
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert "ranks differ in ECO_ variables: rank 1" in ended.stderr, ended.stderr
     assert "has ECO_LATE=mended, rank 0 ECO_LATE=off" in ended.stderr, ended.stderr

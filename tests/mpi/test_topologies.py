@@ -94,6 +94,8 @@ def test_a_network_that_nobody_knows_is_measured(library: Library) -> None:
 @pytest.mark.parametrize("made", [100, pytest.param(2200, marks=pytest.mark.slow)])
 def test_freed_topologies_leave_nothing(library: Library, tmp_path: Path, made: int) -> None:
     """MPICH has some 2,000 context ids: one lost by each topology would end this."""
+    if made > 1000 and library.name == "openmpi":
+        pytest.skip("Open MPI has far too many context ids to use them up")
     job = Hosts(library, tmp_path, THREE_SUBNETS, DEALT)
     ended = job.run([library.compile("topologies"), "often", str(made)])
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr

@@ -21,9 +21,7 @@ def test_a_trial_is_the_same_for_the_same_numbers():
 
 
 def test_without_noise_small_networks_are_right():
-    trials = [
-        json.loads(_core.structure_trial(seed, i, 0.001, 0.0)) for seed in (1, 2, 11) for i in range(30)
-    ]
+    trials = [json.loads(_core.structure_trial(seed, i, 0.001, 0.0)) for seed in (1, 2) for i in range(30)]
     small = [trial for trial in trials if trial["hosts"] <= 100]
     assert len(small) > 30
     # The goal is 29 of 30; docs/structure.md has what noise and size do to it.

@@ -26,7 +26,7 @@ def said_with(folder: Path) -> tuple[str, str, str]:
     """By a process of its own that finds that folder's libraries first: version, file, reason."""
     environment = os.environ | {"LD_LIBRARY_PATH": str(folder)}
     ended = subprocess.run(
-        [sys.executable, "-c", SAYS], env=environment, capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", SAYS], env=environment, capture_output=True, text=True, timeout=300, check=True
     )
     version, file, reason = ended.stdout.strip("\n").split("|")
     return version, file, reason

@@ -18,6 +18,7 @@ namespace {
 using Bytes = std::vector<std::byte>;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
+constexpr std::chrono::seconds kAtOnceAnywhere(60);  // for what comes at once, on the busiest machine
 
 Bytes pattern(std::size_t n, unsigned seed) {
   Bytes bytes(n);
@@ -211,16 +212,15 @@ TEST(TcpRails, ARailThatGoesSilentUnderLoadIsGivenUp) {
 }
 
 TEST(TcpRails, ARailThatIsSilentFromTheStartIsGivenUp) {
-  const TcpOptions options{.rail_lost_after_s = 0.3};
+  const TcpOptions options{.rail_lost_after_s = 0.5};
   Meeting all(2);
   run_tcp_ranks(2, 2, options, [&](TcpTransport& transport) {
     all.hold(transport);
     if (transport.rank() == 0) deafen(0);
     all.hold(transport);
-    const auto begin = steady_clock::now();
     transport.set_rails(0, kFirstRail);
     exchange(transport, 9, false);
-    EXPECT_LT(steady_clock::now() - begin, milliseconds(2000));
+    EXPECT_EQ(transport.lost_rails().size(), 1u);
     all.hold(transport);
   });
 }
@@ -253,7 +253,7 @@ TEST(TcpRails, AWordThatARailLosesComesFromARankThatIsElsewhere) {
     }
     pass_on();
     EXPECT_EQ(got, message);
-    const auto until = steady_clock::now() + milliseconds(5000);
+    const auto until = steady_clock::now() + kAtOnceAnywhere;
     while (!is_over && steady_clock::now() < until) {
       if (transport.is_pending()) transport.look();
       std::this_thread::sleep_for(milliseconds(1));
@@ -266,7 +266,7 @@ TEST(TcpRails, OfLittleASenderHearsWhenItsPeerHasNothingElseToDo) {
   Meeting met(2);
   run_tcp_ranks(2, 2, {}, [&](TcpTransport& transport) {
     meet_on_first_rail(transport, met);
-    const auto until = steady_clock::now() + milliseconds(5000);
+    const auto until = steady_clock::now() + kAtOnceAnywhere;
     while (transport.is_pending() && steady_clock::now() < until) {
       transport.look();
       std::this_thread::sleep_for(milliseconds(1));
@@ -301,15 +301,16 @@ TEST(TcpRails, APeerThatIsLateHasLostNoRail) {
 }
 
 TEST(TcpRails, ARankThatDiesIsLostAtOnceOverAllRails) {
+  const TcpOptions options{.rail_lost_after_s = 2.0 * kAtOnceAnywhere.count()};  // not because of silence
   Meeting met(2);
-  run_tcp_ranks(2, 3, {}, [&](TcpTransport& transport) {
+  run_tcp_ranks(2, 3, options, [&](TcpTransport& transport) {
     meet_on_first_rail(transport, met);
     if (transport.rank() == 0) return transport.abandon();
     const auto begin = steady_clock::now();
     std::array<std::byte, 4> word{};
     ASSERT_EQ(transport.post_recv(0, 1, word, 0), Status::ok);
     EXPECT_EQ(wait(transport), Status::lost_peer);
-    EXPECT_LT(steady_clock::now() - begin, milliseconds(1000));
+    EXPECT_LT(steady_clock::now() - begin, kAtOnceAnywhere);
     EXPECT_TRUE(transport.lost_rails().empty()) << "a peer, not a rail";
   });
 }

@@ -28,7 +28,7 @@ from eco.cli.options import (
 from eco.errors import EcoError, InvalidArgument
 from eco.lab import load
 from eco.pairs import BenchOptions
-from eco.report import picture, table
+from eco.report import table
 from eco.report.progress import make_console
 from eco.report.records import DEFAULT_SIZES, parse_ops, parse_sizes
 
@@ -40,6 +40,8 @@ def finish(outcome: Outcome, json_file: Path | None, picture_file: Path | None, 
     if json_file:
         outcome.results.write(json_file)
     if picture_file:
+        from eco.report import picture  # plotly takes its time, which other calls need not wait for
+
         write = picture.write_svg if picture_file.suffix == ".svg" else picture.write_html
         write(outcome.results, picture_file)
     table.show(outcome.results, console)

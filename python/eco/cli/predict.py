@@ -25,7 +25,6 @@ from eco.cli.explain import Candidate, Group, candidates, latest_network, make_g
 from eco.cli.options import NetworkFile, Placement, Ranks, Root, output_file
 from eco.collectives import check_known
 from eco.errors import EcoError, InvalidArgument
-from eco.report import decision_map, gantt
 from eco.report.decision_map import Choice
 from eco.report.gantt import Interval, Timeline
 from eco.report.progress import busy, make_console
@@ -179,11 +178,15 @@ def predict(
         write_json(json_file, document)
         console.print(f"written: {json_file}", highlight=False)
     if gantt_file:
+        from eco.report import gantt  # plotly takes its time
+
         gantt.write(predicted_timeline(group, able[0].recipe, op, n_bytes, root), gantt_file)
         console.print(f"written: {gantt_file}", highlight=False)
     if map_file:
         title = f"{op}, {placement}: cheapest predicted of ECO's patterns"
         with busy("predicting for each size and number of ranks"):
             chosen = choices(group, op, root)
+        from eco.report import decision_map  # plotly takes its time
+
         decision_map.write(chosen, title, map_file)
         console.print(f"written: {map_file}", highlight=False)

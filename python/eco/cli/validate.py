@@ -18,7 +18,6 @@ from rich.table import Table
 from eco.cli.options import LabPlacements, LaunchTimeout, MostTimes, Ops, Sizes, output_file, words_of
 from eco.errors import EcoError
 from eco.lab import load
-from eco.report import curves
 from eco.report.progress import make_console
 from eco.report.records import parse_ops, parse_sizes, seconds_text, size_text
 from eco.validate import Outcome, ValidateOptions, cells_of, gain, regret, validate_lab
@@ -101,5 +100,7 @@ def validate(
     if json:
         outcome.write(json)
     if picture:
+        from eco.report import curves  # plotly takes its time
+
         curves.write_html(outcome.records, picture)
     show(outcome, console)

@@ -1,5 +1,6 @@
-/* Hazard 9: one rank comes late; the others wait as long as it takes (argument: seconds). With -DIBCAST to a call that they
- * hold a request for. */
+/* Hazard 9: one rank comes late; the others wait as long as it takes (arguments: seconds, and a file that each rank makes
+ * before it waits, or nothing). With -DIBCAST to a call that they hold a request for. */
+#include <stdio.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -17,9 +18,10 @@ static void broadcast(int* data) {
 int main(int argc, char** argv) {
   int data = 0, sum;
   begin(&argc, &argv);
-  CHECK(argc == 2);
+  CHECK(argc == 2 || argc == 3);
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Bcast(&sum, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (argc == 3) fclose(fopen(argv[2], "w"));
   if (rank == n_ranks - 1) {
     unsigned left = (unsigned)atoi(argv[1]);
     while (left > 0) left = sleep(left); /* a signal ends a sleep early */

@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-enum { LATE_US = 40000 };
+enum { LATE_US = 100000 };
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
