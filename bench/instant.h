@@ -4,13 +4,13 @@
 #define ECO_BENCH_INSTANT_H
 #include <time.h>
 
-static double now_s(void) {
+static inline double now_s(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void sleep_until(double instant_s) {
+static inline void sleep_until(double instant_s) {
   struct timespec at;
   at.tv_sec = (time_t)instant_s;
   at.tv_nsec = (long)((instant_s - (double)at.tv_sec) * 1e9);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "eco/algo/patterns/places.h"
+
 namespace eco::algo {
 namespace {
 
@@ -108,15 +110,16 @@ std::vector<Owner> ring_owners(const CommonProblem& problem, const Params& param
 }
 
 PlaceOf places_of_owners(Pattern pattern, const GroupView& view, const Params& params, int rank) {
-  if (pattern == Pattern::chain || pattern == Pattern::flat) {
-    const auto place_in_one = pattern == Pattern::chain ? place_in_chain : place_in_flat;
-    const PlaceInRing places = places_in_ring(params, view.n_ranks());
-    return [=](int owner) {
-      return place_in_one(places.ring, places.place_of[static_cast<std::size_t>(owner)],
-                          places.place_of[static_cast<std::size_t>(rank)]);
+  if (pattern == Pattern::subnets) {
+    return [places = PlacesInSubnetTrees(view, params, rank)](int owner) {
+      return places.with_root(owner, owner);
     };
   }
-  return [=, &view](int owner) { return place_in(pattern_tree(pattern, view, owner, params, owner), rank); };
+  return [places = places_in_ring(params, view.n_ranks()), shape = shape_of(pattern), degree = params.degree,
+          rank](int owner) {
+    return place_in_ring(shape, places.ring, places.place_of[static_cast<std::size_t>(owner)],
+                         places.place_of[static_cast<std::size_t>(rank)], degree);
+  };
 }
 
 }  // namespace eco::algo

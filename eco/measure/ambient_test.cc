@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -82,6 +84,161 @@ TEST(FindAmbient, FindsLongQueues) {
   const Network network = net::synthetic_network(kAmbientNetwork);
   const SeenAmbient seen = look_at(network, {{}, {{1, 20000}}});
   EXPECT_EQ(seen.text, "subnets 0 and 2 20.0 ms further apart");
+}
+
+// The first ranks of a group, beside others that are no part of the job.
+class JobTransport final : public transport::Transport {
+ public:
+  JobTransport(transport::Transport& all, int n_ranks) : all_(all), n_ranks_(n_ranks) {}
+  int rank() const override { return all_.rank(); }
+  int n_ranks() const override { return n_ranks_; }
+  int max_tag() const override { return all_.max_tag() - 16; }
+  transport::Status post_send(int peer, int tag, std::span<const std::byte> bytes, transport::SendMode mode,
+                              transport::Ticket ticket) override {
+    return all_.post_send(peer, tag, bytes, mode, ticket);
+  }
+  transport::Status post_recv(int peer, int tag, std::span<std::byte> bytes,
+                              transport::Ticket ticket) override {
+    return all_.post_recv(peer, tag, bytes, ticket);
+  }
+  transport::Status wait_some(std::span<transport::Ticket> done, std::size_t& n_done) override {
+    return all_.wait_some(done, n_done);
+  }
+  transport::Status test_some(std::span<transport::Ticket> done, std::size_t& n_done) override {
+    return all_.test_some(done, n_done);
+  }
+
+ private:
+  transport::Transport& all_;
+  int n_ranks_;
+};
+
+// Of what a look needs of the library there is only the broadcast.
+class JobNative final : public transport::Native {
+ public:
+  JobNative(transport::Transport& job, int tag) : job_(job), tag_(tag) {}
+  void run(const coll::CommonProblem&, std::span<const std::byte>, std::span<std::byte>) override {}
+  void barrier() override {}
+  void broadcast(std::span<std::byte> bytes, int root) override {
+    ASSERT_EQ(root, 0);
+    int n_posted = 0;
+    if (job_.rank() != root) {
+      ASSERT_EQ(job_.post_recv(root, tag_, bytes, 0), transport::Status::ok);
+      n_posted = 1;
+    }
+    for (int rank = 1; job_.rank() == root && rank < job_.n_ranks(); ++rank, ++n_posted)
+      ASSERT_EQ(job_.post_send(rank, tag_, bytes, transport::SendMode::eager, 0), transport::Status::ok);
+    transport::Ticket done = 0;
+    for (std::size_t n_done = 0; n_posted > 0; n_posted -= static_cast<int>(n_done))
+      ASSERT_EQ(job_.wait_some(std::span(&done, 1), n_done), transport::Status::ok);
+  }
+  void allreduce_min(std::span<std::int64_t>) override {}
+  void allreduce_max(std::span<double>) override {}
+  void allgather(std::span<const std::byte>, std::span<std::byte>) override {}
+  std::string library() const override { return "the job's"; }
+
+ private:
+  transport::Transport& job_;
+  int tag_;
+};
+
+// Two streams of others that leave the second subnet for the third, each with so many messages under way, as TCP's windows have
+// it: what of them the uplink has not carried yet stands in its queue, behind which all others wait.
+class OthersStreams {
+ public:
+  OthersStreams(const Network& network, int n_messages)
+      : network_(network),
+        world_(network, {0, 1, 2, 3, 4, 5, 6, 7, 3, 4, 6, 7}),
+        n_messages_(n_messages) {}
+
+  // What a look of the first eight ranks finds, half a second later.
+  std::string look() {
+    Ambient found;
+    world_.run([&](transport::Transport& transport, transport::Native&, const Clock& clock) {
+      const int rank = transport.rank();
+      if (rank >= kJob + 2) return receive(transport, rank - 2);
+      if (rank >= kJob) return send(transport, rank + 2);
+      JobTransport job(transport, kJob);
+      JobNative native(job, kTextTag);
+      std::vector<int> hosts(kJob);
+      std::iota(hosts.begin(), hosts.end(), 0);
+      if (rank == 0) world_.pause(0)(0.5);
+      const Ambient mine =
+          find_ambient(job, native, network_, {}, {.host_of_rank = hosts, .clock = clock});
+      if (rank != 0) return;
+      found = mine;
+      took_s_ = clock() - 0.5;
+      for (const int sender : {kJob, kJob + 1})
+        ASSERT_EQ(transport.post_send(sender, kStopTag, std::span(&word_, 1), transport::SendMode::eager, 0),
+                  transport::Status::ok);
+    });
+    return found.describe(network_);
+  }
+  double took_s() const { return took_s_; }
+
+ private:
+  static constexpr int kJob = 8;
+  static constexpr int kTextTag = 32760;
+  static constexpr int kStopTag = 32761;
+  static constexpr int kDataTag = 32762;
+  static constexpr int kDoneTag = 32763;
+  static constexpr std::size_t kBytes = 4096;
+  enum : transport::Ticket { kSent, kStop, kDone };
+
+  static transport::Ticket next_of(transport::Transport& transport) {
+    transport::Ticket done = kSent;
+    for (std::size_t n_done = 0; n_done == 0 || done == kSent;)
+      EXPECT_EQ(transport.wait_some(std::span(&done, 1), n_done), transport::Status::ok);
+    return done;
+  }
+
+  // Until rank 0 says that it is over; the last message says so too.
+  void send(transport::Transport& transport, int to) const {
+    std::vector<std::byte> message(kBytes);
+    std::byte stop{};
+    std::byte word{};
+    const auto post = [&] {
+      EXPECT_EQ(transport.post_send(to, kDataTag, message, transport::SendMode::eager, kSent),
+                transport::Status::ok);
+      EXPECT_EQ(transport.post_recv(to, kDoneTag, std::span(&word, 1), kDone), transport::Status::ok);
+    };
+    EXPECT_EQ(transport.post_recv(0, kStopTag, std::span(&stop, 1), kStop), transport::Status::ok);
+    for (int i = 0; i < n_messages_; ++i) post();
+    while (next_of(transport) != kStop) post();
+    message[0] = std::byte{1};
+    post();
+  }
+  static void receive(transport::Transport& transport, int from) {
+    std::vector<std::byte> message(kBytes);
+    std::byte word{};
+    while (message[0] == std::byte{}) {
+      EXPECT_EQ(transport.post_recv(from, kDataTag, message, kDone), transport::Status::ok);
+      next_of(transport);
+      EXPECT_EQ(transport.post_send(from, kDoneTag, std::span(&word, 1), transport::SendMode::eager, kSent),
+                transport::Status::ok);
+    }
+  }
+
+  std::byte word_{};
+  Network network_;
+  VirtualNetwork world_;
+  int n_messages_;
+  double took_s_ = 0;
+};
+
+// A look's own streams come in one burst, behind the queue, and nearly at the full rate.
+TEST(FindAmbient, FindsStreamsOfLimitedWindowsBehindAFifo) {
+  for (const char* text : {"hosts=3+3+2 rate_mbit=200 uplink_mbit=40 between_us=5000",
+                           "hosts=3+3+2 rate_mbit=200 uplink_mbit=40 between_us=500"}) {
+    for (const int n_messages : {16, 32}) {
+      OthersStreams others(net::synthetic_network(text), n_messages);
+      const std::string found = others.look();
+      EXPECT_NE(found.find("subnets 0 and 1"), std::string::npos) << text << ": " << found;
+      EXPECT_NE(found.find("subnets 1 and 2"), std::string::npos) << text << ": " << found;
+      EXPECT_EQ(found.find("subnets 0 and 2"), std::string::npos) << text << ": " << found;
+      EXPECT_LT(others.took_s(), 1.5) << text;
+    }
+  }
 }
 
 TEST(FindAmbient, ALittleIsTooLittleUnlessItWasMore) {

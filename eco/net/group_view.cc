@@ -1,6 +1,9 @@
 #include "eco/net/group_view.h"
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <tuple>
 
 #include "eco/base/errors.h"
 
@@ -42,17 +45,38 @@ GroupView make_view(std::shared_ptr<const Network> network, std::vector<int> hos
 }
 
 std::vector<int> locate_hosts(const Network& network, const std::vector<HostId>& host_of_each_rank) {
+  std::vector<int> sorted(network.hosts.size());
+  std::iota(sorted.begin(), sorted.end(), 0);
+  const auto host = [&](int index) -> const HostId& { return network.hosts[static_cast<std::size_t>(index)]; };
+  const auto is_before = [](const HostId& a, const HostId& b) {
+    const auto key = [](const HostId& id) {
+      return std::tie(id.name, id.address, id.boot_id, id.net_namespace);
+    };
+    return key(a) < key(b);
+  };
+  std::sort(sorted.begin(), sorted.end(), [&](int a, int b) { return is_before(host(a), host(b)); });
+  const auto find = [&](const HostId& wanted) {
+    const auto at = std::lower_bound(sorted.begin(), sorted.end(), wanted,
+                                     [&](int index, const HostId& id) { return is_before(host(index), id); });
+    return at != sorted.end() && host(*at) == wanted ? *at : -1;
+  };
   std::vector<int> located;
   located.reserve(host_of_each_rank.size());
   for (std::size_t rank = 0; rank < host_of_each_rank.size(); ++rank) {
     const HostId& wanted = host_of_each_rank[rank];
-    const auto found = std::find(network.hosts.begin(), network.hosts.end(), wanted);
-    if (found == network.hosts.end()) {
+    // Ranks often stand in the order of their hosts: where the one before is, or on the next.
+    const int last = located.empty() ? -1 : located.back();
+    int found = -1;
+    for (const int guess : {last, last + 1}) {
+      if (found < 0 && guess >= 0 && guess < network.n_hosts() && host(guess) == wanted) found = guess;
+    }
+    if (found < 0) found = find(wanted);
+    if (found < 0) {
       throw InvalidArgument("rank " + std::to_string(rank) + " runs on host '" + wanted.name + "' (" +
                             wanted.address +
                             "), which this network does not know; measure again with eco characterize");
     }
-    located.push_back(static_cast<int>(found - network.hosts.begin()));
+    located.push_back(found);
   }
   return located;
 }

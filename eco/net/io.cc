@@ -33,8 +33,10 @@ class Fields {
   // Calls `read(fields)` for each object of the list `key`.
   template <class Read>
   void each(const char* key, const Read& read) const {
-    const json list = get<json>(key);
-    if (!list.is_array()) throw CorruptFile(where_ + ": field '" + key + "' is not a list" + kAdvice);
+    const auto found = object_.find(key);
+    if (found == object_.end()) fail("field '" + std::string(key) + "' is missing");
+    const json& list = *found;
+    if (!list.is_array()) fail("field '" + std::string(key) + "' is not a list");
     for (std::size_t i = 0; i < list.size(); ++i) {
       read(Fields(list[i], where_ + ": " + key + "[" + std::to_string(i) + "]"));
     }

@@ -20,6 +20,8 @@ constexpr std::size_t kScore = 1;  // the second-least
 constexpr std::int64_t kGainNumerator = 21;
 constexpr std::int64_t kGainDenominator = 20;
 constexpr std::uint32_t kMostPatience = 64;
+// What is slow is taken for usual where not one look alone has found quiet: with so much patience it is the third.
+constexpr std::uint32_t kBelieved = 4;
 // A race ends without those cells that the program does not call any more: after so many times the calls that it needs.
 constexpr std::uint32_t kRaceCalls = 8;
 // Clocks may say anything. Sums and negatives of these still fit: 36 years.
@@ -250,9 +252,10 @@ AmbientWatch::Next AmbientWatch::conclude() {
 AmbientWatch::Found AmbientWatch::judge(const net::Ambient& found) {
   if (found.is_quiet()) {
     ambient_ = {};
+    const bool is_believed = patience_ >= kBelieved;
     wait_longer();
     if (!has_moved_) {
-      get_used_to_it();
+      if (is_believed) get_used_to_it();
       return always_ ? Found::other : Found::nothing;
     }
     for (Cell& cell : cells_) cell.choice = {};

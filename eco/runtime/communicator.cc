@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 
 #include "eco/algo/algorithm.h"
 #include "eco/base/assert.h"
@@ -281,13 +283,18 @@ Communicator::Beside Communicator::beside(const CommonProblem& problem, const al
 std::vector<int> hosts_of_ranks(const net::Network& network, const std::vector<net::HostId>& identities,
                                 bool by_name) {
   if (!by_name) return net::locate_hosts(network, identities);
+  // A name that stands for two hosts (network namespaces of one machine) recognises neither.
+  constexpr int kTwo = -1;
+  std::unordered_map<std::string_view, int> host_named;
+  for (int host = 0; host < network.n_hosts(); ++host) {
+    const auto [place, is_new] = host_named.emplace(network.hosts[static_cast<std::size_t>(host)].name, host);
+    if (!is_new) place->second = kTwo;
+  }
   std::vector<net::HostId> known = identities;
   for (net::HostId& identity : known) {
-    if (std::find(network.hosts.begin(), network.hosts.end(), identity) != network.hosts.end()) continue;
-    const auto of_that_name = [&](const net::HostId& host) { return host.name == identity.name; };
-    // A name that stands for two hosts (network namespaces of one machine) recognises neither.
-    if (std::count_if(network.hosts.begin(), network.hosts.end(), of_that_name) != 1) continue;
-    identity = *std::find_if(network.hosts.begin(), network.hosts.end(), of_that_name);
+    const auto named = host_named.find(identity.name);
+    if (named != host_named.end() && named->second != kTwo)
+      identity = network.hosts[static_cast<std::size_t>(named->second)];
   }
   return net::locate_hosts(network, known);
 }

@@ -5,6 +5,7 @@
 #include <bit>
 #include <numeric>
 
+#include "eco/algo/patterns/places.h"
 #include "eco/base/assert.h"
 
 namespace eco::algo {
@@ -204,11 +205,7 @@ Tree subnet_tree(const net::GroupView& view, int root, const Params& params, int
   Tree tree = bare_tree(root, view.n_ranks());
   std::vector<int> leaders;
   const std::vector<int> order = subnets_from(view, root_subnet, params.order);
-  for (const int s : order) {
-    const auto& ranks = view.subnets[static_cast<std::size_t>(s)].ranks;
-    const int first = params.first.empty() ? 0 : params.first[static_cast<std::size_t>(s)];
-    leaders.push_back(s == root_subnet ? root : ranks[static_cast<std::size_t>(first + turn) % ranks.size()]);
-  }
+  for (const int s : order) leaders.push_back(leader_of(view, s, root, params, turn));
   if (params.tree.empty()) {
     append_shape(tree, params.between, leaders, params.degree);
   } else {
