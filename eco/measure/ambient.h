@@ -6,7 +6,10 @@
 // directions; streams that share no link go at once. A stream is 16 to 64 KiB, or what takes half a millisecond on fast
 // links. A link bears at least what any stream over it has shown, so one is loaded if every stream that it should have
 // been the limit of was slow; each slow one is asked twice more, alone, and its best counts; so are streams that tell
-// which of its two hosts is busy. One ping for every two subnets says whether queues are long.
+// which of its two hosts is busy. One ping
+// for every two subnets, before them, says whether queues are long: the middle one of three trips, and of a slow one the
+// least of three such. Behind a FIFO that others' windows fill a short stream comes in one burst, nearly at the full
+// rate, so that pings alone tell of them.
 #pragma once
 
 #include <vector>
