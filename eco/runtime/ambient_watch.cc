@@ -202,8 +202,10 @@ std::uint32_t AmbientWatch::next_period() const {
   // Once calls have paid for all questions so far: a dear one beside traffic is paid by what cheap ones before left over.
   const std::int64_t mean_ns = std::max<std::int64_t>(1, called_ns_ / n_called_);
   const std::int64_t owed_ns = std::min(asked_ns_, kLongest_ns / kAskingShare) * kAskingShare - called_ns_;
-  return static_cast<std::uint32_t>(
-      std::clamp<std::int64_t>(owed_ns / mean_ns, kShortestPeriod, kLongestPeriod));
+  // Of a program that calls several in turn each cell has its calls in it, and one more for the first, which does not count.
+  const std::int64_t shortest =
+      std::max<std::int64_t>(kShortestPeriod, static_cast<std::int64_t>((kFewestCompared + 1) * n_cells_));
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(owed_ns / mean_ns, shortest, kLongestPeriod));
 }
 
 void AmbientWatch::begin_period() {
@@ -252,12 +254,16 @@ AmbientWatch::Next AmbientWatch::conclude() {
 AmbientWatch::Found AmbientWatch::judge(const net::Ambient& found) {
   if (found.is_quiet()) {
     ambient_ = {};
-    const bool is_believed = patience_ >= kBelieved;
-    wait_longer();
     if (!has_moved_) {
-      if (is_believed) get_used_to_it();
+      if (patience_ >= kBelieved) {
+        get_used_to_it();
+        patience_ = 1;  // whatever is slower than that is new
+      } else {
+        wait_longer();
+      }
       return always_ ? Found::other : Found::nothing;
     }
+    wait_longer();
     for (Cell& cell : cells_) cell.choice = {};
     has_moved_ = false;
     ++told_.moves_back;
