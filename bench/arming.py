@@ -1,12 +1,12 @@
 """What a communicator of very many ranks costs one of them: seconds and bytes of memory, the planning rank and another.
 
-    python bench/arming.py [--ranks 16384] [--hosts 16384,1024] [--operations broadcast,allreduce,...] [--sizes 8,65536,1048576]
-                           [--program build/release/bench-arm] [--json F.json]
+    python bench/arming.py [--ranks 16384] [--hosts 16384,1024] [--operations broadcast,allreduce,...]
+                           [--sizes 8,65536,1048576] [--program build/release/bench-arm] [--json F.json]
 
-Builds bench-arm (release) unless a program is given, and runs it for each number of hosts: four sites with unequal links, one
-operation and size at a time. `first` is rank 0, which reads the network, chooses among candidates and proves the winner;
-`last` is told. Seconds are the least of three, memory is the worst at any time and what stays. The last line says how many of
-the rows are within 50 ms and 10 MB.
+Builds bench-arm (release) unless a program is given, and runs it for each number of hosts: four sites with unequal
+links, one operation and size at a time. `first` is rank 0, which reads the network, chooses among candidates and proves
+the winner; `last` is told. Seconds are the least of three, memory is the worst at any time and what stays. The last line
+says how many of the rows are within 50 ms and 10 MB.
 """
 
 import argparse
@@ -65,8 +65,16 @@ def main(arguments: list[str]) -> int:
     rows: list[dict[str, Any]] = []
     for hosts in options.hosts.split(","):
         for operation in options.operations.split(","):
-            words = [str(program), str(options.ranks), str(options.ranks // int(hosts)), operation, options.sizes]
-            said = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, timeout=TIMEOUT_S).stdout
+            words = [
+                str(program),
+                str(options.ranks),
+                str(options.ranks // int(hosts)),
+                operation,
+                options.sizes,
+            ]
+            said = subprocess.run(
+                words, check=True, stdout=subprocess.PIPE, text=True, timeout=TIMEOUT_S
+            ).stdout
             rows += [json.loads(line) for line in said.splitlines()]
     show(rows, Console(stderr=True, width=160))
     if options.json:

@@ -10,7 +10,6 @@
 // estimates: candidates chosen and the winner proved, but not tried, with the forecasts of a plan that is made without a job's
 // limits; of rooted operations for a root in each site. One line of JSON for each operation, size and rank.
 #include <malloc.h>
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -139,7 +138,8 @@ class Played final : public eco::transport::Native {
 // Four sites, of a half, a quarter and two eighths of the hosts. Without the times of pairs, of which there are millions.
 Network network_of(int n_hosts) {
   Network network = eco::net::synthetic_network(
-      "hosts=2+2+2+2 rate_mbit=10000 uplink_mbit=8000+4000+2000+1000 latency_us=10 between_us=2000 overhead_us=1");
+      "hosts=2+2+2+2 rate_mbit=10000 uplink_mbit=8000+4000+2000+1000 latency_us=10 between_us=2000 "
+      "overhead_us=1");
   network.pairs.clear();
   network.sizes.clear();
   network.hosts.clear();
@@ -151,8 +151,8 @@ Network network_of(int n_hosts) {
       const int host = network.n_hosts();
       hosts.push_back(host);
       network.hosts.push_back({"node" + std::to_string(100000 + host),
-                               "10." + std::to_string(host / 65536) + "." + std::to_string(host / 256 % 256) + "." +
-                                   std::to_string(host % 256),
+                               "10." + std::to_string(host / 65536) + "." + std::to_string(host / 256 % 256) +
+                                   "." + std::to_string(host % 256),
                                "01234567-89ab-cdef-0123-456789abcdef", "4026531840"});
     }
   }
@@ -188,8 +188,8 @@ Cost arm(const Setting& setting, int rank, Played::Kept& kept) {
     if (rank == 0) kept.clear();
     NoTransport transport(rank, n_ranks);
     Played native(rank, setting.hosts, setting.ranks_a_host, kept);
-    const eco::runtime::Identity identity{setting.hosts[static_cast<std::size_t>(rank / setting.ranks_a_host)],
-                                          "bench"};
+    const eco::runtime::Identity identity{
+        setting.hosts[static_cast<std::size_t>(rank / setting.ranks_a_host)], "bench"};
     const std::size_t before = live_bytes;
     most_bytes = live_bytes;
     const double start_s = now_s();
@@ -216,11 +216,12 @@ Cost arm(const Setting& setting, int rank, Played::Kept& kept) {
 
 void print(const char* who, std::string_view collective, std::size_t bytes, const Setting& setting,
            const Cost& cost) {
-  std::printf("{\"ranks\": %zu, \"ranks_a_host\": %d, \"operation\": \"%s\", \"bytes\": %zu, \"rank\": \"%s\", "
-              "\"seconds\": %.6f, \"most_bytes\": %zu, \"kept_bytes\": %zu, \"serves\": \"%s\"}\n",
-              setting.hosts.size() * static_cast<std::size_t>(setting.ranks_a_host), setting.ranks_a_host,
-              std::string(collective).c_str(), bytes, who, cost.seconds, cost.most_bytes, cost.kept_bytes,
-              cost.served.c_str());
+  std::printf(
+      "{\"ranks\": %zu, \"ranks_a_host\": %d, \"operation\": \"%s\", \"bytes\": %zu, \"rank\": \"%s\", "
+      "\"seconds\": %.6f, \"most_bytes\": %zu, \"kept_bytes\": %zu, \"serves\": \"%s\"}\n",
+      setting.hosts.size() * static_cast<std::size_t>(setting.ranks_a_host), setting.ranks_a_host,
+      std::string(collective).c_str(), bytes, who, cost.seconds, cost.most_bytes, cost.kept_bytes,
+      cost.served.c_str());
   std::fflush(stdout);
 }
 

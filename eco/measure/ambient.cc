@@ -124,7 +124,8 @@ class Look {
  private:
   net::Ambient asked_of(const std::function<bool(const Probe&)>& streams,
                         const std::function<bool(const Ping&)>& pings, int most_again) {
-    ping(pings, most_again);  // first: queues that are long show in little time, and streams behind them take long
+    ping(pings,
+         most_again);  // first: queues that are long show in little time, and streams behind them take long
     const bool is_far = std::any_of(pings_.begin(), pings_.end(), [](const Ping& p) { return is_slow(p); });
     stream(streams, is_far ? 0 : most_again);
     net::Ambient ambient;

@@ -147,9 +147,7 @@ class JobNative final : public transport::Native {
 class OthersStreams {
  public:
   OthersStreams(const Network& network, int n_messages)
-      : network_(network),
-        world_(network, {0, 1, 2, 3, 4, 5, 6, 7, 3, 4, 6, 7}),
-        n_messages_(n_messages) {}
+      : network_(network), world_(network, {0, 1, 2, 3, 4, 5, 6, 7, 3, 4, 6, 7}), n_messages_(n_messages) {}
 
   // What a look of the first eight ranks finds, half a second later.
   std::string look() {
@@ -163,8 +161,7 @@ class OthersStreams {
       std::vector<int> hosts(kJob);
       std::iota(hosts.begin(), hosts.end(), 0);
       if (rank == 0) world_.pause(0)(0.5);
-      const Ambient mine =
-          find_ambient(job, native, network_, {}, {.host_of_rank = hosts, .clock = clock});
+      const Ambient mine = find_ambient(job, native, network_, {}, {.host_of_rank = hosts, .clock = clock});
       if (rank != 0) return;
       found = mine;
       took_s_ = clock() - 0.5;

@@ -47,7 +47,9 @@ GroupView make_view(std::shared_ptr<const Network> network, std::vector<int> hos
 std::vector<int> locate_hosts(const Network& network, const std::vector<HostId>& host_of_each_rank) {
   std::vector<int> sorted(network.hosts.size());
   std::iota(sorted.begin(), sorted.end(), 0);
-  const auto host = [&](int index) -> const HostId& { return network.hosts[static_cast<std::size_t>(index)]; };
+  const auto host = [&](int index) -> const HostId& {
+    return network.hosts[static_cast<std::size_t>(index)];
+  };
   const auto is_before = [](const HostId& a, const HostId& b) {
     const auto key = [](const HostId& id) {
       return std::tie(id.name, id.address, id.boot_id, id.net_namespace);

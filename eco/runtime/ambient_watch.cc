@@ -205,7 +205,10 @@ std::uint32_t AmbientWatch::next_period() const {
   // Of a program that calls several in turn each cell has its calls in it, and one more for the first, which does not count.
   const std::int64_t shortest =
       std::max<std::int64_t>(kShortestPeriod, static_cast<std::int64_t>((kFewestCompared + 1) * n_cells_));
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(owed_ns / mean_ns, shortest, kLongestPeriod));
+  // A dear question is paid in several periods, each twice as long: in one it could be tens of seconds where calls slow down.
+  const std::int64_t longest = std::min<std::int64_t>(kLongestPeriod, std::int64_t{2} * period_);
+  return static_cast<std::uint32_t>(
+      std::clamp<std::int64_t>(owed_ns / mean_ns, shortest, std::max(shortest, longest)));
 }
 
 void AmbientWatch::begin_period() {
