@@ -115,7 +115,8 @@ void RowMaker::add_open(std::vector<Row>& rows, const PlannedSize& size) {
   }
   Row row = *size.row;
   row.up_to_bytes = size.up_to_bytes;
-  if (options_.serves_open && serves != rows.end() && serves->recipe && is_proved(*serves->recipe, *size.problem)) {
+  if (options_.serves_open && serves != rows.end() && serves->recipe &&
+      is_proved(*serves->recipe, *size.problem)) {
     row.recipe = serves->recipe;
     find_in_order(*size.problem, row);
   }

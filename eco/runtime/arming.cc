@@ -170,7 +170,8 @@ class Arming {
     auto communicator = Communicator::reserved(steps_, transport_, view, std::move(plan.table));
     for (const Collective collective : coll::all_collectives()) {
       // What is disabled, or not in a plan by hand, is not to be learned.
-      if (plan.by_hand || options_.is_disabled(coll::name(collective))) communicator->known_.add_all(collective);
+      if (plan.by_hand || options_.is_disabled(coll::name(collective)))
+        communicator->known_.add_all(collective);
     }
     communicator->know_what_stands(communicator->table_);
     const bool all = request_.collectives.empty();

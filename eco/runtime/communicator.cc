@@ -55,9 +55,8 @@ bool Communicator::may_be_served(const CommonProblem& problem) const {
 }
 
 bool Communicator::may_be_learned_again(const CommonProblem& call) {
-  const plan::Row* const row =
-      table_.find_row(call.collective, plan::root_subnet(call, view_), call.bytes);
-  return row != nullptr && row->open && again_.is_due(call.bytes);
+  const plan::Row* const row = table_.find_row(call.collective, plan::root_subnet(call, view_), call.bytes);
+  return row != nullptr && row->open && again_[static_cast<std::size_t>(call.collective)].is_due(call.bytes);
 }
 
 const algo::Recipe* Communicator::served_by_table(const CommonProblem& problem) const {

@@ -237,7 +237,7 @@ class Communicator {
   plan::PlanTable table_;
   std::shared_ptr<Running> running_;
   KnownCells known_;
-  Pace again_;  // of calls that there was no time to plan
+  std::array<Pace, coll::kCollectives> again_{};  // of calls that there was no time to plan
   std::string provenance_;
   std::vector<Built> built_;
   Needs needs_;  // tags go round in steps of its channels

@@ -110,7 +110,8 @@ TEST(KnownInJob, LeavesNativeWhatIsPlannedAndServedNowhere) {
   EXPECT_TRUE(group.leaves_native(problem_of(Collective::gather, 64)));
   EXPECT_FALSE(group.leaves_native(problem_of(Collective::scatter, 64)));
   group.table.entries.push_back({Collective::barrier, 0, {row(0, algo::parse_recipe("barrier/binomial"))}});
-  EXPECT_FALSE(group.leaves_native(problem_of(Collective::gather, 64))) << "a communicator that is armed serves the barrier";
+  EXPECT_FALSE(group.leaves_native(problem_of(Collective::gather, 64)))
+      << "a communicator that is armed serves the barrier";
 }
 
 // Counts the bytes of what ranks tell each other.

@@ -59,26 +59,26 @@ void change_remembered(const Directory& directory, const std::function<void(plan
 
 TEST(Learning, PlansWhatIsCalledAndNothingElse) {
   const Directory directory;
-  run_program(
-      broadcast_first(), with_network(directory), [](Communicator& communicator, int rank, Program& program) {
-        EXPECT_TRUE(communicator.knows(Collective::broadcast));
-        EXPECT_TRUE(communicator.knows(Collective::barrier));
-        EXPECT_FALSE(communicator.knows(Collective::allgather));
-        EXPECT_EQ(communicator.serves(problem_of(Collective::allgather, 64)), nullptr);
-        expect_served(communicator, rank, problem_of(Collective::broadcast, 64, 1));
-        const Learned learned =
-            communicator.learn(program.native, program.options, program.identity, problem_of(Collective::allgather, 64));
-        EXPECT_EQ(learned.reason, "");
-        EXPECT_GT(learned.seconds_measuring, 0);
-        EXPECT_TRUE(communicator.knows(problem_of(Collective::allgather, 64)));
-        for (int i = 0; i < 100; ++i) {
-          expect_served(communicator, rank, problem_of(Collective::allgather, 64));
-          expect_served(communicator, rank, problem_of(Collective::broadcast, 64, i % 4));
-        }
-        const Learned again =
-            communicator.learn(program.native, program.options, program.identity, problem_of(Collective::allgather, 64));
-        EXPECT_EQ(again.seconds_measuring, 0) << "it is known";
-      });
+  run_program(broadcast_first(), with_network(directory),
+              [](Communicator& communicator, int rank, Program& program) {
+                EXPECT_TRUE(communicator.knows(Collective::broadcast));
+                EXPECT_TRUE(communicator.knows(Collective::barrier));
+                EXPECT_FALSE(communicator.knows(Collective::allgather));
+                EXPECT_EQ(communicator.serves(problem_of(Collective::allgather, 64)), nullptr);
+                expect_served(communicator, rank, problem_of(Collective::broadcast, 64, 1));
+                const Learned learned = communicator.learn(program.native, program.options, program.identity,
+                                                           problem_of(Collective::allgather, 64));
+                EXPECT_EQ(learned.reason, "");
+                EXPECT_GT(learned.seconds_measuring, 0);
+                EXPECT_TRUE(communicator.knows(problem_of(Collective::allgather, 64)));
+                for (int i = 0; i < 100; ++i) {
+                  expect_served(communicator, rank, problem_of(Collective::allgather, 64));
+                  expect_served(communicator, rank, problem_of(Collective::broadcast, 64, i % 4));
+                }
+                const Learned again = communicator.learn(program.native, program.options, program.identity,
+                                                         problem_of(Collective::allgather, 64));
+                EXPECT_EQ(again.seconds_measuring, 0) << "it is known";
+              });
   const plan::PlanTable table = remembered(directory);
   EXPECT_TRUE(table.knows(Collective::allgather));
   EXPECT_TRUE(table.knows(Collective::broadcast));
@@ -161,8 +161,8 @@ TEST(Learning, FindsWhatAnotherJobLearned) {
       }
     }
     program.native.barrier();
-    const Learned learned =
-        communicator.learn(program.native, program.options, program.identity, problem_of(Collective::scan, 64));
+    const Learned learned = communicator.learn(program.native, program.options, program.identity,
+                                               problem_of(Collective::scan, 64));
     EXPECT_EQ(learned.seconds_measuring, 0);
     EXPECT_NE(learned.reason, "") << "native, as the file says";
     EXPECT_TRUE(communicator.knows(problem_of(Collective::scan, 64)));
@@ -179,7 +179,8 @@ TEST(Learning, TakesNothingAwayFromWhatOthersAdded) {
                   EXPECT_EQ(base::write_text_atomically(plan_path(directory), table.to_json()), std::nullopt);
                 }
                 program.native.barrier();
-                communicator.learn(program.native, program.options, program.identity, problem_of(Collective::allgather, 64));
+                communicator.learn(program.native, program.options, program.identity,
+                                   problem_of(Collective::allgather, 64));
               });
   const plan::PlanTable table = remembered(directory);
   ASSERT_TRUE(table.knows(Collective::scatter));
@@ -240,6 +241,27 @@ TEST(Learning, PlansTheSizeAndTheRootAtHand) {
   arm_group(calling(problem_of(Collective::broadcast, 60, 0)), options,
             [&](transport::Transport&, ArmResult& armed) { seconds = armed.seconds_measuring; });
   EXPECT_GT(seconds, 0) << "open until somebody calls it";
+}
+
+TEST(Learning, WhatThereWasNoTimeForIsLearnedLater) {
+  const Directory directory;
+  Options options = with_network(directory);
+  options.budget_s = 1e-9;
+  const coll::CommonProblem call = problem_of(Collective::broadcast, 64);
+  run_program(calling(call), options, [&](Communicator& communicator, int, Program& program) {
+    const auto is_open = [&] { return communicator.table().find_row(Collective::broadcast, 0, 64)->open; };
+    EXPECT_TRUE(communicator.knows(call));
+    EXPECT_TRUE(is_open());
+    int asked = 0;
+    for (int i = 0; i < 1000; ++i) asked += communicator.may_be_learned_again(call) ? 1 : 0;
+    EXPECT_GT(asked, 0);
+    EXPECT_LT(asked, 10) << "less and less often";
+    program.options.budget_s = 30;
+    EXPECT_GT(communicator.learn(program.native, program.options, program.identity, call).seconds_measuring,
+              0);
+    EXPECT_FALSE(is_open());
+    for (int i = 0; i < 10'000; ++i) EXPECT_FALSE(communicator.may_be_learned_again(call));
+  });
 }
 
 TEST(Learning, KeepsWhatItLearnedWhereNothingCanBeRemembered) {
@@ -314,8 +336,8 @@ TEST(Learning, WithoutABudgetACollectiveIsKnownAndNative) {
   run_program(broadcast_first(), with_network(directory),
               [](Communicator& communicator, int rank, Program& program) {
                 program.options.measure = MeasurePolicy::never;
-                const Learned learned =
-                    communicator.learn(program.native, program.options, program.identity, problem_of(Collective::gather, 64));
+                const Learned learned = communicator.learn(program.native, program.options, program.identity,
+                                                           problem_of(Collective::gather, 64));
                 EXPECT_EQ(learned.seconds_measuring, 0);
                 EXPECT_NE(learned.reason, "");
                 EXPECT_TRUE(communicator.knows(problem_of(Collective::gather, 64)));
@@ -371,7 +393,8 @@ TEST(Learning, ATransportThatIsLostServesNothingMore) {
     EXPECT_NE(armed.communicator->serves(problem_of(Collective::broadcast, 64)), nullptr);
     native.barrier();
     broken = true;
-    const Learned learned = armed.communicator->learn(native, options, identity, problem_of(Collective::allreduce, 64));
+    const Learned learned =
+        armed.communicator->learn(native, options, identity, problem_of(Collective::allreduce, 64));
     EXPECT_NE(learned.reason.find("making a plan: a trial of "), std::string::npos) << learned.reason;
     EXPECT_EQ(armed.communicator->serves(problem_of(Collective::broadcast, 64)), nullptr);
   });

@@ -24,7 +24,7 @@ using coll::Collective;
 
 // A job samples the native collective where a call is guessed under this, or under this share of the time that there is.
 constexpr double kMostNativeInJob_s = 0.3;
-constexpr double kNativeShare = 0.1;
+constexpr double kNativeShare = 0.25;
 // One trial's aim in a job, where about twenty of them share the budget, and offline, where the median shall hold
 // against interference of some 100 ms.
 constexpr TrialLimits kInJob{.until_s = 0, .cell_s = 0.2, .fewest = 2, .most = 4, .in_turn = 2};
@@ -131,9 +131,9 @@ class Planning {
       return {Found::text, estimated().to_json()};
     }
     for (const Collective collective : request_.collectives) {
-      const bool enough =
-          request_.call ? knows_call(collective)
-                        : known_.knows(collective) && !wants_completion(known_, collective, offline_, effort_);
+      const bool enough = request_.call ? knows_call(collective)
+                                        : known_.knows(collective) &&
+                                              !wants_completion(known_, collective, offline_, effort_);
       if (request_.anew || !enough) missing_.push_back(collective);
     }
     if (!may_measure && known_.entries.empty()) {

@@ -32,7 +32,7 @@ struct PlanRequest {
   // In a job: the call at hand. Made for its size and its root's subnet, and all else is left open.
   std::optional<coll::CommonProblem> call{};
   const plan::PlanTable* present = nullptr;  // what serves now, where nothing is remembered
-  double most_s = 0;               // that making it may take; offline, 0: as long as it needs
+  double most_s = 0;                         // that making it may take; offline, 0: as long as it needs
   std::function<void(const std::string& what, double fraction)> progress;
 };
 

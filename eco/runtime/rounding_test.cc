@@ -113,10 +113,9 @@ TEST(Rounding, WhatIsLearnedLaterIsTheSameOnAllRanks) {
   testing::run_program(rounding_differently(), testing::with_network(directory),
                        [&](Communicator& communicator, int rank, testing::Program& program) {
                          round_as(rank);
-                         communicator.learn(program.native, program.options, program.identity,
-                                            Collective::allgather);
-                         learned.say(plan_of(communicator.table()));
                          const auto problem = testing::problem_of(Collective::allgather, 64);
+                         communicator.learn(program.native, program.options, program.identity, problem);
+                         learned.say(plan_of(communicator.table()));
                          if (communicator.serves(problem) != nullptr)
                            testing::expect_served(communicator, rank, problem);
                        });

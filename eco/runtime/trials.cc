@@ -458,7 +458,8 @@ plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialL
     const bool is_long = is_long_run(expected_s / static_cast<double>(candidates.size()));
     const Cost expected{expected_s, is_long ? 0.0 : expected_s};
     // Each candidate runs once before it is known what that takes.
-    if (rounds_in(limits.until_s - clock(), expected, limits.in_turn) < limits.fewest + 1) return {};
+    const int first_turn = is_long ? 1 : limits.in_turn;
+    if (rounds_in(limits.until_s - clock(), expected, first_turn) < limits.fewest + 1) return {};
     std::vector<std::optional<plan::Measurement>> measured(candidates.size());
     Trial trial{.problem = problem, .candidates = {}, .native_least_s = known.native_least_s};
     // Short runs count for nothing by themselves, and to tell everybody who is spared takes time as well.

@@ -113,7 +113,7 @@ void Group::arm(const coll::CommonProblem& problem) {
                            .known_gain_s = known ? known->gain_s(problem) : 0,
                            .known_digest = known ? known->digest : 0});
     const bool leaves_native = ready.is_known && known->leaves_native(problem);
-    if (leaves_native || !(arm_after_ || ready.pays) || !may_try(ready.budget_left_s)) {
+    if (leaves_native || !(arm_after_ || ready.pays) || !may_try(ready.budget_left_s, tried_arming_s_)) {
       if (leaves_native) {
         left_native_.add(problem, kAnyRoot);
         why_native_ = runtime::kAsGood;
@@ -259,15 +259,15 @@ void Group::schedule(BackgroundCall& call, const algo::Recipe& recipe) {
 }
 
 // With so much more than the last time.
-bool Group::may_try(double budget_left_s) const {
-  constexpr double kMore = 1.5;
-  return tried_budget_s_ == 0 || budget_left_s >= kMore * tried_budget_s_;
+bool Group::may_try(double budget_left_s, double tried_s) {
+  constexpr double kMore = 1.25;
+  return budget_left_s >= kMore * tried_s;
 }
 
 // As the program's calls earn it (Session::budget_left_s()), after more calls that all ranks count alike.
 void Group::try_again_later(double budget_left_s, std::string why) {
   release();
-  tried_budget_s_ = budget_left_s;
+  tried_arming_s_ = budget_left_s;
   arm_after_.reset();
   why_native_ = std::move(why);
 }
@@ -279,11 +279,12 @@ void Group::learn(const coll::CommonProblem& call) {
     LibraryAgreement agreement(comm_, rank_, n_ranks_);
     const runtime::Readiness ready =
         runtime::agree_on_readiness(agreement.native, {.budget_left_s = session_.budget_left_s()});
-    if (runtime_->knows(call) && !may_try(ready.budget_left_s)) return;
+    double& tried_s = tried_learning_s_[static_cast<std::size_t>(call.collective)];
+    if (runtime_->knows(call) && !may_try(ready.budget_left_s, tried_s)) return;
     const double began_s = PMPI_Wtime();
     runtime::Options options;
     if (agreement.steps.agreement().failed([&] { options = options_within(ready.budget_left_s); })) return;
-    tried_budget_s_ = ready.budget_left_s;
+    tried_s = ready.budget_left_s;
     if (coll::follows_graph(call.collective)) runtime_->follow(neighbors_);
     const bool served = !serves_nothing();
     runtime::Learned learned = runtime_->learn(agreement.native, options, session_.identity(), call);

@@ -107,7 +107,9 @@ class Group {
   // Local: what such a call runs, and what is counted of it. Throws std::bad_alloc.
   void schedule(BackgroundCall& call, const algo::Recipe& recipe);
   // A call that never arms was the library's, and is to be learned by the next that may. The same on all ranks.
-  void wish_for(const coll::CommonProblem& call) { wished_[static_cast<std::size_t>(call.collective)] = call; }
+  void wish_for(const coll::CommonProblem& call) {
+    wished_[static_cast<std::size_t>(call.collective)] = call;
+  }
   // May reductions that form combine numbers that round (ECO_ANY_ORDER)? The same on all ranks.
   bool any_order() const;
   // An error in the middle of a served call, or of packing for it. Local; every later call errs.
@@ -150,7 +152,7 @@ class Group {
   void learn(const coll::CommonProblem& call);
   void session_passed(std::uint64_t nanoseconds);
   // Local: after an attempt that had too little time.
-  bool may_try(double budget_left_s) const;
+  static bool may_try(double budget_left_s, double tried_s);
   void try_again_later(double budget_left_s, std::string why);
   void ask_who_is_late(coll::Collective collective);
   void ask_about_ambient();
@@ -189,7 +191,9 @@ class Group {
   std::uint64_t passed_ns_ = 0;
   // What a known plan of the same ranks leaves to the library, whatever its root: calls like it arm nothing.
   runtime::KnownCells left_native_;
-  double tried_budget_s_ = 0;  // that the last attempt did not suffice with
+  // The budget of the last attempt that had too little.
+  double tried_arming_s_ = 0;
+  std::array<double, coll::kCollectives> tried_learning_s_{};
   State state_ = State::waiting;
   bool is_inter_ = false;
   bool has_slot_ = false;
