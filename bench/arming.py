@@ -5,8 +5,8 @@
 
 Builds bench-arm (release) unless a program is given, and runs it for each number of hosts: four sites with unequal
 links, one operation and size at a time. `first` is rank 0, which reads the network, chooses among candidates and proves
-the winner; `last` is told. Seconds are the least of three, memory is the worst at any time and what stays. The last line
-says how many of the rows are within 50 ms and 10 MB.
+the winner; `last` is told. Seconds are the least of three, memory is the worst at any time and what stays. The last
+line says how many of the rows are within 50 ms and 10 MB.
 """
 
 import argparse

@@ -7,17 +7,20 @@
 namespace eco::runtime {
 namespace {
 
-constexpr double kNanosecondsPerSecond = 1e9;
+// Times are agreed in these: as seconds they have no digits that a rank could round otherwise.
+constexpr int kTicksPerSecond_log2 = 20;
 // What a communicator loses that ends just when it is armed: a twentieth.
-constexpr double kWorthArming = 20;
+constexpr std::int64_t kWorthArming = 20;
 // Sending these takes about as long as a short call does on the networks at hand (1 to 100 Gbit/s, 30 us to 1 us).
 constexpr std::size_t kBytesPerShortCall = 4096;
 
-std::int64_t nanoseconds(double seconds) {
-  return std::llround(std::clamp(seconds, 0.0, 1e9) * kNanosecondsPerSecond);
+std::int64_t ticks(double seconds) {
+  return std::llround(std::ldexp(std::clamp(seconds, 0.0, 1e9), kTicksPerSecond_log2));
 }
 
-double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) / kNanosecondsPerSecond; }
+double seconds_of(std::int64_t ticks) {
+  return std::ldexp(static_cast<double>(ticks), -kTicksPerSecond_log2);
+}
 
 }  // namespace
 
@@ -27,11 +30,11 @@ Readiness agree_on_readiness(transport::Native& native, const Standing& mine) {
   const auto low = static_cast<std::int64_t>(mine.known_digest & 0xffffffffu);
   const auto high = static_cast<std::int64_t>(mine.known_digest >> 32);
   std::array<std::int64_t, 10> least = {mine.has_room ? 1 : 0,
-                                        nanoseconds(mine.budget_left_s),
-                                        nanoseconds(mine.passed_s),
-                                        -nanoseconds(mine.arming_s),
-                                        -nanoseconds(mine.known_arming_s),
-                                        nanoseconds(mine.known_gain_s),
+                                        ticks(mine.budget_left_s),
+                                        ticks(mine.passed_s),
+                                        -ticks(mine.arming_s),
+                                        -ticks(mine.known_arming_s),
+                                        ticks(mine.known_gain_s),
                                         low,
                                         -low,
                                         high,
@@ -41,9 +44,9 @@ Readiness agree_on_readiness(transport::Native& native, const Standing& mine) {
               high_most] = least;
   Readiness ready;
   ready.has_room = has_room == 1;
-  ready.budget_left_s = seconds(budget);
+  ready.budget_left_s = seconds_of(budget);
   ready.is_known = low_least == -low_most && high_least == -high_most && (low_least != 0 || high_least != 0);
-  ready.pays = seconds(passed) >= kWorthArming * seconds(-(ready.is_known ? known_arming : arming)) ||
+  ready.pays = passed >= kWorthArming * -(ready.is_known ? known_arming : arming) ||
                (ready.is_known && known_gain > -known_arming);
   return ready;
 }
