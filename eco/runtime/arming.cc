@@ -264,7 +264,13 @@ ArmResult Communicator::arm_known(transport::Transport& transport, transport::Na
 Learned Communicator::learn(transport::Native& native, const Options& options, const Identity& identity,
                             const coll::CommonProblem& call) {
   Learned learned;
-  known_.add(call, plan::root_subnet(call, view_));
+  // What follows a graph is planned as a whole: a rank without edges does not know the bytes of the others' calls.
+  const bool is_whole = coll::follows_graph(call.collective);
+  if (is_whole) {
+    known_.add_all(call.collective);
+  } else {
+    known_.add(call, plan::root_subnet(call, view_));
+  }
   Steps steps(native, transport_.rank(), transport_.n_ranks());
   try {
     try {
@@ -272,7 +278,7 @@ Learned Communicator::learn(transport::Native& native, const Options& options, c
                                 .anew = false,
                                 .effort = plan::Effort::job,
                                 .sizes = {},
-                                .call = call,
+                                .call = is_whole ? std::nullopt : std::optional(call),
                                 .present = &table_,
                                 .most_s = most_s_of(options, 0, false),
                                 .progress = {}};
