@@ -23,10 +23,10 @@ std::map<std::size_t, Size> sizes_of(Collective collective, const GroupView& vie
                                      const PlannerOptions& options, bool asked, const Entry* known) {
   if (collective == Collective::barrier) return {{0, {}}};
   std::map<std::size_t, Size> sizes;
-  const auto add = [&](std::size_t up_to_bytes, bool asked) {
+  const auto add = [&](std::size_t up_to_bytes, bool is_asked) {
     const std::size_t bytes = planned_problem(collective, 0, up_to_bytes, view).bytes;
     if (bytes == 0) return;
-    Size& size = sizes.emplace(bytes, Size{asked}).first->second;
+    Size& size = sizes.emplace(bytes, Size{is_asked}).first->second;
     size.up_to_bytes = std::max({size.up_to_bytes, bytes, up_to_bytes});
   };
   for (const std::size_t bytes : options.sizes) add(bytes, asked);

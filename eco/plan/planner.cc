@@ -53,10 +53,9 @@ const std::vector<std::size_t>& default_sizes() {
   return sizes;
 }
 
-std::optional<std::size_t> planned_size(std::size_t bytes) {
+std::size_t size_class(std::size_t bytes) {
   const std::vector<std::size_t>& sizes = default_sizes();
-  const auto size = std::lower_bound(sizes.begin(), sizes.end(), bytes);
-  return size == sizes.end() ? std::nullopt : std::optional(*size);
+  return static_cast<std::size_t>(std::lower_bound(sizes.begin(), sizes.end(), bytes) - sizes.begin());
 }
 
 namespace {

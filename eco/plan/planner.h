@@ -41,8 +41,8 @@ using Measure = std::function<std::vector<std::optional<Measurement>>(
 // Sizes at which a plan is made. Powers of two from one packet's part to what one uplink carries in a second, closer
 // around the sizes at which pipelines begin to pay; 8 bytes is the shortest useful reduction.
 const std::vector<std::size_t>& default_sizes();
-// The one of them that plans for calls of so many bytes are made at; nothing for calls that are larger than any.
-std::optional<std::size_t> planned_size(std::size_t bytes);
+// Which of them plans for calls of so many bytes are made at; their number for calls that are larger than any.
+std::size_t size_class(std::size_t bytes);
 
 inline constexpr double kGainNeeded = 0.05;
 

@@ -12,10 +12,10 @@ constexpr std::uint32_t kAllSizes = ~std::uint32_t{0};
 
 // 0: larger than any.
 std::uint32_t size_of(std::size_t bytes) {
-  const std::vector<std::size_t>& sizes = plan::default_sizes();
-  ECO_ASSERT(light, sizes.size() < 32, "a bit for each size");
-  const auto size = std::lower_bound(sizes.begin(), sizes.end(), bytes);
-  return size == sizes.end() ? 0 : std::uint32_t{1} << (size - sizes.begin());
+  const std::size_t n_sizes = plan::default_sizes().size();
+  ECO_ASSERT(light, n_sizes < 32, "a bit for each size");
+  const std::size_t size = plan::size_class(bytes);
+  return size == n_sizes ? 0 : std::uint32_t{1} << size;
 }
 
 }  // namespace
