@@ -304,9 +304,7 @@ class Planning {
       };
       search_long(how, trials, limits.until_s);
     } else {
-      // Long calls along a graph: plans with such rows gave wrong results (docs/adr/0030), so there are none.
-      how.most_native_s =
-          follows_graph() ? kMostNativeInJob_s : std::max(kMostNativeInJob_s, kNativeShare * request_.most_s);
+      how.most_native_s = std::max(kMostNativeInJob_s, kNativeShare * request_.most_s);
       how.search_in_order = false;
       how.forecast.most_operations = kOperationsPredictedInJob;
     }

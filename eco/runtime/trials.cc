@@ -143,6 +143,8 @@ struct Trials::Prepared {
   std::vector<std::byte> expected;
   exec::Buffers buffers;
   std::optional<std::string> lost;  // what failed in the transport
+  // What the library's own collective got wrong. Its messages may be out of step then, so nothing is tried after it.
+  std::optional<std::string> wrong;
 };
 
 Trials::Trials(transport::Transport& transport, transport::Native& native, const net::GroupView& view,
@@ -229,6 +231,7 @@ void Trials::Times::agree(transport::Native& native) {
 void Trials::agree_that_nothing_is_lost(Prepared& prepared) {
   const auto reason = agreement_.failed([&] {
     if (prepared.lost) throw TransportError(*prepared.lost);
+    if (prepared.wrong) throw TransportError(*prepared.wrong);
   });
   if (!reason) return;
   if (prepared.lost) {
@@ -260,7 +263,13 @@ Trials::Checked Trials::check(const Trial& trial, Prepared& prepared, std::vecto
     checked.late = checked.late || run.late;
     // A barrier has no result: see trials.h.
     const bool has_result = trial.problem.collective != Collective::barrier;
-    if (has_result && prepared.output != prepared.expected) able[c] = 0;
+    if (has_result && prepared.output != prepared.expected) {
+      able[c] = 0;
+      if (!trial.candidates[c])
+        prepared.wrong = "the library's own " + std::string(coll::name(trial.problem.collective)) + " of " +
+                         std::to_string(trial.problem.bytes) + " bytes gave a wrong result on rank " +
+                         std::to_string(transport_.rank());
+    }
     if (!tells) continue;
     const bool is_right = agreement_.all(able[c] != 0 && !run.late);
     const double seconds = agreement_.largest(run.seconds);

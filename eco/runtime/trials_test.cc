@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "eco/base/errors.h"
 #include "eco/net/synthetic.h"
 #include "eco/runtime/testing.h"
 #include "eco/transport/loopback/loopback.h"
@@ -121,6 +122,38 @@ TEST(Trials, TheLibraryIsSparedWhereFewerBytesTakeItLongerAlready) {
 
 // What rank 0 orders the others read: the same trial, to the last bit of its numbers. What candidates are predicted to take
 // counts on rank 0 alone.
+// On one rank the library's own result is not what it has to be.
+struct Wrong final : transport::PassingNative {
+  Wrong(transport::Native& below, bool is_wrong) : PassingNative(below), is_wrong_(is_wrong) {}
+  void run(const coll::CommonProblem& problem, std::span<const std::byte> input,
+           std::span<std::byte> output) override {
+    below_.run(problem, input, output);
+    if (is_wrong_) output.front() ^= std::byte{1};
+  }
+  bool is_wrong_;
+};
+
+TEST(Trials, EndOnAllRanksWhereTheLibrarysOwnResultIsWrong) {
+  const auto network = std::make_shared<const net::Network>(net::synthetic_network(testing::kNetwork));
+  const net::GroupView view = net::make_view(network, {0, 1, 2, 3});
+  transport::Hub hub(4);
+  transport::run_ranks(hub, [&](transport::LoopbackTransport& transport, transport::LoopbackNative& native) {
+    Wrong wrong(native, transport.rank() == 2);
+    Trials trials(transport, wrong, view, CommonStart(wrong, true, kLead_ns));
+    std::string reason;
+    try {
+      if (transport.rank() == 0)
+        trials.order(trial_with({"allreduce/chain"}), [](const Cost&) { return Repetitions{2, 1}; });
+      else
+        trials.follow();
+    } catch (const TransportError& error) {
+      reason = error.what();
+    }
+    EXPECT_NE(reason.find("the library's own allreduce of 4096 bytes gave a wrong result"), std::string::npos)
+        << reason;
+  });
+}
+
 TEST(Trials, AnOrderIsReadAsItWasWritten) {
   Trial trial = trial_with({"allreduce/chain segment=4096", "allreduce/subnets segment=1392 tree=-1,0,0"});
   trial.candidates.emplace_back();

@@ -89,6 +89,15 @@ def test_a_plan_is_made_and_remembered_for_its_graph(library: Library, tmp_path:
     assert any("neighbor_allgather" not in file.read_text() for file in remembered)
 
 
+def test_trials_of_the_librarys_own_end_where_they_began(library: Library, tmp_path: Path) -> None:
+    """Where one rank hears and tells nobody: it takes part like all others, and leaves no message for the next call."""
+    program = library.compile("neighbors", flags=["-ldl"])
+    job = Hosts(library, tmp_path, THREE_SUBNETS, DEALT)
+    ended = job.run([program, "7", "star"], {"ECO_ARM_AFTER": "0", "ECO_BUDGET": "8"}, 120)
+    assert set(served(ended)) == {"star"}
+    assert "wrong result" not in ended.stderr
+
+
 @pytest.mark.parametrize(
     "settings", [{"ECO": "off"}, {"ECO_DISABLE": "neighbor_allgather,neighbor_alltoall"}], ids=str
 )

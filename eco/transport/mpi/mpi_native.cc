@@ -94,11 +94,12 @@ constexpr std::array<Function, coll::kCollectives> kFunctions = {{
      [](const Call& c) { return PMPI_Scan(c.input, c.output, c.elements, c.type, c.op, c.comm); }},
     {"MPI_Exscan",
      [](const Call& c) { return PMPI_Exscan(c.input, c.output, c.elements, c.type, c.op, c.comm); }},
-    // On a communicator with the topology that the problem has. Who tells nobody has no input.
+    // On a communicator with the topology that the problem has. Who tells nobody, or hears from nobody, passes the same
+    // count as all others, and a place that nothing is read from or written to: Open MPI skips a call that sends no
+    // bytes, and leaves what comes to the next one; MPICH refuses a null pointer.
     {"MPI_Neighbor_allgather",
      [](const Call& c) {
-       const int own_bytes = c.input == nullptr ? 0 : c.bytes;
-       return PMPI_Neighbor_allgather(c.input, own_bytes, MPI_BYTE, c.output, c.bytes, MPI_BYTE, c.comm);
+       return PMPI_Neighbor_allgather(c.input, c.bytes, MPI_BYTE, c.output, c.bytes, MPI_BYTE, c.comm);
      }},
     {"MPI_Neighbor_alltoall",
      [](const Call& c) {
@@ -134,7 +135,13 @@ void MpiNative::run(const coll::CommonProblem& problem, std::span<const std::byt
     unused_.resize(problem.bytes);
     result = unused_.data();
   }
-  check(function.call({comm_, problem.root, problem.n_ranks, input.data(), result, bytes, block_bytes,
+  std::byte nowhere{};
+  const std::byte* source = input.data();
+  if (coll::follows_graph(problem.collective)) {
+    if (source == nullptr) source = &nowhere;
+    if (result == nullptr) result = &nowhere;
+  }
+  check(function.call({comm_, problem.root, problem.n_ranks, source, result, bytes, block_bytes,
                        bytes / element, block_bytes / element, sums ? MPI_DOUBLE : MPI_BYTE,
                        sums ? MPI_SUM : MPI_BOR}),
         function.name);

@@ -1,7 +1,7 @@
 /* MPI_Neighbor_allgather and MPI_Neighbor_alltoall on topologies of every kind, byte by byte against the library's own
  * (PMPI_), with what lies around and between the blocks. Says of each topology how many calls were ECO's.
  *
- *   neighbors SEED         the same seed: the same graphs and calls on all ranks */
+ *   neighbors SEED [NAME]  the same seed: the same graphs and calls on all ranks; of this topology alone */
 #include <dlfcn.h>
 
 #include "check.h"
@@ -10,6 +10,7 @@ enum { MOST = 64, ROOM = 1 << 19, PAD = 64 };
 static unsigned char in[ROOM], mine[ROOM], theirs[ROOM];
 static const char* (*last_algorithm)(void);
 static unsigned long long seed, state;
+static const char* only; /* topology, or NULL */
 
 static int draw(int below) {
   state = state * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -63,6 +64,7 @@ static const int counts[] = {1, 3, 0, 40, 400, 1000};
 
 static void all_calls(MPI_Comm comm, const char* name) {
   int n[2] = {0, 0}, least[2], most[2];
+  if (only != NULL && strcmp(only, name) != 0) return;
   state = seed; /* not every rank is in every grid */
   for (int round = 0; round < 2; ++round) {
     for (int i = 0; i < 6; ++i) {
@@ -162,6 +164,7 @@ int main(int argc, char** argv) {
   MPI_Datatype two;
   begin(&argc, &argv);
   seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+  only = argc > 2 ? argv[2] : NULL;
   *(void**)&last_algorithm = dlsym(RTLD_DEFAULT, "eco_last_algorithm");
   types[0] = MPI_INT;
   MPI_Type_create_resized(MPI_INT, 0, 12, &types[1]);
