@@ -143,7 +143,8 @@ struct Trials::Prepared {
   std::vector<std::byte> expected;
   exec::Buffers buffers;
   std::optional<std::string> lost;  // what failed in the transport
-  // What the library's own collective got wrong. Its messages may be out of step then, so nothing is tried after it.
+  // What the library's own collective got wrong, or why it failed. Its messages may be out of step then, so nothing is tried
+  // after it.
   std::optional<std::string> wrong;
 };
 
@@ -213,7 +214,11 @@ Trials::Run Trials::run_once(const Trial& trial, Prepared& prepared, std::size_t
       return {};
     }
   } else {
-    native_.run(problem, prepared.buffers.input, output);
+    try {
+      native_.run(problem, prepared.buffers.input, output);
+    } catch (const TransportError& error) {  // here alone, perhaps: the others go on to what comes next
+      prepared.wrong = error.what();
+    }
   }
   return {static_cast<double>(now_ns() - begin.at_ns) * 1e-9, begin.late, begin.at_ns, begin.overslept_s};
 }
@@ -265,7 +270,7 @@ Trials::Checked Trials::check(const Trial& trial, Prepared& prepared, std::vecto
     const bool has_result = trial.problem.collective != Collective::barrier;
     if (has_result && prepared.output != prepared.expected) {
       able[c] = 0;
-      if (!trial.candidates[c])
+      if (!trial.candidates[c] && !prepared.wrong)
         prepared.wrong = "the library's own " + std::string(coll::name(trial.problem.collective)) + " of " +
                          std::to_string(trial.problem.bytes) + " bytes gave a wrong result on rank " +
                          std::to_string(transport_.rank());

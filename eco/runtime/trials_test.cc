@@ -120,40 +120,50 @@ TEST(Trials, TheLibraryIsSparedWhereFewerBytesTakeItLongerAlready) {
   EXPECT_FALSE(beside.result.seconds[0].empty()) << "the recipe takes longer than that";
 }
 
-// What rank 0 orders the others read: the same trial, to the last bit of its numbers. What candidates are predicted to take
-// counts on rank 0 alone.
-// On one rank the library's own result is not what it has to be.
-struct Wrong final : transport::PassingNative {
-  Wrong(transport::Native& below, bool is_wrong) : PassingNative(below), is_wrong_(is_wrong) {}
+// On one rank the library's own collective does not do what it has to.
+struct Failing final : transport::PassingNative {
+  enum class How { not_at_all, wrong_result, error };
+  Failing(transport::Native& below, How how) : PassingNative(below), how_(how) {}
   void run(const coll::CommonProblem& problem, std::span<const std::byte> input,
            std::span<std::byte> output) override {
     below_.run(problem, input, output);
-    if (is_wrong_) output.front() ^= std::byte{1};
+    if (how_ == How::wrong_result) output.front() ^= std::byte{1};
+    if (how_ == How::error) throw TransportError("the library failed");
   }
-  bool is_wrong_;
+  How how_;
 };
 
-TEST(Trials, EndOnAllRanksWhereTheLibrarysOwnResultIsWrong) {
+void expect_end_on_all_ranks(Failing::How how, const std::string& reason) {
   const auto network = std::make_shared<const net::Network>(net::synthetic_network(testing::kNetwork));
   const net::GroupView view = net::make_view(network, {0, 1, 2, 3});
   transport::Hub hub(4);
   transport::run_ranks(hub, [&](transport::LoopbackTransport& transport, transport::LoopbackNative& native) {
-    Wrong wrong(native, transport.rank() == 2);
-    Trials trials(transport, wrong, view, CommonStart(wrong, true, kLead_ns));
-    std::string reason;
+    Failing failing(native, transport.rank() == 2 ? how : Failing::How::not_at_all);
+    Trials trials(transport, failing, view, CommonStart(failing, true, kLead_ns));
+    std::string told;
     try {
       if (transport.rank() == 0)
         trials.order(trial_with({"allreduce/chain"}), [](const Cost&) { return Repetitions{2, 1}; });
       else
         trials.follow();
     } catch (const TransportError& error) {
-      reason = error.what();
+      told = error.what();
     }
-    EXPECT_NE(reason.find("the library's own allreduce of 4096 bytes gave a wrong result"), std::string::npos)
-        << reason;
+    EXPECT_NE(told.find(reason), std::string::npos) << told;
   });
 }
 
+TEST(Trials, EndOnAllRanksWhereTheLibrarysOwnResultIsWrong) {
+  expect_end_on_all_ranks(Failing::How::wrong_result,
+                          "the library's own allreduce of 4096 bytes gave a wrong result on rank 2");
+}
+
+TEST(Trials, EndOnAllRanksWhereTheLibraryFailsOnOne) {
+  expect_end_on_all_ranks(Failing::How::error, "the library failed");
+}
+
+// What rank 0 orders the others read: the same trial, to the last bit of its numbers. What candidates are predicted to take
+// counts on rank 0 alone.
 TEST(Trials, AnOrderIsReadAsItWasWritten) {
   Trial trial = trial_with({"allreduce/chain segment=4096", "allreduce/subnets segment=1392 tree=-1,0,0"});
   trial.candidates.emplace_back();
