@@ -16,7 +16,7 @@ namespace eco::plan {
 // Seconds of one candidate, or of the native collective, on the actual placement.
 struct Measurement {
   double median_s = 0;
-  double spread_s = 0;    // half the interquartile range
+  double spread_s = 0;  // half of the interquartile range and of what ranks overslept (runtime::TrialResult)
   bool is_least = false;  // of the native collective: it takes no less, and was not run
 };
 

@@ -335,6 +335,7 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
   const auto n_rounds = static_cast<std::size_t>(agreement_.share_number(wanted.rounds));
   const auto n_in_turn = static_cast<std::size_t>(agreement_.share_number(wanted.in_turn));
   Times runs;
+  std::vector<double> overslept_s;
   if (n_rounds == 0 || agreement_.failed([&] { runs = Times(n * n_in_turn); })) {
     result.seconds.assign(n, {});
     return result;
@@ -358,10 +359,12 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
       const std::span<const double> mine = times.subspan(c * n_in_turn, n_in_turn);
       std::copy_if(mine.begin(), mine.end(), std::back_inserter(result.seconds[c]),
                    [](double seconds) { return seconds != kNoSample; });
+      overslept_s.push_back(runs.overslept_s(c * n_in_turn));
     }
     conduct.learn(result.seconds, static_cast<int>((n_rounds - round - 1) * n_in_turn));
     if (agreement_.all(conduct.is_decided())) break;
   }
+  if (!overslept_s.empty()) result.overslept_s = base::median(std::move(overslept_s));
   return result;
 }
 
@@ -454,10 +457,10 @@ void Trials::follow() {
   }
 }
 
-plan::Measurement summarize(std::vector<double> seconds) {
+plan::Measurement summarize(std::vector<double> seconds, double overslept_s) {
   std::sort(seconds.begin(), seconds.end());
   using base::quantile;
-  return {quantile(seconds, 0.5), (quantile(seconds, 0.75) - quantile(seconds, 0.25)) / 2};
+  return {quantile(seconds, 0.5), (quantile(seconds, 0.75) - quantile(seconds, 0.25) + overslept_s) / 2};
 }
 
 plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialLimits& limits) {
@@ -493,7 +496,7 @@ plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialL
       return {static_cast<int>(std::min(wanted, left)), in_turn};
     });
     for (std::size_t c = 0; c < candidates.size(); ++c) {
-      if (!result.seconds[c].empty()) measured[c] = summarize(result.seconds[c]);
+      if (!result.seconds[c].empty()) measured[c] = summarize(result.seconds[c], result.overslept_s);
       if (candidates[c] == nullptr && result.spares_native)
         measured[c] = plan::Measurement{.median_s = known.native_least_s, .is_least = true};
     }

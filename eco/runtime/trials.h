@@ -54,6 +54,9 @@ struct Trial {
 // Seconds of each candidate's runs; empty where it could not be built, or gave a wrong result.
 struct TrialResult {
   std::vector<std::vector<double>> seconds;
+  // How late even the first rank woke, in the middle of the runs: taken off their seconds, but finer than that nothing can be
+  // told. In a program ranks come by themselves, and a difference that a trial shows below it is another one there.
+  double overslept_s = 0;
   bool spares_native = false;  // it did not run: a recipe takes less than it is known to take for fewer bytes
 };
 
@@ -166,6 +169,6 @@ struct TrialLimits {
 // The planner's Measure, on rank 0.
 plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialLimits& limits);
 
-plan::Measurement summarize(std::vector<double> seconds);
+plan::Measurement summarize(std::vector<double> seconds, double overslept_s);
 
 }  // namespace eco::runtime

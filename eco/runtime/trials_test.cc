@@ -120,6 +120,16 @@ TEST(Trials, TheLibraryIsSparedWhereFewerBytesTakeItLongerAlready) {
   EXPECT_FALSE(beside.result.seconds[0].empty()) << "the recipe takes longer than that";
 }
 
+TEST(Trials, WhatRanksOversleepIsPartOfTheSpread) {
+  EXPECT_DOUBLE_EQ(summarize({3, 1, 2, 5, 4}, 0).spread_s, 1);
+  const plan::Measurement overslept = summarize({3, 1, 2, 5, 4}, 0.5);
+  EXPECT_DOUBLE_EQ(overslept.spread_s, 1.25);
+  EXPECT_DOUBLE_EQ(overslept.median_s, 3);
+  const Outcome outcome = trial_beside(0.001, 0);
+  EXPECT_GT(outcome.result.overslept_s, 0);
+  EXPECT_LT(outcome.result.overslept_s, 0.05) << "of four threads not one wakes in time";
+}
+
 // On one rank the library's own collective does not do what it has to.
 struct Failing final : transport::PassingNative {
   enum class How { not_at_all, wrong_result, error };
