@@ -29,12 +29,13 @@ std::int64_t digest(std::string_view text) {
 }
 
 void say_who_may_be_missing(const World& here, double waited_s) {
-  std::fprintf(stderr,
-               "eco: rank %d has waited for %.0f s in MPI_Init for all %d ranks to say that ECO is under them; "
-               "one that was started without it never does. Give eco-exec to the launcher before every program "
-               "of the job (it sees to it that LD_PRELOAD reaches each rank), or eco-exec --bare before all of "
-               "them\n",
-               here.rank, waited_s, here.n_ranks);
+  std::fprintf(
+      stderr,
+      "eco: rank %d has waited for %.0f s in MPI_Init for all %d ranks to say that ECO is under them; "
+      "one that was started without it never does. Give eco-exec to the launcher before every program "
+      "of the job (it sees to it that LD_PRELOAD reaches each rank), or eco-exec --bare before all of "
+      "them\n",
+      here.rank, waited_s, here.n_ranks);
 }
 
 // By the library's nonblocking allreduce: a rank without ECO is in the program's next call instead, and no blocking
