@@ -264,7 +264,8 @@ ArmResult Communicator::arm_known(transport::Transport& transport, transport::Na
 Learned Communicator::learn(transport::Native& native, const Options& options, const Identity& identity,
                             const coll::CommonProblem& call) {
   Learned learned;
-  // What follows a graph is planned as a whole: a rank without edges does not know the bytes of the others' calls.
+  // What follows a graph is planned as a whole: its ranks come here by what they all know, the collective
+  // alone, since libraries let parts that no edge joins differ in their bytes (docs/adr/0016).
   const bool is_whole = coll::follows_graph(call.collective);
   if (is_whole) {
     known_.add_all(call.collective);

@@ -55,7 +55,7 @@ bool Communicator::may_be_served(const CommonProblem& problem) const {
 }
 
 bool Communicator::may_be_learned_again(const CommonProblem& call) {
-  if (coll::follows_graph(call.collective)) return false;  // ranks without edges do not know the bytes
+  if (coll::follows_graph(call.collective)) return false;  // its ranks may differ in their bytes: learn()
   const plan::Row* const row = table_.find_row(call.collective, plan::root_subnet(call, view_), call.bytes);
   return row != nullptr && row->open && again_[static_cast<std::size_t>(call.collective)].is_due(call.bytes);
 }

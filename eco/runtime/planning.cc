@@ -14,6 +14,7 @@
 #include "eco/runtime/borrowing.h"
 #include "eco/runtime/communicator.h"
 #include "eco/runtime/live_oracle.h"
+#include "eco/runtime/measure_by_trials.h"
 #include "eco/runtime/plan_by_hand.h"
 #include "eco/runtime/trials.h"
 

@@ -2,7 +2,7 @@
 //
 // Rank 0 plans and conducts; the others follow its orders until it ends the trials:
 //
-//   if (rank == 0) { make_plan(..., measure_by_trials(trials, clock, limits)); trials.end(); }
+//   if (rank == 0) { make_plan(..., measure_by_trials(trials, clock, limits)); trials.end(); }    // measure_by_trials.h
 //   else trials.follow();
 //
 // A trial is one problem and several candidates. Each candidate runs once untimed, with its result checked (but for
@@ -34,8 +34,6 @@
 #include "eco/transport/transport.h"
 
 namespace eco::runtime {
-
-using Clock = std::function<double()>;  // seconds, never going back
 
 struct Trial {
   coll::CommonProblem problem;
@@ -157,18 +155,5 @@ class Trials {
   CommonStart start_;
   std::shared_ptr<exec::Executor> executor_;
 };
-
-struct TrialLimits {
-  double until_s = 0;  // by the clock: no new round is begun that would end later; infinity: no limit
-  double cell_s = 0;   // aimed at for one trial
-  int fewest = 2;      // rounds below which nothing is said
-  int most = 8;
-  int in_turn = 2;
-};
-
-// The planner's Measure, on rank 0.
-plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialLimits& limits);
-
-plan::Measurement summarize(std::vector<double> seconds, double overslept_s);
 
 }  // namespace eco::runtime

@@ -10,6 +10,7 @@
 
 #include "eco/base/errors.h"
 #include "eco/net/synthetic.h"
+#include "eco/runtime/measure_by_trials.h"
 #include "eco/runtime/testing.h"
 #include "eco/transport/loopback/loopback.h"
 

@@ -81,7 +81,7 @@ def test_a_plan_is_made_and_remembered_for_its_graph(library: Library, tmp_path:
     """By trials, within the budget; a second job of the same graphs makes none."""
     program = library.compile("neighbors", flags=["-ldl"])
     job = Hosts(library, tmp_path, THREE_SUBNETS, DEALT)
-    settings = {"ECO_ARM_AFTER": "0", "ECO_BUDGET": "3", "ECO_CACHE_DIR": str(tmp_path / "cache")}
+    settings = {"ECO_ARM_AFTER": "0", "ECO_BUDGET": "20", "ECO_CACHE_DIR": str(tmp_path / "cache")}
     first = job.run([program, "7"], settings)
     assert set(served(first)) == TOPOLOGIES
     remembered = sorted((tmp_path / "cache").rglob("*.json"))

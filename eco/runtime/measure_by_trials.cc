@@ -1,0 +1,60 @@
+#include "eco/runtime/measure_by_trials.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "eco/base/quantile.h"
+#include "eco/runtime/undecided.h"
+
+namespace eco::runtime {
+
+plan::Measurement summarize(std::vector<double> seconds, double overslept_s) {
+  std::sort(seconds.begin(), seconds.end());
+  using base::quantile;
+  return {quantile(seconds, 0.5), (quantile(seconds, 0.75) - quantile(seconds, 0.25) + overslept_s) / 2};
+}
+
+plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialLimits& limits) {
+  return [&trials, clock, limits](
+             const coll::CommonProblem& problem, const std::vector<const algo::Recipe*>& candidates,
+             const plan::Beforehand& known) -> std::vector<std::optional<plan::Measurement>> {
+    const auto rounds_in = [](double seconds, const Cost& cost, int in_turn) {
+      return seconds / std::max(in_turn * cost.run_s + cost.wake_s, 1e-9);
+    };
+    const std::vector<double>& predicted_s = known.predicted_s;
+    const double expected_s = std::accumulate(predicted_s.begin(), predicted_s.end(), 0.0);
+    const bool is_long = is_long_run(expected_s / static_cast<double>(candidates.size()));
+    const Cost expected{expected_s, is_long ? 0.0 : expected_s};
+    // Each candidate runs once before it is known what that takes.
+    const int first_turn = is_long ? 1 : limits.in_turn;
+    if (rounds_in(limits.until_s - clock(), expected, first_turn) < limits.fewest + 1) return {};
+    std::vector<std::optional<plan::Measurement>> measured(candidates.size());
+    Trial trial{.problem = problem, .candidates = {}, .native_least_s = known.native_least_s};
+    // Short runs count for nothing by themselves, and to tell everybody who is spared takes time as well.
+    if (std::any_of(predicted_s.begin() + 1, predicted_s.end(), shows_prediction))
+      trial.predicted_s = predicted_s;
+    for (const algo::Recipe* candidate : candidates) {
+      trial.candidates.push_back(candidate ? std::optional(*candidate) : std::nullopt);
+    }
+    const TrialResult result = trials.order(trial, [&](const Cost& cost) -> Repetitions {
+      // Long runs have short turns: they keep their connections awake by themselves.
+      int in_turn = limits.in_turn;
+      while (in_turn > 1 && rounds_in(limits.cell_s, cost, in_turn) < limits.fewest) --in_turn;
+      const double left = rounds_in(limits.until_s - clock(), cost, in_turn);
+      if (left < limits.fewest) return {};
+      const double wanted = std::clamp(rounds_in(limits.cell_s, cost, in_turn),
+                                       static_cast<double>(limits.fewest), static_cast<double>(limits.most));
+      return {static_cast<int>(std::min(wanted, left)), in_turn};
+    });
+    for (std::size_t c = 0; c < candidates.size(); ++c) {
+      if (!result.seconds[c].empty()) measured[c] = summarize(result.seconds[c], result.overslept_s);
+      if (candidates[c] == nullptr && result.spares_native)
+        measured[c] = plan::Measurement{.median_s = known.native_least_s, .is_least = true};
+    }
+    return measured;
+  };
+}
+
+}  // namespace eco::runtime
