@@ -42,7 +42,7 @@ Schedule build_allreduce(const CommonProblem& problem, const std::vector<Owner>&
     most_children = std::max(most_children, place.up.children.size());
   }
   const Segments segments(problem, params.segment_bytes, owners.size());
-  const Slots slots(segments, most_children);
+  const Slots slots(segments, most_children, params);
   Schedule schedule(rank, problem.n_ranks);
   set_window(schedule, params);
   schedule.n_channels = 2 * static_cast<int>(owners.size());

@@ -25,7 +25,7 @@ Schedule build_allreduce_doubling(const CommonProblem& problem, const Params& pa
     partners.push_back(halves.rank_of(halves.number ^ distance));
 
   const Segments segments(problem, params.segment_bytes);
-  const Slots slots(segments, partners.size() + 2);
+  const Slots slots(segments, partners.size() + 2, params);
   Schedule schedule(rank, problem.n_ranks);
   set_window(schedule, params);
   schedule.n_channels = 2;  // doubling; to and from those who wait

@@ -26,7 +26,7 @@ Schedule build_scan_doubling(const CommonProblem& problem, const Params& params,
   const bool inclusive = problem.collective == coll::Collective::scan;
   const Segments segments(problem, params.segment_bytes);
   // Slots: one per round for what comes, the last for what this rank and those before it make so far.
-  const Slots slots(segments, distances.size() + 1);
+  const Slots slots(segments, distances.size() + 1, params);
   Schedule schedule(rank, n);
   set_window(schedule, params);
   schedule.n_channels = static_cast<int>(distances.size());

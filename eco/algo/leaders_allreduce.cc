@@ -22,8 +22,8 @@ Schedule build_allreduce_leaders(const CommonProblem& problem, const GroupView& 
                                  int rank) {
   const Leaders leaders(view, params, rank);
   const Segments segments(problem, params.segment_bytes);
-  const Slots below(segments, leaders.inside.children.size());
-  const Slots subnets(segments, leaders.leads() ? leaders.n_subnets() : 0, below.bytes());
+  const Slots below(segments, leaders.inside.children.size(), params);
+  const Slots subnets(segments, leaders.leads() ? leaders.n_subnets() : 0, params, below.bytes());
   Schedule schedule(rank, problem.n_ranks);
   set_window(schedule, params);
   schedule.n_channels = kLeaderChannels;

@@ -24,7 +24,7 @@ Schedule build_reduce_scatter_leaders(const CommonProblem& problem, const GroupV
   const std::size_t block = problem.block_bytes();
   const Segments segments(problem, params.segment_bytes);
   const std::vector<int> children = ascending(leaders.inside.children);
-  const Slots below(segments, children.size());
+  const Slots below(segments, children.size(), params);
   Schedule schedule(rank, problem.n_ranks);
   set_window(schedule, params);
   schedule.n_channels = kLeaderChannels;

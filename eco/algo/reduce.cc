@@ -21,7 +21,7 @@ Schedule build_reduce(const CommonProblem& problem, const Tree& tree, const Para
   const Segments segments(problem, params.segment_bytes);
   Place place = place_in(tree, rank);
   if (!problem.commutative) place.children = ascending(place.children);
-  const Slots slots(segments, place.children.size());
+  const Slots slots(segments, place.children.size(), params);
   Schedule schedule(rank, problem.n_ranks);
   set_window(schedule, params);
   schedule.n_channels = 2;  // up; and from the tree's root to the collective's

@@ -29,7 +29,7 @@ Schedule build_reduce_scatter(const CommonProblem& problem, const PlaceOf& place
   std::size_t scratch = 0;
   for (int owner = 0; owner < problem.n_ranks; ++owner) {
     Place place = place_of(owner);
-    const Slots slots(segments, place.children.size(), scratch);
+    const Slots slots(segments, place.children.size(), params, scratch);
     scratch += slots.bytes();
     owners.push_back({std::move(place), slots});
   }

@@ -19,7 +19,7 @@ using sched::Region;
 
 Schedule build_scan_chain(const CommonProblem& problem, const Params& params, int rank) {
   const Segments segments(problem, params.segment_bytes);
-  const Slots slots(segments, 1);
+  const Slots slots(segments, 1, params);
   const bool inclusive = problem.collective == coll::Collective::scan;
   const bool is_last = rank + 1 == problem.n_ranks;
   Schedule schedule(rank, problem.n_ranks);

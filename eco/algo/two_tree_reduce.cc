@@ -24,7 +24,7 @@ Schedule build_reduce_two_tree(const CommonProblem& problem, const Params& param
   const std::array<Tree, 2> trees = two_trees_below(problem.root, problem.n_ranks);
   const std::array<Place, 2> places = {place_in(trees[0], rank), place_in(trees[1], rank)};
   const Segments segments(problem, params.segment_bytes, 2);
-  const Slots slots(segments, std::max(places[0].children.size(), places[1].children.size()));
+  const Slots slots(segments, std::max(places[0].children.size(), places[1].children.size()), params);
   Schedule schedule(rank, problem.n_ranks);
   set_window(schedule, params);
   schedule.n_channels = 2;  // one for each tree

@@ -89,7 +89,7 @@ allreduce 0
   16383: allreduce/allgather+combine segment=0 head=0 window=0 between=chain inside=chain parts=allgather/flat
   16384: allreduce/ring segment=720 head=0 window=0 between=chain inside=chain
   1048575: allreduce/ring segment=720 head=0 window=0 between=chain inside=chain
-  1048576: allreduce/ring segment=5728 head=0 window=2 between=chain inside=chain
+  1048576: allreduce/ring segment=15872 head=0 window=2 between=chain inside=chain
 )");
 }
 

@@ -17,13 +17,15 @@ inline void set_window(sched::Schedule& schedule, const Params& params) {
 }
 
 // Room in scratch memory for what peers send, used again in turn: `ahead` segments may arrive before they are needed.
-// Reuse waits by itself, since the regions are still being read.
+// Reuse waits by itself, since the regions are still being read. With a send window only few may come ahead: senders
+// are held to the pace of what is combined and passed on. Everybody has something to send from the start; unpaced, the
+// ranks that nobody waits for keep links and processors from the chain that all wait for.
 class Slots {
  public:
-  Slots(const Segments& segments, std::size_t n_peers, std::size_t base = 0)
+  Slots(const Segments& segments, std::size_t n_peers, const Params& params, std::size_t base = 0)
       : base_(base), slot_(segments.bytes()), n_peers_(n_peers) {
-    ahead_ =
-        std::min(segments.count(), std::max(kAheadSegments, kAheadBytes / std::max<std::size_t>(slot_, 1)));
+    const std::size_t unpaced = params.window > 0 ? 0 : kAheadBytes / std::max<std::size_t>(slot_, 1);
+    ahead_ = std::min(segments.count(), std::max(kAheadSegments, unpaced));
   }
   sched::Region region(std::size_t j, std::size_t peer, std::size_t bytes) const {
     return {sched::Buffer::scratch, base_ + ((j % ahead_) * n_peers_ + peer) * slot_, bytes};
