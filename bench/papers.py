@@ -33,7 +33,7 @@ from eco.pairs import BenchOptions, lateness_us, one_launch
 from eco.provenance import provenance
 from eco.report.progress import launch_progress
 from eco.report.records import read_json, seconds_text, write_json
-from eco.tune import Part, tune_place
+from eco.tune import Part, TuneOptions, tune_place
 
 sys.path.insert(0, str(Path(__file__).parent))
 from compiled import compiled
@@ -86,10 +86,11 @@ def prepare(place: jobs.LabPlace, table: PaperTable, options: argparse.Namespace
             make()
             note.touch()
 
+    how = TuneOptions(budget_s=options.tuning, timeout_s=TIMEOUT_S)
     for part in parts_of(table, place.ranks):
         once(
             ["tuned", *part.words[1::2]],
-            lambda part=part: tune_place(place, [part], TIMEOUT_S, console, options.tuning),
+            lambda part=part: tune_place(place, [part], console, how),
         )
     if table.steps:
         with jobs.scratch("papers") as scratch:
