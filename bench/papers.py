@@ -40,6 +40,7 @@ from compiled import compiled
 from paper_tables import (
     ATOMS,
     BROADCAST_BYTES,
+    BY_HAND,
     CELLS,
     ECO,
     LIBRARIES,
@@ -110,8 +111,9 @@ def settings_of(way: str, ranks: int, folder: Path) -> dict[str, str]:
         return quiet
     plan = folder / "plan.json"
     plan.write_text(plans.by_hand(ranks, rows_by_hand(way, ranks)))
-    # The ring of the load balancer stays in the program's order too.
-    return quiet | {"ECO_PLAN": str(plan), "ECO_ARM_AFTER": "0", "ECO_DISABLE": "topology"}
+    # The ring of the load balancer stays in the program's order too, and what is by hand needs no look at the network.
+    by_hand = {"ECO_PLAN": str(plan), "ECO_ARM_AFTER": "0", "ECO_DISABLE": "topology", "ECO_SENTINELS": "0"}
+    return quiet | by_hand
 
 
 def of_broadcast(place: jobs.LabPlace, way: str, folder: Path, options: argparse.Namespace) -> dict[str, Any]:
@@ -135,6 +137,17 @@ def of_program(
     results, (communication_s, balancing_s, whole_s, set_up_s) = read_output(ended.output)
     report = folder / "report.json"
     document = read_json(report, "eco.report", 1) if report.exists() else {}
+    served = {
+        name: [row["calls_served"], row["calls_passed"]]
+        for name, row in document.get("collectives", {}).items()
+        if row["calls_served"] + row["calls_passed"] > 0
+    }
+    left = [name for name in BY_HAND.get(way, ()) if served.get(name, [1, 0])[1]]
+    if left:
+        why = document.get("communicators_native", {})
+        raise jobs.JobError(
+            f"{row_name(way, place.library)} of {table.name} left {left} to the library: {why}"
+        )
     return {
         "steps": steps,
         "results": results,
@@ -143,11 +156,7 @@ def of_program(
         "whole_s": whole_s,
         "set_up_s": set_up_s,
         "arming_s": document.get("arming_s"),
-        "served": {
-            name: [row["calls_served"], row["calls_passed"]]
-            for name, row in document.get("collectives", {}).items()
-            if row["calls_served"] + row["calls_passed"] > 0
-        },
+        "served": served,
     }
 
 

@@ -35,7 +35,9 @@ constexpr std::size_t kFewestToCompare = 4;  // pairs, for the others to say how
 constexpr std::size_t kMostPairs = 24;       // of each stage
 constexpr double kFirstRound_s = 0.2;        // for the first pings of a stage,
 constexpr double kMost_s = 0.5;              // for all of it,
-constexpr double kMostOpen_s = 1;  // and for pairs that are slow and were not asked often enough to say so
+constexpr double kMostOpen_s = 1;  // and for pairs that are slow and were not asked often enough to say so.
+// All looks together: where that is not enough to ask suspects often, others' traffic is on the links, and nobody is accused.
+constexpr double kMostOfAll_s = 2;
 
 struct PairProbe {
   int a = 0;  // hosts
@@ -100,7 +102,11 @@ std::set<int> accused(std::vector<Edge> edges) {
 class Sentinels {
  public:
   Sentinels(Conductor& conductor, const net::Network& network, const SentinelOptions& options)
-      : conductor_(conductor), network_(network), options_(options), random_(options.seed) {
+      : conductor_(conductor),
+        network_(network),
+        options_(options),
+        random_(options.seed),
+        deadline_s_(options.clock() + kMostOfAll_s) {
     for (const net::PairTimes& pair : network.pairs) pairs_[{pair.a, pair.b}] = &pair;
     hosts_of_subnet_.resize(network.subnets.size());
     for (std::size_t rank = 0; rank < options.host_of_rank.size(); ++rank) {
@@ -258,8 +264,9 @@ class Sentinels {
   std::vector<Edge> off(std::vector<PairProbe>& probes) {
     const double start_s = options_.clock();
     const auto elapsed = [&] { return options_.clock() - start_s; };
+    const double left_s = deadline_s_ - start_s;
     for (PairProbe& probe : probes) {
-      if (probe.seconds.empty() && elapsed() < kFirstRound_s) ping(probe);
+      if (probe.seconds.empty() && elapsed() < std::min(kFirstRound_s, left_s)) ping(probe);
     }
     std::erase_if(probes, [](const PairProbe& probe) { return probe.seconds.empty(); });
     // Whatever is slower than remembered is asked as often, be it as slow as all or slower: of pairs that are asked once and
@@ -269,7 +276,7 @@ class Sentinels {
       for (PairProbe& probe : probes) {
         if (!is_slow(probe, 1) && !is_fast(probe)) continue;
         const bool is_open = probe.seconds.size() < kFewestSlow && is_slow(probe, slowdown);
-        if (elapsed() < (is_open ? kMostOpen_s : kMost_s)) ping(probe);
+        if (elapsed() < std::min(is_open ? kMostOpen_s : kMost_s, left_s)) ping(probe);
       }
     }
     const double slowdown = slowdown_of_all(probes);
@@ -286,6 +293,7 @@ class Sentinels {
   const net::Network& network_;
   const SentinelOptions& options_;
   std::mt19937 random_;
+  double deadline_s_;
   std::map<std::pair<int, int>, const net::PairTimes*> pairs_;
   std::map<int, int> rank_of_host_;
   std::vector<PairProbe> inside_;                  // subnets; of both looks
