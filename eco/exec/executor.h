@@ -5,8 +5,8 @@
 //   Status status = executor.run(schedule, buffers, /*tag_base=*/0);
 //
 // Posts every receive that is legal, runs reductions and copies, launches ready sends in program order under the
-// schedule's send window, starts what groups do, then waits for completions. Collective by nature: every rank runs its own schedule of the
-// same recipe. Does not throw or allocate per message once warm.
+// schedule's send window, starts what groups do, then waits for completions. Collective by nature: every rank runs its own
+// schedule of the same recipe. Does not throw or allocate per message once warm.
 #pragma once
 
 #include <cstddef>

@@ -312,6 +312,23 @@ TEST(Sentinels, AHostThatMovedIsNoticedWhereAnotherPairIsDelayedWhenTheyLookAgai
   }
 }
 
+TEST(Sentinels, LooksTakeTwoSecondsBesideTrafficAndNoMore) {
+  // Every ping of the second subnet takes long, now much longer and now less.
+  const Network network = World(kThreeSubnets, all(8)).characterized();
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    VirtualOptions options;
+    for (int a = 0; a < 8; ++a) {
+      for (int b = std::max(a + 1, 3); b < 8; ++b) {
+        if (a >= 6 || (b > 5 && a < 3)) continue;  // neither is in it
+        for (int trip = 0; trip < 60; ++trip) options.spoilt.push_back({a, b, 1024, trip, trip % 2 ? 500.0 : 100.0});
+      }
+    }
+    World job(kThreeSubnets, all(8), options);
+    job.moved(network, seed);
+    EXPECT_LE(job.took_s, 2.5) << seed;
+  }
+}
+
 TEST(Sentinels, AHostAloneThatMovedInWithOthersIsNoticed) {
   const std::string rates = " rate_mbit=200 uplink_mbit=40 latency_us=40 between_us=80";
   const Network before = World("hosts=3+3+1" + rates, all(7)).characterized();

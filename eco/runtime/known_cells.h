@@ -1,5 +1,5 @@
-// Which calls of a communicator have been planned: a cell is a collective, its root's subnet and a size at which plans are made.
-// What a program never calls costs it nothing, and what it calls first does not take the time of what it calls next.
+// Which calls of a communicator have been planned: a cell is a collective, its root's subnet and a size at which plans are
+// made. What a program never calls costs it nothing, and what it calls first does not take the time of what it calls next.
 //
 //   if (!known.knows(call, root_subnet)) { learn(call); known.add(call, root_subnet); }
 //

@@ -2,8 +2,9 @@
 //
 // A hash of cells, each as wide as a typical region; a cell lists the accesses that touch it, and the exact byte
 // ranges are compared, so that neighbours in one cell do not wait for each other. Accesses of finished operations are
-// dropped when met, and those that a later write covers: that write waits for them. Cost per region: the accesses alive in the few cells that it spans; cells that turn out too wide (a
-// whole block was copied before its segments came) are made narrower.
+// dropped when met, and those that a later write covers: that write waits for them. Cost per region: the accesses alive in
+// the few cells that it spans; cells that turn out too wide (a whole block was copied before its segments came) are made
+// narrower.
 //
 // The lists' links lie in one pool that is used again: a window is walked at every operation, and what it touches has
 // to stay in the processor's cache for hundreds of ranks at a time.

@@ -43,7 +43,8 @@ class Window {
   std::optional<OpId> take_ready(OpKind kind);
   // A taken message or group operation was handed to the transport: the next one of its channel may follow.
   void posted(OpId id);
-  // A posted message or group operation, or a taken reduce or copy has finished; its slot may be reused, later operations become ready.
+  // A posted message or group operation, or a taken reduce or copy has finished; its slot may be reused, later operations
+  // become ready.
   void complete(OpId id);
 
   // Valid until the next complete() or restart().

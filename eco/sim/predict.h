@@ -21,8 +21,8 @@
 // that each message holds for common_message_s, whatever its bytes.
 //
 // That is Sharing::in_turn. Under Sharing::fair messages queue nowhere: one latency after it was handed over a message is
-// on all of its route at once, at the rate that fair_sharing.h gives it among all others, until its bytes are through. Neither acknowledgements
-// nor what all hosts have in common are in that.
+// on all of its route at once, at the rate that fair_sharing.h gives it among all others, until its bytes are through.
+// Neither acknowledgements nor what all hosts have in common are in that.
 //
 // Rendezvous, where eager_bytes says from when: a longer message sends a request of no bytes over the same hops, behind
 // what is queued there. When the request has arrived and the receive is posted, the receiver answers, one latency later

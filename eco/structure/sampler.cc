@@ -11,9 +11,9 @@
 namespace eco::structure {
 namespace {
 
-// A minimum is confirmed by two samples within 2 %: of a few thousand pairs some have two samples that are spoilt alike, and one
-// that is spoilt by less is off by no more than what grouping allows for. It is stable if the second half of the samples
-// changed it by no more than 1 %.
+// A minimum is confirmed by two samples within 2 %: of a few thousand pairs some have two samples that are spoilt alike,
+// and one that is spoilt by less is off by no more than what grouping allows for. It is stable if the second half of the
+// samples changed it by no more than 1 %.
 constexpr double kAgreement = 0.98;
 constexpr std::size_t kConfirmations = 2;
 constexpr double kStable = 0.99;

@@ -26,8 +26,8 @@ class Native {
 
   // Agreement.
   virtual void barrier() = 0;
-  // The same for those who may wait long for one of them. Libraries wait by asking again and again; here who waits sleeps, and wakes
-  // every millisecond at most, so that it takes no processor from a rank that computes.
+  // The same for those who may wait long for one of them. Libraries wait by asking again and again; here who waits sleeps,
+  // and wakes every millisecond at most, so that it takes no processor from a rank that computes.
   virtual void barrier_asleep() { barrier(); }
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
   virtual void allreduce_min(std::span<std::int64_t> values) = 0;  // in place

@@ -13,7 +13,7 @@ from typing import Any
 from eco import jobs
 from eco import network as networks
 from eco.errors import EcoError, InvalidArgument
-from eco.report.records import read_json
+from eco.report.records import read_json, write_text
 
 
 def characterize_place(
@@ -27,8 +27,7 @@ def characterize_place(
     """Runs eco-rank characterize; the network as read back. A failed run leaves an older output as it was."""
     if output is not None and not output.absolute().parent.is_dir():
         raise InvalidArgument(f"{output}: the folder {output.absolute().parent} does not exist")
-    # Beside the output, so that the ranks' host sees it wherever it will see the output, and it can be
-    # renamed.
+    # Beside the output, so that the ranks' host sees it wherever it will see the output.
     with jobs.scratch("characterize", output.absolute().parent if output else None) as folder:
         fresh = folder / "network.json"
         words = [place.rank_program(), "characterize", "--out", str(fresh), "--progress"]
@@ -45,7 +44,7 @@ def characterize_place(
             )
         network = read_json(fresh, *networks.SCHEMA)
         if output is not None:
-            fresh.replace(output)
+            write_text(output, fresh.read_text(encoding="utf-8"))
     return network
 
 

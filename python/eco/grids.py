@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 import lzma
-import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from eco.errors import CorruptFile, InvalidArgument
+from eco.errors import CorruptFile
+from eco.report.records import write_bytes
 
 SCHEMA = "eco.grid"
 VERSION = 1
@@ -99,19 +99,10 @@ class RecordedGrid:
 
 
 def write_grid(path: Path, grid: RecordedGrid) -> None:
-    """Compressed; written beside and renamed."""
+    """Compressed; atomically, as write_bytes."""
     document = {"schema": SCHEMA, "version": VERSION, **asdict(grid)}
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with lzma.open(temporary, "wt", encoding="utf-8") as file:
-                json.dump(_rounded(document), file, separators=(",", ":"))
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise InvalidArgument(f"cannot write {path}: {error.strerror or error}") from error
+    text = json.dumps(_rounded(document), separators=(",", ":"))
+    write_bytes(path, lzma.compress(text.encode()))
 
 
 def read_grid(path: Path) -> RecordedGrid:

@@ -147,6 +147,10 @@ def test_a_damaged_or_newer_grid_is_refused(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-8])
     with pytest.raises(CorruptFile):
         read_grid(path)
+    null = tmp_path / "null"
+    null.symlink_to("/dev/null")
+    write_grid(null, grid)
+    assert null.is_char_device(), "nothing takes a device's place"
 
 
 def test_one_launch_cannot_be_scored() -> None:

@@ -1,5 +1,5 @@
-// One rank's places in the trees of many roots, by arithmetic: of thousands of owners each has a tree, and a rank needs no more of
-// it than its own place.
+// One rank's places in the trees of many roots, by arithmetic: of thousands of owners each has a tree, and a rank needs no
+// more of it than its own place.
 //
 //   const PlacesInSubnetTrees places(view, params, rank);
 //   Place place = places.with_root(owner, turn);            // as in subnet_tree(view, owner, params, turn)

@@ -262,17 +262,22 @@ def _beside(path: Path) -> Iterator[Path]:
         ) from error
 
 
-def write_text(path: Path, text: str) -> None:
+def write_bytes(path: Path, content: bytes) -> None:
     """Atomically: a reader sees the old file or the new one, never half of one. Throws InvalidArgument.
 
     A pipe or a device is written into as it is: root may put a file in the place of /dev/null.
     """
     with _beside(path) as temporary:
         if _is_stream(path):
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(content)
             return
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_bytes(content)
         temporary.replace(path)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Atomically, as write_bytes."""
+    write_bytes(path, text.encode())
 
 
 def _is_stream(path: Path) -> bool:
