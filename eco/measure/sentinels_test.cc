@@ -320,7 +320,8 @@ TEST(Sentinels, LooksTakeTwoSecondsBesideTrafficAndNoMore) {
     for (int a = 0; a < 8; ++a) {
       for (int b = std::max(a + 1, 3); b < 8; ++b) {
         if (a >= 6 || (b > 5 && a < 3)) continue;  // neither is in it
-        for (int trip = 0; trip < 60; ++trip) options.spoilt.push_back({a, b, 1024, trip, trip % 2 ? 500.0 : 100.0});
+        for (int trip = 0; trip < 60; ++trip)
+          options.spoilt.push_back({a, b, 1024, trip, trip % 2 ? 500.0 : 100.0});
       }
     }
     World job(kThreeSubnets, all(8), options);
