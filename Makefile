@@ -9,6 +9,8 @@ SETUP := $(shell command -v $(PYTHON)) tools/setup
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 CPP_FILES = git ls-files -co --exclude-standard '*.h' '*.cc' '*.c'
+# Scripts, no package: each finds what lies beside it.
+BENCHMARKS = bench/*.py $(addsuffix /run.py,$(addprefix bench/,overhead native_call_overhead topologies programs))
 QUICK := not lab and not mpi and not slow
 IN_CI := not ucx and not long
 # Tests on emulated networks see times, so nothing runs beside those.
@@ -73,6 +75,8 @@ lint: build  ## formats, ruff and mypy; changes nothing
 	@ruff check
 	@ruff format --check
 	@mypy
+	@MYPYPATH=python:bench:bench/programs:bench/simgrid mypy --explicit-package-bases $(BENCHMARKS)
+	@MYPYPATH=python:bench/simgrid:bench mypy --explicit-package-bases bench/simgrid/*.py
 
 format: setup  ## lay out all sources
 	@$(CPP_FILES) | xargs clang-format -i

@@ -15,6 +15,7 @@ program's results differ. Run it alone.
 
 import argparse
 import contextlib
+import functools
 import os
 import re
 import sys
@@ -91,7 +92,7 @@ def prepare(place: jobs.LabPlace, table: PaperTable, options: argparse.Namespace
     for part in parts_of(table, place.ranks):
         once(
             ["tuned", *part.words[1::2]],
-            lambda part=part: tune_place(place, [part], console, how),
+            functools.partial(tune_place, place, [part], console, how),
         )
     if table.steps:
         with jobs.scratch("papers") as scratch:
@@ -176,7 +177,9 @@ def measure(
     if lab.library != library:
         lab.use(library=library)
     place = jobs.LabPlace(lab)
-    around = lab.streams(table.streams, seed=launch) if table.streams else contextlib.nullcontext([])
+    around: contextlib.AbstractContextManager[list[float]] = contextlib.nullcontext([])
+    if table.streams:
+        around = lab.streams(table.streams, seed=launch)
     before, began = lab.stats(), time.monotonic()
     with jobs.scratch("papers") as folder, around as carried:
         found = (

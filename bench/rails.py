@@ -107,26 +107,26 @@ def launch(
         network, wanted, found = (folder / f for f in ("network.json", "cells.txt", "records.jsonl"))
         network.write_text(_core.synthetic_network(predictors_words(lab.description)))
         wanted.write_text("".join(f"{size} {recipe}\n" for size, recipe in cells))
-        before, ranks = lab.stats(), []
+        before, started = lab.stats(), []
         for rank, host in enumerate(lab.description.hosts):
             addresses = [n.ip for r in rails for n in lab.fabric.nics if (n.host, n.rail) == (host, r)]
             words = [
                 program, network, wanted, found, folder / "store", rank, options.repetitions, options.seconds,
                 options.check_bytes, options.carrier, *addresses,
             ]  # fmt: skip
-            ranks.append(lab.start([str(w) for w in words], host))
+            started.append(lab.start([str(w) for w in words], host))
         codes: list[int | None] = []
         host = lab.description.hosts[CUT_HOST]
         try:
             if cut_after_s is not None:
                 time.sleep(cut_after_s)
                 lab.cut(host, CUT_RAIL)
-            codes = [rank.wait(options.timeout) for rank in ranks]
+            codes = [process.wait(options.timeout) for process in started]
         except subprocess.TimeoutExpired:
-            codes = [rank.poll() for rank in ranks]
+            codes = [process.poll() for process in started]
         finally:
-            for rank in ranks:
-                rank.kill()
+            for process in started:
+                process.kill()
             if cut_after_s is not None:
                 lab.cut(host, CUT_RAIL, is_cut=False)
             late = lateness_us(before, lab.stats())

@@ -38,7 +38,7 @@ def trial(seed: int, index: int) -> dict[str, Any]:
 
 
 def is_right(result: dict[str, Any]) -> bool:
-    return result["missed"] == 0 and result["invented"] == 0
+    return bool(result["missed"] == 0 and result["invented"] == 0)
 
 
 def table(results: list[dict[str, Any]]) -> Table:

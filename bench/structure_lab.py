@@ -40,9 +40,8 @@ class Link:
 
 def _sides(description: Description) -> dict[tuple[str, str], set[str]]:
     """Of every directed edge between media: the segments and joints beyond it."""
-    edges: dict[str, set[str]] = {
-        medium.name: set() for medium in (*description.segments, *description.joints)
-    }
+    names = [segment.name for segment in description.segments] + [joint.name for joint in description.joints]
+    edges: dict[str, set[str]] = {name: set() for name in names}
     for joint in description.joints:
         for port in joint.ports:
             edges[joint.name].add(port.to)

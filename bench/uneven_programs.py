@@ -19,6 +19,7 @@ one JSON object.
 
 import argparse
 import json
+import math
 import os
 import statistics
 import sys
@@ -182,13 +183,14 @@ def loop_s(output: str) -> float:
 
 def collective_s(of_rank: Mapping[str, float]) -> float:
     """Of one rank's phases."""
-    return sum(seconds for phase, seconds in of_rank.items() if phase not in ALONE)
+    return math.fsum(seconds for phase, seconds in of_rank.items() if phase not in ALONE)
 
 
 def stretch(launch: Launch) -> float:
     """Of a launch's work: its time over its processor's. LAMMPS does not say."""
     pairs = zip(launch["ranks"], launch.get("processor", []), strict=False)
-    return statistics.median([of_rank["work"] / work_s for of_rank, (work_s, _) in pairs] or [1.0])
+    stretches = [float(of_rank["work"] / work_s) for of_rank, (work_s, _) in pairs]
+    return statistics.median(stretches or [1.0])
 
 
 def of_launch(what: str, launch: Launch) -> float:
@@ -206,7 +208,7 @@ def of_launch(what: str, launch: Launch) -> float:
         return collective_s(ranks[LATE_RANK])
     if what == "others":
         return statistics.mean(collective_s(of) for rank, of in enumerate(ranks) if rank != LATE_RANK)
-    return statistics.mean(of.get(what, 0.0) for of in ranks)
+    return float(statistics.mean(of.get(what, 0.0) for of in ranks))
 
 
 def difference(cell: Cell, wanted: Mapping[str, float], got: Mapping[str, float]) -> str | None:
@@ -243,7 +245,8 @@ def measure(
                 if time.monotonic() > ends_at:
                     return False
                 launch = cell.launch(place, way)
-                wrong = difference(cell, record.setdefault("results", launch["results"]), launch["results"])
+                record.setdefault("results", launch["results"])
+                wrong = difference(cell, record["results"], launch["results"])
                 if wrong:
                     raise SystemExit(f"{cell.name}, {way}: other results, {wrong}")
                 told = f"  {cell.name}: launch {number + 1} of {way}"

@@ -16,6 +16,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +48,9 @@ LARGE = {"broadcast": ("chain",), "allreduce": ("ring",)}
 def loopback(ranks: str) -> dict[str, Any]:
     """Figures of bench-executor, which is built first."""
     build = ROOT / "build" / "release"
-    quiet = {"check": True, "stdout": sys.stderr, "cwd": ROOT}
-    subprocess.run(["cmake", "--preset", "release", "-DECO_BUILD_TESTS=OFF"], **quiet)
-    subprocess.run(["cmake", "--build", str(build), "--target", "bench-executor"], **quiet)
+    configure = ["cmake", "--preset", "release", "-DECO_BUILD_TESTS=OFF"]
+    for command in (configure, ["cmake", "--build", str(build), "--target", "bench-executor"]):
+        subprocess.run(command, check=True, stdout=sys.stderr, cwd=ROOT)
     words = [str(build / "bench-executor"), "--json", "--ranks", ranks]
     return dict(json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout))
 
@@ -87,7 +88,7 @@ class Ranks:
 
 
 def trials_of(
-    patterns: dict[str, tuple[str, ...]], size: int, segments: tuple[int, ...]
+    patterns: Mapping[str, tuple[str, ...]], size: int, segments: tuple[int, ...]
 ) -> list[dict[str, Any]]:
     return [
         {

@@ -40,7 +40,7 @@ class _Bounds:
         overheads = network["overheads"]
         self.send_s, self.receive_s = overheads["send_s"], overheads["receive_s"]
         self.combine = overheads["combine_bytes_per_s"]
-        self.latency = {}
+        self.latency: dict[tuple[int, int], float] = {}
         for s, subnet in enumerate(self.subnets):
             if self.sizes[s] > 1:
                 self.latency[s, s] = subnet["latency_s"]
@@ -57,7 +57,7 @@ class _Bounds:
         one_message_s = self.send_s + self.receive_s
         ways = [way_s for (a, _), way_s in self.latency.items() if self.operation != "broadcast" or a == 0]
         told_s = _told_all_s(self.n_ranks, min(self.latency.values()), self.send_s, self.receive_s)
-        return max(one_message_s + max(ways), told_s)
+        return float(max(one_message_s + max(ways), told_s))
 
     def through_ports(self, s: int) -> tuple[float, float]:
         """Bytes into and out of one host of the subnet; of the broadcast's root only out, of the others only in."""

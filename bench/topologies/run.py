@@ -128,7 +128,7 @@ def one_launch(
         command = place.stock(words) if mode == "stock" else place.with_eco(words, settings)
         ended = place.start(command, TIMEOUT_S)
         jobs.check(ended, f"{mode} launch of the exchange", "start it by hand to see more")
-        told = json.loads(out.read_text())
+        told: dict[str, Any] = json.loads(out.read_text())
         if mode == "eco":
             counted = json.loads(report.read_text())
             told["topologies"], told["totals"] = counted["topologies"], counted["totals"]
