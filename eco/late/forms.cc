@@ -24,6 +24,7 @@ constexpr std::array<algo::Pattern, 6> kPatterns = {algo::Pattern::subnets,  alg
                                                     algo::Pattern::binomial, algo::Pattern::knomial};
 // Six packets less the library's header, where a recipe that is no tree says nothing of pipelines (algo/patterns/segments.cc).
 constexpr std::size_t kSegment_bytes = 8624;
+constexpr std::size_t kPacket_bytes = 1448;
 // What a scheduler does to a rank that is on time; ranks are not late by less.
 constexpr double kLeastPatience_s = 0.001;
 // An answer to an offer takes a message there and one back; as much again for what is queued before them.
@@ -139,6 +140,10 @@ bool is_of_one_tree(const algo::Recipe& recipe, const coll::CommonProblem& probl
   const bool has_other_ways =
       recipe.params.head > 0 || recipe.params.tail > 0 || !recipe.params.owners.empty();
   return pattern && !has_owners && !has_other_ways;
+}
+
+bool has_work_ahead(const coll::CommonProblem& problem) {
+  return problem.collective != Collective::allreduce || problem.bytes > kPacket_bytes;
 }
 
 std::optional<Form> form_of(Plan plan, const algo::Recipe& recipe, const coll::CommonProblem& problem,

@@ -70,6 +70,8 @@ std::optional<Form> form_of(Plan plan, const algo::Recipe& recipe, const coll::C
 // ranks tell each other.
 bool is_of_one_tree(const algo::Recipe& recipe, const coll::CommonProblem& problem,
                     const net::GroupView& view);
+// Can ranks do any of it before the last one comes, or leave? Of an allreduce of one packet they can't.
+bool has_work_ahead(const coll::CommonProblem& problem);
 
 // A rank that is less late than this is waited for: what nobody would call late, answers included. Of a reduction half
 // of what its vector takes: whoever is left behind brings a whole one over the root's link, once more.

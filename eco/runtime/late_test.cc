@@ -128,7 +128,8 @@ std::string plan_of_one_tree(Collective collective) {
 // Calls from or to rank 0, to which ranks are late where `is_late` says so.
 std::vector<Log> run_where_it_pays(Collective collective, std::uint64_t seed,
                                    const std::function<bool(int call, int rank)>& is_late,
-                                   const std::function<bool(const Log& log)>& goes_on) {
+                                   const std::function<bool(const Log& log)>& goes_on,
+                                   std::size_t least_bytes = 1500) {
   const Directory directory;
   Options options = testing::with_network(directory);
   testing::Group group;
@@ -143,7 +144,7 @@ std::vector<Log> run_where_it_pays(Collective collective, std::uint64_t seed,
     Log& log = logs[static_cast<std::size_t>(rank)];
     std::mt19937 common(3);
     for (int call = 0; goes_on(log); ++call) {
-      const auto problem = testing::problem_of(collective, 8 + common() % 4000);
+      const auto problem = testing::problem_of(collective, least_bytes + common() % least_bytes);
       if (is_late(call, rank)) std::this_thread::sleep_for(std::chrono::milliseconds(20));
       if (communicator.asks_who_is_late(collective)) communicator.ask_who_is_late(program.native, collective);
       testing::expect_served(communicator, rank, problem);
@@ -201,6 +202,14 @@ TEST(LateRanks, WavesFormWhereSomebodyIsLateToo) {
     EXPECT_EQ(n_formed(logs[0]), 60 - 8) << coll::name(collective);
     EXPECT_EQ(logs[0].leaves, std::vector{2}) << coll::name(collective);
   }
+}
+
+// Nobody can leave before the last one has come, and there is nothing to prepare.
+TEST(LateRanks, AnAllreduceOfOnePacketStaysStatic) {
+  const auto logs = run_where_it_pays(
+      Collective::allreduce, 3, [](int, int rank) { return rank == 2; },
+      [](const Log& log) { return log.formed.size() < 30; }, 8);
+  EXPECT_EQ(n_formed(logs[0]), 0);
 }
 
 // The waves' tree would be another than the ring.
