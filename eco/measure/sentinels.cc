@@ -36,7 +36,7 @@ constexpr std::size_t kMostPairs = 24;       // of each stage
 constexpr double kFirstRound_s = 0.2;        // for the first pings of a stage,
 constexpr double kMost_s = 0.5;              // for all of it,
 constexpr double kMostOpen_s = 1;  // and for pairs that are slow and were not asked often enough to say so.
-// All looks together: where that is not enough to ask suspects often, others' traffic is on the links, and nobody is accused.
+// All looks together: where that leaves no time for the second, others' traffic is on the links, and nobody is accused.
 constexpr double kMostOfAll_s = 2;
 
 struct PairProbe {
@@ -127,6 +127,7 @@ class Sentinels {
     const Suspects first = look();
     if (first.hosts.empty() && first.subnets.empty()) return {};
     std::this_thread::sleep_for(kSecondOpinion);
+    if (options_.clock() + kMost_s > deadline_s_) return {};  // it would be the first look's pings again
     earlier_ratios_.clear();
     const Suspects again = look();
     std::set<int> found = again.hosts;

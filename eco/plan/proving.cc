@@ -1,6 +1,7 @@
 #include "eco/plan/proving.h"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "eco/algo/algorithm.h"
@@ -54,7 +55,16 @@ CommonProblem with_few_elements(const CommonProblem& problem) {
   return with_block(problem, (few + n_elements % n_ranks) * element);
 }
 
-Stand stand_for(const algo::Recipe& recipe, const CommonProblem& problem) {
+// Of so many segments no more than `most`, ending in the same place of a turn: owners take turns, one for each rank or subnet.
+std::size_t fewer_alike(std::size_t n_whole, std::size_t most, const net::GroupView& view) {
+  if (n_whole <= most) return n_whole;
+  const auto n_ranks = static_cast<std::size_t>(view.n_ranks());
+  const std::size_t both = std::lcm(n_ranks, static_cast<std::size_t>(view.n_subnets()));
+  const std::size_t turn = both <= most ? both : n_ranks;
+  return turn <= most ? most - (most + turn - n_whole % turn) % turn : most;
+}
+
+Stand stand_for(const algo::Recipe& recipe, const CommonProblem& problem, const net::GroupView& view) {
   const std::size_t segment = recipe.params.segment_bytes;
   const std::size_t block = problem.bytes / coll::n_blocks(problem);  // what segments cut
   if (segment == 0 || block <= segment) return {recipe, with_few_elements(problem)};
@@ -62,7 +72,7 @@ Stand stand_for(const algo::Recipe& recipe, const CommonProblem& problem) {
   const std::size_t n_at_once =
       problem.neighbors ? problem.neighbors->largest_degree() : coll::n_blocks(problem);
   const std::size_t most = std::max<std::size_t>(kMostSegmentsProved / n_at_once, 2);
-  const std::size_t n_whole = std::min(block / segment, most);
+  const std::size_t n_whole = std::max<std::size_t>(fewer_alike(block / segment, most, view), 1);
   const bool has_rest = block % segment != 0;
 
   Stand stand{recipe, problem};
@@ -82,7 +92,7 @@ Stand stand_for(const algo::Recipe& recipe, const CommonProblem& problem) {
 
 std::optional<std::string> prove_all(const algo::Recipe& recipe, const CommonProblem& problem,
                                      const net::GroupView& view, std::size_t window_capacity) {
-  const Stand stand = stand_for(recipe, problem);
+  const Stand stand = stand_for(recipe, problem, view);
   const std::vector<Schedule> schedules = algo::build_all(stand.recipe, stand.problem, view);
   sched::VerifyOptions options;
   options.window_capacity = window_capacity;

@@ -45,7 +45,8 @@ std::vector<const Candidate*> fastest(const std::vector<const Candidate*>& pool,
   }
   if (equals.size() > 1) {
     for (auto& [fair_s, candidate] : equals) {
-      fair_s = forecast(candidate->recipe, problem, view, {.sharing = sim::Sharing::fair}).seconds;
+      const Candidate fair = candidate_of(candidate->recipe, problem, view, {.sharing = sim::Sharing::fair});
+      fair_s = fair.why_not.empty() ? fair.forecast.seconds : std::numeric_limits<double>::infinity();
     }
   }
   // A window leaves nothing to divide, so that the law always likes it: whether it is needed is measured.

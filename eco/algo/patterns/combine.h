@@ -20,12 +20,17 @@ inline void set_window(sched::Schedule& schedule, const Params& params) {
 // Reuse waits by itself, since the regions are still being read. With a send window only few may come ahead: senders
 // are held to the pace of what is combined and passed on. Everybody has something to send from the start; unpaced, the
 // ranks that nobody waits for keep links and processors from the chain that all wait for.
+//
+// Two segments that share a slot have to come in the same order on all ranks: else one rank keeps the slot for what another
+// sends last, and the other way round, and with confirmed sends both stand still. Where ranks take a turn of segments each in
+// an order of its own, there are slots for the whole turn.
 class Slots {
  public:
-  Slots(const Segments& segments, std::size_t n_peers, const Params& params, std::size_t base = 0)
+  Slots(const Segments& segments, std::size_t n_peers, const Params& params, std::size_t base = 0,
+        std::size_t turn = 1)
       : base_(base), slot_(segments.bytes()), n_peers_(n_peers) {
     const std::size_t unpaced = params.window > 0 ? 0 : kAheadBytes / std::max<std::size_t>(slot_, 1);
-    ahead_ = std::min(segments.count(), std::max(kAheadSegments, unpaced));
+    ahead_ = std::min(segments.count(), std::max({kAheadSegments, unpaced, turn}));
   }
   sched::Region region(std::size_t j, std::size_t peer, std::size_t bytes) const {
     return {sched::Buffer::scratch, base_ + ((j % ahead_) * n_peers_ + peer) * slot_, bytes};
