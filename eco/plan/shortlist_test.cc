@@ -45,6 +45,23 @@ TEST(Shortlist, CrossesBetweenSitesAsSeldomAsItCan) {
   }
 }
 
+// What the predictor sees stand still is a mistake of a builder, and is not to be passed over as one that can't serve.
+TEST(Shortlist, NoCandidateOfManySubnetsStandsStill) {
+  for (const char* network :
+       {"hosts=1+1+1+1+1+1+1+1+1+1+1+1+1 uplink_mbit=100", "hosts=2+2+2+2+2+2+2+2+2+2+2+2"}) {
+    const net::GroupView view = view_of(network);
+    for (const std::size_t bytes : {std::size_t{867'992}, std::size_t{720'784}}) {
+      for (const Collective collective :
+           {Collective::allreduce, Collective::reduce, Collective::reduce_scatter}) {
+        for (const Candidate& candidate :
+             rank_candidates(problem_of(collective, bytes, view), view, {}, true))
+          EXPECT_EQ(candidate.why_not.find("can't end"), std::string::npos)
+              << candidate.recipe.text() << ": " << candidate.why_not;
+      }
+    }
+  }
+}
+
 // A connection that shares its host's port with others opens its window late between sites: first in, first out knows
 // nothing of that, and says of several broadcasts that they are equally fast.
 TEST(Shortlist, PrefersOfEqualsWhatIsFastUnderFairSharingToo) {

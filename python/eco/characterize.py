@@ -13,7 +13,7 @@ from typing import Any
 from eco import jobs
 from eco import network as networks
 from eco.errors import EcoError, InvalidArgument
-from eco.report.records import read_json, write_text
+from eco.report.records import read_json, take
 
 
 def characterize_place(
@@ -44,7 +44,7 @@ def characterize_place(
             )
         network = read_json(fresh, *networks.SCHEMA)
         if output is not None:
-            write_text(output, fresh.read_text(encoding="utf-8"))
+            take(output, fresh)
     return network
 
 

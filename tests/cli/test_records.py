@@ -6,6 +6,8 @@ import io
 import json
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -73,6 +75,26 @@ def test_nothing_takes_a_devices_place(tmp_path: Path) -> None:
     assert os.read(reader, 10) == b"{}"
     os.close(reader)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["full", "null", "pipe"]
+
+
+def test_links_stay_links(tmp_path: Path) -> None:
+    file, link, fresh = (tmp_path / name for name in ("file", "link", "fresh"))
+    file.write_text("before")
+    link.symlink_to(file)
+    records.write_text(link, "after")
+    assert (link.is_symlink(), file.read_text()) == (True, "after")
+    fresh.write_text("taken")
+    records.take(link, fresh)
+    assert (link.is_symlink(), file.read_text(), fresh.exists()) == (True, "taken", False)
+
+
+def test_standard_output_stays_where_it_is(tmp_path: Path) -> None:
+    words = "from pathlib import Path; from eco.report import records; "
+    words += "records.write_text(Path('/dev/stdout'), '{}')"
+    with (tmp_path / "out").open("w") as out:
+        subprocess.run([sys.executable, "-c", words], stdout=out, check=True)
+    assert (tmp_path / "out").read_text() == "{}"
+    assert Path("/dev/stdout").is_symlink()
 
 
 def test_lists() -> None:

@@ -248,10 +248,11 @@ def record_of(
 
 @contextlib.contextmanager
 def _beside(path: Path) -> Iterator[Path]:
-    """A file that may become this one, and is gone at the end if it has not."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    """A file that may become this one (of a link, what it leads to), and is gone at the end if it has not."""
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
         try:
             yield temporary
         finally:
@@ -272,7 +273,15 @@ def write_bytes(path: Path, content: bytes) -> None:
             path.write_bytes(content)
             return
         temporary.write_bytes(content)
-        temporary.replace(path)
+        temporary.replace(os.path.realpath(path))
+
+
+def take(path: Path, fresh: Path) -> None:
+    """A file beside it becomes this one, without more room on the disk; into a pipe or a device it is written."""
+    if _is_stream(path):
+        path.write_bytes(fresh.read_bytes())
+    else:
+        fresh.replace(os.path.realpath(path))
 
 
 def write_text(path: Path, text: str) -> None:
@@ -281,6 +290,9 @@ def write_text(path: Path, text: str) -> None:
 
 
 def _is_stream(path: Path) -> bool:
+    """Also /dev/stdout that leads to a file: its name stays what it is."""
+    if path.absolute().parts[:2] in ((os.sep, "dev"), (os.sep, "proc")) and path.exists():
+        return not path.is_dir()
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
