@@ -33,13 +33,6 @@ using sched::Buffer;
 using sched::Emitter;
 using sched::Region;
 
-namespace {
-
-// More owners than that have their segments taken in one order by all: slots for a whole turn would take much memory.
-constexpr std::size_t kMostInTurn = 64;
-
-}  // namespace
-
 Schedule build_allreduce(const CommonProblem& problem, const std::vector<Owner>& owners, const Params& params,
                          int rank, std::size_t first) {
   std::vector<Owner> places = owners;
@@ -49,9 +42,8 @@ Schedule build_allreduce(const CommonProblem& problem, const std::vector<Owner>&
     most_children = std::max(most_children, place.up.children.size());
   }
   const Segments segments(problem, params.segment_bytes, owners.size());
-  const std::size_t turn_of_own = owners.size() <= kMostInTurn ? owners.size() : 1;
-  const std::size_t rotated = turn_of_own > 1 ? first : 0;
-  const Slots slots(segments, most_children, params, 0, turn_of_own);
+  const Slots slots(segments, most_children, params, 0, owners.size());
+  const std::size_t first_here = slots.hold(std::min(owners.size(), segments.count())) ? first : 0;
   Schedule schedule(rank, problem.n_ranks);
   set_window(schedule, params);
   schedule.n_channels = 2 * static_cast<int>(owners.size());
@@ -59,7 +51,7 @@ Schedule build_allreduce(const CommonProblem& problem, const std::vector<Owner>&
   schedule.repeat(segments.count(), [=, n = segments.count()](std::size_t i, Emitter& e) {
     const std::size_t turn = i % places.size();
     const std::size_t begin = i - turn;
-    const std::size_t j = begin + (turn + rotated) % std::min(places.size(), n - begin);
+    const std::size_t j = begin + (turn + first_here) % std::min(places.size(), n - begin);
     const std::size_t owner = j % places.size();
     const Owner& place = places[owner];
     const int up_channel = 2 * static_cast<int>(owner);

@@ -22,16 +22,19 @@ inline void set_window(sched::Schedule& schedule, const Params& params) {
 // ranks that nobody waits for keep links and processors from the chain that all wait for.
 //
 // Two segments that share a slot have to come in the same order on all ranks: else one rank keeps the slot for what another
-// sends last, and the other way round, and with confirmed sends both stand still. Where ranks take a turn of segments each in
-// an order of its own, there are slots for the whole turn.
+// sends last, and the other way round, and with confirmed sends both stand still. Ranks may take a turn of so many segments each
+// in an order of its own only where there are slots for the whole turn, which is asked for and may be too much.
 class Slots {
  public:
   Slots(const Segments& segments, std::size_t n_peers, const Params& params, std::size_t base = 0,
         std::size_t turn = 1)
       : base_(base), slot_(segments.bytes()), n_peers_(n_peers) {
     const std::size_t unpaced = params.window > 0 ? 0 : kAheadBytes / std::max<std::size_t>(slot_, 1);
-    ahead_ = std::min(segments.count(), std::max({kAheadSegments, unpaced, turn}));
+    const std::size_t whole_turn = turn * slot_ <= kTurnBytes ? turn : 1;
+    ahead_ = std::min(segments.count(), std::max({kAheadSegments, unpaced, whole_turn}));
   }
+  // The same on all ranks.
+  bool hold(std::size_t turn) const { return ahead_ >= turn; }
   sched::Region region(std::size_t j, std::size_t peer, std::size_t bytes) const {
     return {sched::Buffer::scratch, base_ + ((j % ahead_) * n_peers_ + peer) * slot_, bytes};
   }
@@ -40,6 +43,7 @@ class Slots {
  private:
   static constexpr std::size_t kAheadBytes = std::size_t{256} << 10;
   static constexpr std::size_t kAheadSegments = 8;
+  static constexpr std::size_t kTurnBytes = std::size_t{1} << 20;
   std::size_t base_;
   std::size_t slot_;
   std::size_t n_peers_;

@@ -277,11 +277,14 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def take(path: Path, fresh: Path) -> None:
-    """A file beside it becomes this one, without more room on the disk; into a pipe or a device it is written."""
-    if _is_stream(path):
-        path.write_bytes(fresh.read_bytes())
-    else:
-        fresh.replace(os.path.realpath(path))
+    """A file becomes this one, without more room on its disk; into a pipe, a device or another disk it is written."""
+    try:
+        if not _is_stream(path):
+            fresh.replace(os.path.realpath(path))
+            return
+    except OSError:
+        pass  # write_bytes() says what is wrong, if anything
+    write_bytes(path, fresh.read_bytes())
 
 
 def write_text(path: Path, text: str) -> None:
