@@ -16,6 +16,7 @@ are kept in the file, and what ECO's report says of its looks. The last line is 
 import argparse
 import contextlib
 import json
+import os
 import statistics
 import sys
 import tempfile
@@ -34,6 +35,7 @@ from eco import jobs
 from eco.lab import Lab, Streams, load
 from eco.provenance import provenance
 from eco.report.records import write_json
+from eco.tune import Part, TuneOptions, tune_place
 
 SOURCE = Path(__file__).with_name("ambient") / "steady.c"
 NETWORK = "three-subnets"
@@ -62,6 +64,12 @@ class Job:
         self.size = size
         self.cache = cache
 
+    def tune(self, console: Console) -> None:
+        """Network and plan, in quiet."""
+        os.environ["ECO_CACHE_DIR"] = str(self.cache)
+        part = Part(["--ops", self.operation, "--sizes", str(self.size)])
+        tune_place(self.place, [part], console, TuneOptions(timeout_s=TIMEOUT_S))
+
     def launch(
         self, way: str, phases: Sequence[Phase], seed: int, cache: Path | None = None
     ) -> dict[str, Any]:
@@ -69,8 +77,8 @@ class Job:
         with jobs.scratch("ambient") as folder, contextlib.ExitStack() as traffic:
             words = [str(compiled(self.place.library, SOURCE)), self.operation, str(self.size), str(folder)]
             report = folder / "report.json"
-            settings = {"ECO_AMBIENT": way, "ECO_CACHE_DIR": str(cache or self.cache), "ECO_ARM_AFTER": "0",
-                        "ECO_REPORT": str(report)}  # fmt: skip
+            settings = {"ECO_AMBIENT": way, "ECO_ARM_AFTER": "0", "ECO_REPORT": str(report)}
+            os.environ["ECO_CACHE_DIR"] = str(cache or self.cache)
             command = self.place.stock(words) if way == "stock" else self.place.with_eco(words, settings)
             ended: list[jobs.Ended] = []
             run = threading.Thread(target=lambda: ended.append(self.place.start(command, TIMEOUT_S)))
@@ -165,7 +173,7 @@ def main(arguments: list[str]) -> int:
             for operation in options.operation.split(","):
                 job = Job(lab, operation, options.bytes, Path(scratch))
                 if not options.unknown:
-                    job.launch("off", [Phase("quiet", 0.5)], 0)
+                    job.tune(console)
                 launches: dict[str, list[dict[str, Any]]] = {way: [] for way in ways}
                 for number in range(options.launches):
                     for way in ways if number % 2 == 0 else ways[::-1]:
