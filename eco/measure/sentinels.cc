@@ -36,8 +36,10 @@ constexpr std::size_t kMostPairs = 24;       // of each stage
 constexpr double kFirstRound_s = 0.2;        // for the first pings of a stage,
 constexpr double kMost_s = 0.5;              // for all of it,
 constexpr double kMostOpen_s = 1;  // and for pairs that are slow and were not asked often enough to say so.
-// All looks together: where that leaves no time for the second, others' traffic is on the links, and nobody is accused.
+// All looks together, and so many times the longest way between subnets: where that leaves no time for the second, others'
+// traffic is on the links, and nobody is accused.
 constexpr double kMostOfAll_s = 2;
+constexpr double kMostWays = 100;
 
 struct PairProbe {
   int a = 0;  // hosts
@@ -98,6 +100,12 @@ std::set<int> accused(std::vector<Edge> edges) {
   return nodes;
 }
 
+double longest_way_s(const net::Network& network) {
+  double longest_s = 0;
+  for (const net::Between& pair : network.between) longest_s = std::max(longest_s, pair.latency_s);
+  return longest_s;
+}
+
 // Rank 0 asking.
 class Sentinels {
  public:
@@ -106,7 +114,7 @@ class Sentinels {
         network_(network),
         options_(options),
         random_(options.seed),
-        deadline_s_(options.clock() + kMostOfAll_s) {
+        deadline_s_(options.clock() + kMostOfAll_s + kMostWays * longest_way_s(network)) {
     for (const net::PairTimes& pair : network.pairs) pairs_[{pair.a, pair.b}] = &pair;
     hosts_of_subnet_.resize(network.subnets.size());
     for (std::size_t rank = 0; rank < options.host_of_rank.size(); ++rank) {

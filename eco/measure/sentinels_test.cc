@@ -330,6 +330,15 @@ TEST(Sentinels, LooksTakeTwoSecondsBesideTrafficAndNoMore) {
   }
 }
 
+TEST(Sentinels, AHostThatMovedBetweenSitesIsNoticed) {
+  for (const char* between_us : {"10000", "20000", "40000"}) {
+    const std::string rates =
+        std::string(" rate_mbit=200 uplink_mbit=100 latency_us=40 between_us=") + between_us;
+    const Network before = World("hosts=4+4" + rates, all(8)).characterized();
+    EXPECT_EQ(World("hosts=3+5" + rates, all(8)).moved(before), Hosts{3}) << between_us;
+  }
+}
+
 TEST(Sentinels, AHostAloneThatMovedInWithOthersIsNoticed) {
   const std::string rates = " rate_mbit=200 uplink_mbit=40 latency_us=40 between_us=80";
   const Network before = World("hosts=3+3+1" + rates, all(7)).characterized();
