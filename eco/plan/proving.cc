@@ -19,7 +19,7 @@ using sched::Schedule;
 // byte, if a message of 1 MiB is shared by five ranks. What is proved is therefore short, or of large units.
 
 // Enough for the Executor's window of every rank to be full, and for every slot of scratch memory to be used again
-// (pipelines keep at most 256 KiB of segments per child), with a good rest; proving grows with it.
+// (pipelines keep at most 256 KiB of segments per child, or as many as owners take turns), with a good rest; proving grows with it.
 constexpr std::size_t kMostSegmentsProved = 600;
 // Into so many equal pieces may whatever divides a segment cut it at once; longer segments are proved that much rounder.
 constexpr std::size_t kPiecesOfASegment = 128;
@@ -72,7 +72,7 @@ Stand stand_for(const algo::Recipe& recipe, const CommonProblem& problem, const 
   const std::size_t n_at_once =
       problem.neighbors ? problem.neighbors->largest_degree() : coll::n_blocks(problem);
   const std::size_t most = std::max<std::size_t>(kMostSegmentsProved / n_at_once, 2);
-  const std::size_t n_whole = std::max<std::size_t>(fewer_alike(block / segment, most, view), 1);
+  const std::size_t n_whole = fewer_alike(block / segment, most, view);
   const bool has_rest = block % segment != 0;
 
   Stand stand{recipe, problem};

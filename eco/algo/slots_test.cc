@@ -1,5 +1,5 @@
-// Allreduces whose subnets own segments in turn, each subnet beginning with another one: with more owners than segments come
-// ahead, ranks must not wait for each other's slots.
+// How many segments come ahead (Slots, patterns/combine.h). In allreduces whose subnets own segments in turn, each beginning with
+// another one, more owners than that must not make ranks wait for each other's slots.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ void expect_proved(int n_subnets, int of_each, std::size_t n_segments, const std
                       << params << ": " << fault->what;
 }
 
-TEST(ManyOwners, NeverWaitForEachOthersSlots) {
+TEST(Slots, OfManyOwnersNeverMakeRanksWaitForEachOther) {
   for (const int n_subnets : {8, 9, 11, 13, 18}) {
     const auto turn = static_cast<std::size_t>(n_subnets);
     for (const std::size_t n_segments : {turn, turn + 9, 2 * turn - 1, 2 * turn + 2, 3 * turn}) {
@@ -53,14 +53,14 @@ TEST(ManyOwners, NeverWaitForEachOthersSlots) {
 }
 
 // Slots for a whole turn of these would take too much memory: all take the segments in one order.
-TEST(ManyOwners, OfLongSegments) {
+TEST(Slots, OfLongSegmentsNeitherWhereATurnHasNone) {
   for (const std::size_t n_segments : {20, 37, 47})
     for (const int window : {0, 2})
       expect_proved(20, 1, n_segments, "between=chain window=" + std::to_string(window),
                     std::size_t{64} << 10);
 }
 
-TEST(ManyOwners, SegmentsThatComeAheadAreFewWithAWindow) {
+TEST(Slots, AreFewWithAWindow) {
   const net::GroupView view = testing::scattered_view("2+2", 4);
   const CommonProblem problem{
       .collective = Collective::reduce, .n_ranks = 4, .bytes = 100 * kSegment, .element_bytes = 8};
