@@ -16,23 +16,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from compiled import released
 from rich.console import Console
 from rich.table import Table
 
 from eco.provenance import provenance
 from eco.report.records import write_json
 
-ROOT = Path(__file__).parents[1]
 MOST_S, MOST_BYTES = 0.050, 10_000_000
 TIMEOUT_S = 280.0
-
-
-def built() -> Path:
-    build = ROOT / "build" / "release"
-    quiet: dict[str, Any] = {"check": True, "stdout": sys.stderr, "cwd": ROOT}
-    subprocess.run(["cmake", "--preset", "release", "-DECO_BUILD_TESTS=OFF"], **quiet)
-    subprocess.run(["cmake", "--build", str(build), "--target", "bench-arm"], **quiet)
-    return build / "bench-arm"
 
 
 def is_within(row: dict[str, Any]) -> bool:
@@ -61,7 +53,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--program", type=Path)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
-    program = options.program or built()
+    program = options.program or released("bench-arm")
     rows: list[dict[str, Any]] = []
     for hosts in options.hosts.split(","):
         for operation in options.operations.split(","):

@@ -24,7 +24,9 @@ from eco import paths
 from eco.launch import AS_ROOT
 from eco.provenance import provenance
 
-ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from compiled import released
+
 TIMEOUT_S = 200.0
 #: What makes ranks of one host talk in this way, by library.
 LINKS = {
@@ -47,11 +49,7 @@ LARGE = {"broadcast": ("chain",), "allreduce": ("ring",)}
 
 def loopback(ranks: str) -> dict[str, Any]:
     """Figures of bench-executor, which is built first."""
-    build = ROOT / "build" / "release"
-    configure = ["cmake", "--preset", "release", "-DECO_BUILD_TESTS=OFF"]
-    for command in (configure, ["cmake", "--build", str(build), "--target", "bench-executor"]):
-        subprocess.run(command, check=True, stdout=sys.stderr, cwd=ROOT)
-    words = [str(build / "bench-executor"), "--json", "--ranks", ranks]
+    words = [str(released("bench-executor")), "--json", "--ranks", ranks]
     return dict(json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout))
 
 

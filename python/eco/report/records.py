@@ -246,10 +246,15 @@ def record_of(
     )
 
 
+def _target(path: Path) -> Path:
+    """What a link leads to, which is what is written: the link stays."""
+    return Path(os.path.realpath(path))
+
+
 @contextlib.contextmanager
 def _beside(path: Path) -> Iterator[Path]:
-    """A file that may become this one (of a link, what it leads to), and is gone at the end if it has not."""
-    target = Path(os.path.realpath(path))
+    """A file that may become this one, and is gone at the end if it has not."""
+    target = _target(path)
     temporary = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -273,14 +278,14 @@ def write_bytes(path: Path, content: bytes) -> None:
             path.write_bytes(content)
             return
         temporary.write_bytes(content)
-        temporary.replace(os.path.realpath(path))
+        temporary.replace(_target(path))
 
 
 def take(path: Path, fresh: Path) -> None:
     """A file becomes this one, without more room on its disk; into a pipe, a device or another disk it is written."""
     try:
         if not _is_stream(path):
-            fresh.replace(os.path.realpath(path))
+            fresh.replace(_target(path))
             return
     except OSError:
         pass  # write_bytes() says what is wrong, if anything
