@@ -53,8 +53,18 @@ const std::vector<std::size_t>& default_sizes() {
   return sizes;
 }
 
+const std::vector<std::size_t>& sizes_in_job() {
+  static const std::vector<std::size_t> sizes = [] {
+    std::vector<std::size_t> all = default_sizes();
+    all.insert(all.end(), {32 * 1024, 256 * 1024, 2 * 1024 * 1024});
+    std::sort(all.begin(), all.end());
+    return all;
+  }();
+  return sizes;
+}
+
 std::size_t size_class(std::size_t bytes) {
-  const std::vector<std::size_t>& sizes = default_sizes();
+  const std::vector<std::size_t>& sizes = sizes_in_job();
   return static_cast<std::size_t>(std::lower_bound(sizes.begin(), sizes.end(), bytes) - sizes.begin());
 }
 

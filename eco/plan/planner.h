@@ -41,7 +41,10 @@ using Measure = std::function<std::vector<std::optional<Measurement>>(
 // Sizes at which a plan is made. Powers of two from one packet's part to what one uplink carries in a second, closer
 // around the sizes at which pipelines begin to pay; 8 bytes is the shortest useful reduction.
 const std::vector<std::size_t>& default_sizes();
-// Which of them plans for calls of so many bytes are made at; their number for calls that are larger than any.
+// Those at which a job plans the calls that it makes: also between sizes that are far apart, so that a call is tried at no more
+// than twice its bytes where bytes take time (docs/adr/0030).
+const std::vector<std::size_t>& sizes_in_job();
+// Which of these plans for calls of so many bytes are made at; their number for calls that are larger than any.
 std::size_t size_class(std::size_t bytes);
 
 inline constexpr double kGainNeeded = 0.05;

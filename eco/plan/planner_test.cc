@@ -241,6 +241,27 @@ TEST(Planner, LeavesOpenWhatIsForALaterPlan) {
   EXPECT_NE(whole.lookup(Collective::broadcast, 0, 100), nullptr) << "known, though not asked for now";
 }
 
+// A job that has found the library best for small calls, and then calls larger ones, is served from the next open size on.
+TEST(Planner, WhatTheLibraryWonBelowAnOpenSizeSaysNothingOfCallsAboveIt) {
+  const net::GroupView view = view_of("hosts=2+2 uplink_mbit=40");
+  PlannerOptions options;
+  options.sizes = {64};
+  options.left_open = {64, 1024, 4096};
+  options.serves_open = false;
+  Bench slow;
+  slow.native_s = 0.01;
+  const PlanTable small = make_plan(view, {Collective::broadcast}, options, slow.measure());
+  EXPECT_EQ(small.lookup(Collective::broadcast, 0, 64), nullptr);
+  options.known = &small;
+  options.sizes = {4096};
+  Bench fast;
+  const PlanTable table = make_plan(view, {Collective::broadcast}, options, fast.measure());
+  EXPECT_NE(table.lookup(Collective::broadcast, 0, 4096), nullptr);
+  EXPECT_NE(table.lookup(Collective::broadcast, 0, 1025), nullptr) << "planned at 4096 bytes";
+  EXPECT_TRUE(table.find_row(Collective::broadcast, 0, 1024)->open);
+  EXPECT_EQ(table.lookup(Collective::broadcast, 0, 65), nullptr) << "the library serves what is open";
+}
+
 TEST(Planner, PlansEveryCollectiveAtWholeSizes) {
   const net::GroupView view = view_of("hosts=3+2 uplink_mbit=40");
   PlannerOptions options;

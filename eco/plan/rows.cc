@@ -56,11 +56,16 @@ CommonProblem planned_problem(coll::Collective collective, int root, std::size_t
 std::vector<Row> RowMaker::rows_of(const std::vector<PlannedSize>& sizes) {
   std::vector<Row> rows;
   const PlannedSize* previous = nullptr;
+  bool is_open_between = false;
   for (const PlannedSize& size : sizes) {
-    if (!size.is_named) continue;
-    if (previous != nullptr && previous->up_to_bytes + 1 < size.problem->bytes) {
-      add(rows, row_between(*previous, size));
+    if (!size.is_named) {
+      is_open_between = true;
+      continue;
     }
+    const bool has_gap = previous != nullptr && previous->up_to_bytes + 1 < size.problem->bytes;
+    // Where the library serves what is open, calls above that are planned at this size, whatever won below.
+    if (has_gap && (options_.serves_open || !is_open_between)) add(rows, row_between(*previous, size));
+    is_open_between = false;
     Row row = *size.row;
     row.up_to_bytes = size.up_to_bytes;
     find_in_order(*size.problem, row);

@@ -235,7 +235,7 @@ void Communicator::provide(Steps& steps, Needs needs) {
 void Communicator::know_what_stands(const plan::PlanTable& table) {
   for (const plan::Entry& entry : table.entries) {
     if (entry.root_subnet >= view_.n_subnets()) continue;
-    for (const std::size_t bytes : plan::default_sizes()) {
+    for (const std::size_t bytes : plan::sizes_in_job()) {
       const plan::Row* const row = table.find_row(entry.collective, entry.root_subnet, bytes);
       if (row != nullptr && !row->open)
         known_.add({.collective = entry.collective, .bytes = bytes}, entry.root_subnet);

@@ -12,7 +12,7 @@ constexpr std::uint32_t kAllSizes = ~std::uint32_t{0};
 
 // 0: larger than any.
 std::uint32_t size_of(std::size_t bytes) {
-  const std::size_t n_sizes = plan::default_sizes().size();
+  const std::size_t n_sizes = plan::sizes_in_job().size();
   ECO_ASSERT(light, n_sizes < 32, "a bit for each size");
   const std::size_t size = plan::size_class(bytes);
   return size == n_sizes ? 0 : std::uint32_t{1} << size;

@@ -32,7 +32,7 @@ class KnownCells {
   std::string text() const;
 
  private:
-  using Sizes = std::uint32_t;  // a bit for each of plan::default_sizes()
+  using Sizes = std::uint32_t;  // a bit for each of plan::sizes_in_job()
   std::size_t place(coll::Collective collective, int root_subnet) const;
 
   std::size_t n_subnets_ = 1;

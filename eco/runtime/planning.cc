@@ -158,7 +158,7 @@ class Planning {
   // The size that calls like the one at hand are planned at; nothing if they are larger than any.
   std::optional<std::size_t> planned_size() const {
     const std::size_t size = plan::size_class(request_.call->bytes);
-    return size == plan::default_sizes().size() ? std::nullopt : std::optional(plan::default_sizes()[size]);
+    return size == plan::sizes_in_job().size() ? std::nullopt : std::optional(plan::sizes_in_job()[size]);
   }
 
   // Rank 0. Whether what is remembered says what serves calls like the one at hand.
