@@ -54,10 +54,14 @@ bool Communicator::may_be_served(const CommonProblem& problem) const {
          (problem.bytes > 0 || problem.collective == Collective::barrier);
 }
 
-bool Communicator::may_be_learned_again(const CommonProblem& call) {
+bool Communicator::is_open(const CommonProblem& call) const {
   if (coll::follows_graph(call.collective)) return false;  // its ranks may differ in their bytes: learn()
   const plan::Row* const row = table_.find_row(call.collective, plan::root_subnet(call, view_), call.bytes);
-  return row != nullptr && row->open && again_[static_cast<std::size_t>(call.collective)].is_due(call.bytes);
+  return row != nullptr && row->open;
+}
+
+bool Communicator::may_be_learned_again(const CommonProblem& call) {
+  return is_open(call) && again_[static_cast<std::size_t>(call.collective)].is_due(call.bytes);
 }
 
 const algo::Recipe* Communicator::served_by_table(const CommonProblem& problem) const {

@@ -91,7 +91,9 @@ class Communicator {
   }
   // Local: all calls of it.
   bool knows(coll::Collective collective) const { return known_.knows_all(collective); }
-  // Local, the same on all ranks, once for every call that is known: there was no time to plan it, and there may be by now.
+  // Local, the same on all ranks: there was no time to plan calls like this one, which is known.
+  bool is_open(const coll::CommonProblem& call) const;
+  // The same, once for every call that is open: there may be time by now.
   bool may_be_learned_again(const coll::CommonProblem& call);
   // Collective, inside the program's call that is not known yet: looks for a plan of calls like it or makes it within
   // half of Options::budget_s (MeasurePolicy::never: it only looks), adds it to the table and to what is remembered.

@@ -23,13 +23,20 @@ plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialL
     const auto rounds_in = [](double seconds, const Cost& cost, int in_turn) {
       return seconds / std::max(in_turn * cost.run_s + cost.wake_s, 1e-9);
     };
+    // Long runs have short turns: they keep their connections awake by themselves.
+    const auto turn_of = [&](const Cost& cost) {
+      int in_turn = limits.in_turn;
+      while (in_turn > 1 && rounds_in(limits.cell_s, cost, in_turn) < limits.fewest) --in_turn;
+      return in_turn;
+    };
     const std::vector<double>& predicted_s = known.predicted_s;
     const double expected_s = std::accumulate(predicted_s.begin(), predicted_s.end(), 0.0);
     const bool is_long = is_long_run(expected_s / static_cast<double>(candidates.size()));
     const Cost expected{expected_s, is_long ? 0.0 : expected_s};
-    // Each candidate runs once before it is known what that takes.
-    const int first_turn = is_long ? 1 : limits.in_turn;
-    if (rounds_in(limits.until_s - clock(), expected, first_turn) < limits.fewest + 1) return {};
+    // Each candidate runs once before it is known what that takes; where that run counts, one more is evidence (undecided.h).
+    const bool check_counts = first_counts(*std::min_element(predicted_s.begin(), predicted_s.end()));
+    const int fewest = check_counts ? 1 : limits.fewest;
+    if (rounds_in(limits.until_s - clock() - expected_s, expected, turn_of(expected)) < fewest) return {};
     std::vector<std::optional<plan::Measurement>> measured(candidates.size());
     Trial trial{.problem = problem, .candidates = {}, .native_least_s = known.native_least_s};
     // Short runs count for nothing by themselves, and to tell everybody who is spared takes time as well.
@@ -39,11 +46,9 @@ plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialL
       trial.candidates.push_back(candidate ? std::optional(*candidate) : std::nullopt);
     }
     const TrialResult result = trials.order(trial, [&](const Cost& cost) -> Repetitions {
-      // Long runs have short turns: they keep their connections awake by themselves.
-      int in_turn = limits.in_turn;
-      while (in_turn > 1 && rounds_in(limits.cell_s, cost, in_turn) < limits.fewest) --in_turn;
+      const int in_turn = turn_of(cost);
       const double left = rounds_in(limits.until_s - clock(), cost, in_turn);
-      if (left < limits.fewest) return {};
+      if (left < fewest) return {};
       const double wanted = std::clamp(rounds_in(limits.cell_s, cost, in_turn),
                                        static_cast<double>(limits.fewest), static_cast<double>(limits.most));
       return {static_cast<int>(std::min(wanted, left)), in_turn};

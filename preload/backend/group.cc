@@ -71,7 +71,11 @@ void Group::prepare(const coll::CommonProblem& problem) {
     if (!left_native_.knows(problem, kAnyRoot) && is_due(problem.bytes)) arm(problem);
   }
   if (state_ != State::armed) return;
-  if (!runtime_->knows(problem) || runtime_->may_be_learned_again(problem)) learn(problem);
+  is_behind_open_ = std::exchange(is_open_, runtime_->is_open(problem));
+  if (!runtime_->knows(problem) || (is_open_ && runtime_->may_be_learned_again(problem))) {
+    learn(problem);
+    is_open_ = runtime_->is_open(problem);
+  }
   for (std::optional<coll::CommonProblem>& wish : wished_) {
     const std::optional<coll::CommonProblem> wished = std::exchange(wish, std::nullopt);
     if (wished && !runtime_->knows(*wished)) learn(*wished);
@@ -269,10 +273,11 @@ void Group::try_again_later(double budget_left_s, std::string why) {
   release();
   tried_arming_s_ = budget_left_s;
   arm_after_.reset();
+  is_open_ = true;
   why_native_ = std::move(why);
 }
 
-void Group::session_passed(std::uint64_t nanoseconds) { session_.note_passed(nanoseconds); }
+void Group::session_passed(std::uint64_t nanoseconds) { session_.note_passed(nanoseconds, is_open_ || is_behind_open_); }
 
 void Group::learn(const coll::CommonProblem& call) {
   try {

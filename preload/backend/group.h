@@ -64,6 +64,8 @@ class Group {
     if (collective != coll::Collective::barrier) {
       passed_ns_ += nanoseconds;
       session_passed(nanoseconds);
+    } else {
+      note_behind(nanoseconds);
     }
     if (runtime_) runtime_->note_passed(nanoseconds);
     note(Profile::number_of(collective), bytes, fate, nanoseconds);
@@ -74,6 +76,7 @@ class Group {
     note_arrival(operation, bytes, nanoseconds);
   }
   void note_served(coll::Collective collective, std::size_t bytes, std::uint64_t nanoseconds) {
+    note_behind(nanoseconds);
     note(Profile::number_of(collective), bytes, Fate::served, nanoseconds);
   }
 
@@ -151,6 +154,10 @@ class Group {
   void arm(const coll::CommonProblem& problem);
   void learn(const coll::CommonProblem& call);
   void session_passed(std::uint64_t nanoseconds);
+  // Behind a call that there was no time to plan, the next one takes what that takes on other ranks.
+  void note_behind(std::uint64_t nanoseconds) {
+    if (is_behind_open_) session_passed(nanoseconds);
+  }
   // Local: after an attempt that had too little time.
   static bool may_try(double budget_left_s, double tried_s);
   void try_again_later(double budget_left_s, std::string why);
@@ -197,6 +204,8 @@ class Group {
   State state_ = State::waiting;
   bool is_inter_ = false;
   bool has_slot_ = false;
+  bool is_open_ = false;         // calls like this one have no plan yet because measuring had too little time
+  bool is_behind_open_ = false;  // nor have calls like the one before
   bool is_due_ = false;  // the call at hand may arm, and it has been counted
   bool has_looked_for_neighbors_ = false;
   bool knows_no_network_ = false;  // after a look: another would find none either

@@ -86,14 +86,18 @@ class Session {
   // A place among the ECO_MAX_COMMUNICATORS armed ones; false if none is free. Local, any thread.
   bool take_slot();
   void give_slot_back() { slots_.fetch_add(1); }
-  // Local: seconds for measuring. It grows by a share of what the program waited for the library.
+  // Local: seconds for measuring. It grows by a share of what the program waited for the library, and faster where that was for
+  // want of a plan.
   double budget_left_s() const {
-    return static_cast<double>(budget_left_us_.load()) * 1e-6 +
-           kEarnedShare * 1e-9 * static_cast<double>(passed_ns_.load(std::memory_order_relaxed));
+    const auto seconds = [](const std::atomic<std::uint64_t>& passed_ns) {
+      return 1e-9 * static_cast<double>(passed_ns.load(std::memory_order_relaxed));
+    };
+    return static_cast<double>(budget_left_us_.load()) * 1e-6 + kEarnedShare * seconds(passed_ns_) +
+           kEarnedUnplannedShare * seconds(unplanned_ns_);
   }
-  // Local: a call of the program was the library's, and took so long.
-  void note_passed(std::uint64_t nanoseconds) {
-    passed_ns_.fetch_add(nanoseconds, std::memory_order_relaxed);
+  // Local: a call of the program was the library's, and took so long; `unplanned`: because there was no time to plan it.
+  void note_passed(std::uint64_t nanoseconds, bool unplanned) {
+    (unplanned ? unplanned_ns_ : passed_ns_).fetch_add(nanoseconds, std::memory_order_relaxed);
   }
   void note_arming(double seconds, double seconds_measuring);
   // What arming brought to light: for the communicators that come.
@@ -173,7 +177,9 @@ class Session {
   std::atomic<int> slots_{0};
   std::atomic<std::int64_t> budget_left_us_{0};
   std::atomic<std::uint64_t> passed_ns_{0};
+  std::atomic<std::uint64_t> unplanned_ns_{0};
   static constexpr double kEarnedShare = 0.05;
+  static constexpr double kEarnedUnplannedShare = 0.25;
   std::atomic<std::int64_t> arming_us_{0};
   std::atomic<std::int64_t> measuring_us_{0};
 
