@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -36,22 +37,29 @@ struct Slow final : testing::PassingTransport {
   double seconds_;
 };
 
-// The library's own allreduce, which takes so long, beside others of messages that take so long; on four threads.
-Outcome trial_of(const Trial& trial, double native_s, double message_s) {
+// The library's own allreduce, which takes so long, beside others of messages that take so long; on four threads. Rank 0's part
+// is conduct(trials).
+void conduct_trials(double native_s, double message_s, const std::function<void(Trials&)>& conduct) {
   const auto network = std::make_shared<const net::Network>(net::synthetic_network(testing::kNetwork));
   const net::GroupView view = net::make_view(network, {0, 1, 2, 3});
-  Outcome outcome;
   transport::Hub hub(4);
   transport::run_ranks(hub, [&](transport::LoopbackTransport& transport, transport::LoopbackNative& native) {
     testing::PacedNative paced(native, native_s);
     Slow slow(transport, message_s);
     Trials trials(slow, paced, view, CommonStart(paced, true, kLead_ns));
     if (transport.rank() != 0) return trials.follow();
+    conduct(trials);
+    trials.end();
+  });
+}
+
+Outcome trial_of(const Trial& trial, double native_s, double message_s) {
+  Outcome outcome;
+  conduct_trials(native_s, message_s, [&](Trials& trials) {
     outcome.result = trials.order(trial, [&](const Cost&) {
       ++outcome.asked;
       return Repetitions{2, 1};
     });
-    trials.end();
   });
   return outcome;
 }
@@ -119,6 +127,30 @@ TEST(Trials, TheLibraryIsSparedWhereFewerBytesTakeItLongerAlready) {
   const Outcome beside = trial_of(trial, 0.3, 0.12);
   EXPECT_FALSE(beside.result.spares_native);
   EXPECT_FALSE(beside.result.seconds[0].empty()) << "the recipe takes longer than that";
+}
+
+// The run that checks a result counts where it is long: one round more is evidence, and time for it is all that is asked for.
+TEST(Trials, ALongOneNeedsTimeForItsCheckAndOneRound) {
+  constexpr double kNative_s = 0.15;
+  constexpr double kMessage_s = 0.01;  // six, one after the other
+  const Trial trial = trial_with({"allreduce/chain"});
+  const auto is_measured = [&](double most_s, double predicted_s) {
+    bool measured = false;
+    conduct_trials(kNative_s, kMessage_s, [&](Trials& trials) {
+      const Clock clock = [] { return 1e-9 * static_cast<double>(now_ns()); };
+      const TrialLimits limits{
+          .until_s = clock() + most_s, .cell_s = 0.2, .fewest = 2, .most = 4, .in_turn = 2};
+      const std::vector<const algo::Recipe*> candidates{nullptr, &*trial.candidates[1]};
+      measured =
+          !measure_by_trials(trials, clock, limits)(trial.problem, candidates, {{kNative_s, predicted_s}})
+               .empty();
+    });
+    return measured;
+  };
+  EXPECT_TRUE(is_measured(1.2, 6 * kMessage_s))
+      << "the check 0.2 s, and twice that for a round that wakes connections";
+  EXPECT_FALSE(is_measured(0.3, 6 * kMessage_s));
+  EXPECT_FALSE(is_measured(0.5, 0.01)) << "the check of what is short tells nothing";
 }
 
 TEST(Trials, WhatRanksOversleepIsPartOfTheSpread) {

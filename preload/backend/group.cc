@@ -273,11 +273,12 @@ void Group::try_again_later(double budget_left_s, std::string why) {
   release();
   tried_arming_s_ = budget_left_s;
   arm_after_.reset();
-  is_open_ = true;
   why_native_ = std::move(why);
 }
 
-void Group::session_passed(std::uint64_t nanoseconds) { session_.note_passed(nanoseconds, is_open_ || is_behind_open_); }
+void Group::session_passed(std::uint64_t nanoseconds) {
+  session_.note_passed(nanoseconds, is_open_ || is_behind_open_);
+}
 
 void Group::learn(const coll::CommonProblem& call) {
   try {

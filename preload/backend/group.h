@@ -204,9 +204,9 @@ class Group {
   State state_ = State::waiting;
   bool is_inter_ = false;
   bool has_slot_ = false;
-  bool is_open_ = false;         // calls like this one have no plan yet because measuring had too little time
+  bool is_open_ = false;  // armed, and calls like this one have no plan yet for want of time to measure
   bool is_behind_open_ = false;  // nor have calls like the one before
-  bool is_due_ = false;  // the call at hand may arm, and it has been counted
+  bool is_due_ = false;          // the call at hand may arm, and it has been counted
   bool has_looked_for_neighbors_ = false;
   bool knows_no_network_ = false;  // after a look: another would find none either
   bool poisoned_ = false;

@@ -86,8 +86,8 @@ class Session {
   // A place among the ECO_MAX_COMMUNICATORS armed ones; false if none is free. Local, any thread.
   bool take_slot();
   void give_slot_back() { slots_.fetch_add(1); }
-  // Local: seconds for measuring. It grows by a share of what the program waited for the library, and faster where that was for
-  // want of a plan.
+  // Local: seconds for measuring. It grows by a share of what the program waited for the library, and faster where that was
+  // for want of a plan on a network that is known.
   double budget_left_s() const {
     const auto seconds = [](const std::atomic<std::uint64_t>& passed_ns) {
       return 1e-9 * static_cast<double>(passed_ns.load(std::memory_order_relaxed));

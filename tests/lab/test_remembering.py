@@ -97,6 +97,29 @@ def test_a_job_with_one_new_host_measures_the_new_pairs_only() -> None:
     assert "5 of 15 pairs measured" in json.loads(Path("report.json").read_text())["network"]
 
 
+#: As much as the library takes a good part of a second for, where nobody has measured anything.
+LARGE = """
+from mpi4py import MPI
+import numpy as np
+comm = MPI.COMM_WORLD
+value = np.zeros(256 << 10, "u1")
+for turn in range(150):
+    value[:] = turn if comm.rank == 0 else 255
+    comm.Bcast(value, root=0)
+    assert value[0] == value[-1] == turn
+"""
+
+
+def test_a_first_job_is_served_at_the_size_that_it_calls() -> None:
+    Path("program.py").write_text(LARGE)
+    python = str(paths.library_dir("mpich") / "bin" / "python")
+    with Lab(parse(described((3, 3, 2))), library="mpich", placement="shuffled:1") as lab:
+        eco = [sys.executable, "-m", "eco.cli.main", "run", "--report", "report.json", "--"]
+        ended = lab.run([*eco, "mpirun", "-n", "8", python, "program.py"], timeout=LIMIT_S, capture=True)
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(Path("report.json").read_text())["collectives"]["broadcast"]["calls_served"] > 0
+
+
 def test_a_host_that_moved_is_noticed_and_measured_again() -> None:
     cache = Path("kept").absolute()
 
