@@ -92,6 +92,12 @@ def test_dry_run_prints_and_starts_nothing(fakes: Any, eco: Any) -> None:
     assert not Path("made").exists()
 
 
+@pytest.mark.parametrize("dashes", [["--"], []])
+def test_the_launchers_own_options_are_not_ours(fakes: Any, eco: Any, dashes: list[str]) -> None:
+    ended = eco("run", "--dry-run", *dashes, "mpirun", "-n", "2", "app", "--", "--report", "r")
+    assert ended.stdout == f"mpirun -n 2 {fakes.native}/eco-exec app -- --report r\n"
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

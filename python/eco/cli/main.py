@@ -73,6 +73,16 @@ def with_values_checked(command: Any) -> Any:
     return command
 
 
+def with_launcher_whole(command: Any) -> Any:
+    """A command, or all of a group, that takes a launcher's line as it is from its first word on, with or without `--`."""
+    for below in getattr(command, "commands", {}).values():
+        with_launcher_whole(below)
+    arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
+    if [(argument.name, argument.nargs) for argument in arguments] == [("command", -1)]:
+        command.allow_interspersed_args = False
+    return command
+
+
 def has_module(name: str) -> bool:
     return importlib.util.find_spec(f"eco.cli.{name}") is not None
 
@@ -93,7 +103,7 @@ class Registry(TyperGroup):
             group.command(name=cmd_name)(getattr(module, cmd_name))
         command = typer.main.get_command(group)
         command.name = cmd_name
-        return with_values_checked(command)
+        return with_values_checked(with_launcher_whole(command))
 
 
 app = typer.Typer(cls=Registry, no_args_is_help=True, add_completion=False, **SETTINGS)

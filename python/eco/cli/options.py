@@ -13,14 +13,14 @@ from eco.topology import MOST_NODES
 
 # What is started.
 LauncherPrefix = Annotated[
-    list[str], typer.Argument(help="launcher and options, after --", metavar="-- LAUNCHER ...")
+    list[str], typer.Argument(help="launcher and options", metavar="[--] LAUNCHER ...")
 ]
 LauncherLine = Annotated[
-    list[str], typer.Argument(help="the launcher command line, after --", metavar="-- LAUNCHER ...")
+    list[str], typer.Argument(help="the launcher command line", metavar="[--] LAUNCHER ...")
 ]
 LauncherPrefixOrLab = Annotated[
     list[str] | None,
-    typer.Argument(help="launcher and options, without a program", metavar="[-- LAUNCHER ...]"),
+    typer.Argument(help="launcher and options, without a program", metavar="[[--] LAUNCHER ...]"),
 ]
 LabOrLauncher = Annotated[
     str | None, typer.Option("--lab", help="an emulated network: a TOML file or a shipped name")
