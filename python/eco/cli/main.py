@@ -74,7 +74,7 @@ def with_values_checked(command: Any) -> Any:
 
 
 def with_launcher_whole(command: Any) -> Any:
-    """A command, or all of a group, that takes a launcher's line as it is from its first word on, with or without `--`."""
+    """A command, or all of a group, that takes a launcher's line as it is from its first word on."""
     for below in getattr(command, "commands", {}).values():
         with_launcher_whole(below)
     arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
