@@ -48,8 +48,9 @@ IMBALANCES = {"none": 0.0, "exponential": 1.0, "straggler": 2.0, "classes": 2.0}
 WAYS: dict[str, str | None] = {"stock": None, "static": "off", "dynamic": "mended", "chosen": "auto"}
 TIMEOUT_S = 900.0
 SEED = 20261122
-#: Calls of each cell before those that are timed: ECO_LATE=auto asks after 8 and 24 whether somebody is late.
-UNTIMED = 10
+#: Calls of each cell before those that are timed: ECO_LATE=auto asks after 8 whether somebody is late, and after 24 who it is
+#: in most calls.
+UNTIMED = 25
 
 #: When each rank came and left, by rank.
 Call = Sequence[tuple[float, float]]

@@ -183,7 +183,7 @@ void Communicator::form_around_the_late(late::Plan plan, Forming when) {
   if (2 * wanted > n_tags || needs_.channels > n_tags - wanted) return;
   late_ = plan;
   if (when == Forming::where_it_pays)
-    lateness_ = std::make_unique<std::array<Lateness, coll::kCollectives>>();
+    lateness_ = std::make_unique<std::vector<Lateness>>(coll::kCollectives, Lateness(transport_.n_ranks()));
   n_forming_tags_ = wanted;
   keep_forming_tags_off_rails();
   built_.clear();  // as schedules alone

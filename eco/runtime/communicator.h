@@ -245,7 +245,7 @@ class Communicator {
   Needs needs_;  // tags go round in steps of its channels
   std::uint64_t calls_ = 0;
   std::optional<late::Plan> late_;
-  std::unique_ptr<std::array<Lateness, coll::kCollectives>> lateness_;  // where it decides who forms
+  std::unique_ptr<std::vector<Lateness>> lateness_;  // where it decides who forms
   std::unique_ptr<AmbientWatch> watch_;
   NanosecondClock watch_clock_;
   std::int64_t watch_began_ns_ = 0;

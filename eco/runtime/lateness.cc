@@ -11,9 +11,6 @@ constexpr std::size_t kFormsFrom = 4;  // one in so many
 constexpr std::size_t kStaysFrom = 8;  // likewise
 constexpr std::size_t kAlways = 3;     // of
 constexpr std::size_t kOf = 4;
-// Later words say who; a leaf that is late is where it should be.
-constexpr std::int64_t kLeafWasLate = -1;
-constexpr std::int64_t kFirstRank = -2;
 // Clocks may say anything. Sums and negatives of these still fit: 36 years.
 constexpr std::int64_t kNever_ns = std::int64_t{1} << 60;
 
@@ -31,6 +28,10 @@ std::int64_t within_reason(std::int64_t nanoseconds) {
 }
 
 }  // namespace
+
+Lateness::Lateness(int n_ranks) : n_counted_(std::min(static_cast<std::size_t>(n_ranks), kMostCounted)) {
+  words_.resize(std::max(kStaticWords * kMostSamples, kMostSamples + n_counted_));
+}
 
 // Not the first call of a period: its ranks come together out of an agreement. Of a long one every so many-th.
 std::int64_t* Lateness::sample(std::size_t n_words) {
@@ -56,15 +57,17 @@ void Lateness::note_waits_anyway() {
 void Lateness::note_found(std::span<const int> late) {
   std::int64_t* const word = sample(1);
   if (word == nullptr) return;
-  *word = late.empty() ? 0 : kLeafWasLate;
+  *word = late.empty() ? 0 : -1;
   for (const int rank : late) {
-    if (std::find(leaves_.begin(), leaves_.end(), rank) == leaves_.end())
-      *word = std::min(*word, kFirstRank - rank);
+    const auto place = static_cast<std::size_t>(rank);
+    if (place < n_counted_) --words_[kMostSamples + place];
   }
 }
 
 std::span<std::int64_t> Lateness::question() {
-  return {words_.data(), std::min(n_sampled_, kMostSamples) * (forms_ ? 1 : kStaticWords)};
+  const std::size_t n_words =
+      forms_ ? kMostSamples + n_counted_ : kStaticWords * std::min(n_sampled_, kMostSamples);
+  return {words_.data(), n_words};
 }
 
 bool Lateness::was_late(std::size_t sample) const {
@@ -75,19 +78,15 @@ bool Lateness::was_late(std::size_t sample) const {
   return most_ns - least_ns > words[2];
 }
 
-bool Lateness::add_leaf(std::size_t n_samples) {
-  if (leaves_.size() == kMostLeaves) return false;
-  // One that was late in most calls is the one in the middle.
-  std::array<std::int64_t, kMostSamples> sorted{};
-  std::copy_n(words_.begin(), n_samples, sorted.begin());
-  std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n_samples));
-  const std::int64_t word = sorted[n_samples / 2];
-  const auto n_calls = static_cast<std::size_t>(
-      std::count_if(words_.begin(), words_.begin() + static_cast<std::ptrdiff_t>(n_samples),
-                    [&](std::int64_t other) { return other == word; }));
-  if (word > kFirstRank || n_calls * kOf < n_samples * kAlways) return false;
-  leaves_.push_back(static_cast<int>(kFirstRank - word));
-  return true;
+bool Lateness::add_leaves() {
+  const std::size_t n_before = leaves_.size();
+  for (std::size_t rank = 0; rank < n_counted_ && leaves_.size() < kMostLeaves; ++rank) {
+    const auto n_calls = static_cast<std::size_t>(-words_[kMostSamples + rank]);
+    const bool is_one = std::find(leaves_.begin(), leaves_.end(), static_cast<int>(rank)) != leaves_.end();
+    if (!is_one && n_calls > 0 && n_calls * kOf >= n_sampled_ * kAlways)
+      leaves_.push_back(static_cast<int>(rank));
+  }
+  return leaves_.size() > n_before;
 }
 
 bool Lateness::conclude() {
@@ -97,7 +96,7 @@ bool Lateness::conclude() {
   const auto twice = [](std::uint32_t period) { return std::min(2 * period, kLongestPeriod); };
   bool changes = false;
   if (forms_ && n_late * kStaysFrom >= n_samples) {
-    changes = add_leaf(n_samples);
+    changes = add_leaves();
     period_ = twice(period_);
   } else if (forms_) {
     forms_ = false;
@@ -112,6 +111,7 @@ bool Lateness::conclude() {
   }
   n_calls_ = 0;
   n_sampled_ = 0;
+  std::fill(words_.begin(), words_.end(), 0);
   return changes;
 }
 

@@ -10,11 +10,10 @@
 //
 // Of each period some calls are kept, the same ones on all ranks. In a static call somebody was late if some rank was in it for
 // longer than another by more than the call itself takes, and a rank's patience; in one that formed, if a rank found
-// somebody late. Where that is so in enough of them, the next period forms. Whoever is late in nearly all of a period's
-// calls is a leaf from then on. docs/adr/0026 says why so.
+// somebody late. Where that is so in enough of them, the next period forms. Whoever one rank finds late in nearly all of a
+// period's calls is a leaf from then on. docs/adr/0026 says why so.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -34,8 +33,11 @@ class Lateness {
   static constexpr std::uint32_t kFirstFormingPeriod = 16;
   // Calls of a period that are compared: few enough for one short message.
   static constexpr std::size_t kMostSamples = 16;
-  // Planned as leaves at a time.
+  // Planned as leaves, of the first so many ranks.
   static constexpr std::size_t kMostLeaves = 16;
+  static constexpr std::size_t kMostCounted = 128;
+
+  explicit Lateness(int n_ranks);
 
   // The same on all ranks.
   bool forms() const { return forms_; }
@@ -59,16 +61,18 @@ class Lateness {
   // Where the call at hand is kept; null if it is not.
   std::int64_t* sample(std::size_t n_words);
   bool was_late(std::size_t sample) const;
-  bool add_leaf(std::size_t n_samples);
+  bool add_leaves();
 
   bool forms_ = false;
   std::uint32_t period_ = kFirstPeriod;
   std::uint32_t static_period_ = kFirstPeriod;  // the last, or the next
   std::uint32_t n_calls_ = 0;                   // of this period
   std::size_t n_sampled_ = 0;
-  // Static calls: what the call took, its negative, what it takes unskewed. Others: 0; kLeafWasLate; below that who was late.
+  // Static calls: what the call took, its negative, what it takes unskewed. Others: 0, or -1 if somebody was late; behind all of
+  // these, for each rank, less than nothing in how many of the sampled calls this one found it late.
   static constexpr std::size_t kStaticWords = 3;
-  std::array<std::int64_t, kStaticWords * kMostSamples> words_{};
+  std::vector<std::int64_t> words_;
+  std::size_t n_counted_;
   std::vector<int> leaves_;
 };
 

@@ -16,7 +16,7 @@ constexpr std::int64_t kLate_ns = 50'000'000;
 // All ranks of a group, as they would agree.
 class Ranks {
  public:
-  explicit Ranks(std::size_t n) : of_(n) {}
+  explicit Ranks(std::size_t n) : of_(n, Lateness(static_cast<int>(n))) {}
 
   // One call: how late each rank is. Before it they agree, if it is time.
   void call(const std::vector<std::int64_t>& late_ns) {
@@ -151,10 +151,20 @@ TEST(Lateness, WhoIsLateSteadilyIsALeafAtLast) {
     late[7] = chance() % 8 == 0 ? kLate_ns : 0;
     ranks.call(late);
   }
-  EXPECT_EQ(ranks.leaves(), (std::vector{5, 2}));
+  EXPECT_EQ(ranks.leaves(), (std::vector{2, 5}));
   EXPECT_TRUE(ranks.forms()) << "leaves that are late are late all the same";
   ranks.calls(1000, std::vector<std::int64_t>(8));
   EXPECT_TRUE(ranks.leaves().empty()) << "static trees are those of the plan";
+}
+
+// Here every second: all are known by the first question of a period that formed.
+TEST(Lateness, AllWhoAreLateSteadilyAreLeavesAtOnce) {
+  Ranks ranks(8);
+  const std::size_t n_first = Lateness::kFirstPeriod + Lateness::kFirstFormingPeriod;
+  ranks.calls(n_first, {0, kLate_ns, 0, kLate_ns, 0, kLate_ns, 0, kLate_ns});
+  EXPECT_TRUE(ranks.leaves().empty());
+  ranks.ask();
+  EXPECT_EQ(ranks.leaves(), (std::vector{1, 3, 5, 7}));
 }
 
 TEST(Lateness, NoMoreThanSoManyAreLeaves) {

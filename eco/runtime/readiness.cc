@@ -54,7 +54,7 @@ Readiness agree_on_readiness(transport::Native& native, const Standing& mine) {
 bool Pace::is_due(std::size_t bytes) {
   passed_ += 1 + static_cast<std::int64_t>(bytes / kBytesPerShortCall);
   if (passed_ < next_) return false;
-  next_ = 2 * passed_;
+  next_ = passed_ + passed_ / 2;
   return true;
 }
 
