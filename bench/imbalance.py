@@ -2,6 +2,7 @@
 
     python bench/imbalance.py [--json F.json] [--network one-switch,three-subnets] [--library openmpi,mpich]
                               [--launches 3] [--calls 8] [--ops broadcast,reduce] [--sizes 65536,1048576]
+                              [--imbalances classes]
 
 T is what the library takes for a cell when everybody comes at once. Ranks are late by random draws, the same in every
 launch of a cell (bench/late_ranks/imbalance.c): `exponential`, each by its own of mean T; `straggler`, one of them,
@@ -11,10 +12,10 @@ What is compared is what users feel: the mean seconds in the call of the ranks t
 came in the first half of the time in which all came. The root of a reduce or gather is left out: it has to wait for
 everybody. So has every rank of an allreduce: its seconds are that wait and what is left of the call after it, at least
 the last rank's vector over one link. `bound` is stock over that, of the arrivals of the stock launches: no more can be
-gained. Each
-launch runs all cells; launches of stock, ECO as it is (`static`), ECO_LATE=mended (`dynamic`) and ECO_LATE=auto
-(`chosen`: it needs some calls of a cell to see who is late, which are not timed) alternate. Networks are measured and
-plans made before. The last line is one JSON object: stock / dynamic of each cell.
+gained. Each launch runs all cells, one after the other; launches of stock, ECO as it is (`static`), ECO_LATE=mended
+(`dynamic`) and ECO_LATE=auto (`chosen`: it needs some calls of a launch's first cell to see who is late, which are not
+timed, and more of a later one) alternate. Networks are measured and plans made before. The last line is one JSON
+object: stock / dynamic of each cell.
 """
 
 import argparse
@@ -48,8 +49,8 @@ IMBALANCES = {"none": 0.0, "exponential": 1.0, "straggler": 2.0, "classes": 2.0}
 WAYS: dict[str, str | None] = {"stock": None, "static": "off", "dynamic": "mended", "chosen": "auto"}
 TIMEOUT_S = 900.0
 SEED = 20261122
-#: Calls of each cell before those that are timed: ECO_LATE=auto asks after 8 whether somebody is late, and after 24 who it is
-#: in most calls.
+#: Calls of each cell before those that are timed: ECO_LATE=auto asks after 8 whether somebody is late, and after 24 who
+#: it is in most calls.
 UNTIMED = 25
 
 #: When each rank came and left, by rank.
@@ -125,7 +126,7 @@ def measured(
     sizes = ",".join(str(size) for size in sorted({cell.size for cell in cells}))
     parts = [Part(["--ops", op, "--sizes", sizes]) for op in dict.fromkeys(cell.collective for cell in cells)]
     tune_place(place, parts, console, TuneOptions(timeout_s=TIMEOUT_S))
-    at_once = [cell for cell in cells if cell.imbalance == "none"]
+    at_once = list(dict.fromkeys(Cell(cell.collective, cell.size, "none") for cell in cells))
     undelayed = launch(place, "stock", at_once, {}, options.calls)
     t_s = {
         f"{cell.collective} {cell.size}": statistics.median(max(left for _, left in call) for call in calls)
@@ -193,6 +194,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--calls", type=int, default=8)
     parser.add_argument("--ops", default="broadcast,reduce,allreduce,gather")
     parser.add_argument("--sizes", default="65536,1048576")
+    parser.add_argument("--imbalances", default=",".join(IMBALANCES))
     parser.add_argument("--memory", type=Path, help="a folder that keeps what is measured and planned")
     return parser.parse_args()
 
@@ -200,7 +202,8 @@ def parse() -> argparse.Namespace:
 def main() -> int:
     options, console = parse(), Console(width=130)
     sizes = [int(size) for size in options.sizes.split(",")]
-    cells = [Cell(*of) for of in itertools.product(options.ops.split(","), sizes, IMBALANCES)]
+    kinds = options.imbalances.split(",")
+    cells = [Cell(*of) for of in itertools.product(options.ops.split(","), sizes, kinds)]
     records: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="eco-imbalance-") as only_now:
         os.environ["ECO_CACHE_DIR"] = str((options.memory or Path(only_now)).absolute())
