@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds kSilence(100);
 // Accepted connections that have not proved who they are; ranks may all come at once.
 constexpr std::size_t kFewestStrangers = 64;
 // Then those that are there are listened to, however many more knock.
-constexpr int kAcceptedAtOnce = 16;
+constexpr std::size_t kAcceptedAtOnce = 16;
 // Who is turned away at the door comes again after 1, 2, 4, ... ms, at most 100, so often: two seconds and a half in all.
 // Where other rails lead to the same peer, one is soon given up.
 constexpr int kMostTimesTurnedAway = 32;
@@ -116,23 +116,24 @@ int TcpTransport::knock_again() {
   return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(*next - now).count());
 }
 
-// Of those that have said nothing yet the oldest, if there are any: a rank speaks at once.
-std::uint32_t TcpTransport::least_welcome() const {
-  const auto silent = std::find_if(strangers_.begin(), strangers_.end(), [this](std::uint32_t number) {
+// Of those that were listened to and have said nothing yet the oldest, if there are any: a rank speaks at once.
+std::uint32_t TcpTransport::least_welcome(std::size_t n_new) const {
+  const auto end = strangers_.end() - static_cast<std::ptrdiff_t>(n_new);
+  const auto silent = std::find_if(strangers_.begin(), end, [this](std::uint32_t number) {
     return !connections_[number]->has_introduced_itself();
   });
-  return silent != strangers_.end() ? *silent : strangers_.front();
+  return silent != end ? *silent : strangers_.front();
 }
 
 void TcpTransport::accept_from(std::size_t listener) {
   // The first is there: the listener has said so.
   bool is_first = true;
-  for (int n_accepted = 0; n_accepted < kAcceptedAtOnce;) {
+  for (std::size_t n_accepted = 0; n_accepted < kAcceptedAtOnce;) {
     Socket socket = accept(listening_[listener]);
     if (socket) {
       prepare(socket, options_.lost_after_s);
       const std::size_t most = std::max(kFewestStrangers, 2 * peers_.size() * job_.addresses.size());
-      if (strangers_.size() >= most) drop(least_welcome(), Connection::End::refused);
+      if (strangers_.size() >= most) drop(least_welcome(n_accepted), Connection::End::refused);
       strangers_.push_back(add(Connection::accepted(std::move(socket), next_connection(), job_.key)));
       is_first = false;
       ++n_accepted;
@@ -145,7 +146,7 @@ void TcpTransport::accept_from(std::size_t listener) {
       has_failed_ = true;  // no peer will ever come in
       return;
     }
-    drop(least_welcome(), Connection::End::refused);
+    drop(least_welcome(0), Connection::End::refused);
   }
 }
 

@@ -149,13 +149,17 @@ void TcpTransport::progress(int timeout_ms) {
   const int n = ::epoll_wait(events_.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
   if (n < 0 && errno != EINTR)
     has_failed_ = true;  // a program that closes all descriptors has closed this one
-  for (int i = 0; i < n; ++i) {
-    const epoll_event& event = events[static_cast<std::size_t>(i)];
-    const auto number = static_cast<std::uint32_t>(event.data.u64);
-    if ((event.data.u64 & kListener) != 0) {
+  const std::span<epoll_event> found(events.data(), static_cast<std::size_t>(std::max(n, 0)));
+  // Who is there is listened to before others come in, for whom somebody silent may be turned away.
+  const auto newcomers = std::stable_partition(found.begin(), found.end(), [](const epoll_event& event) {
+    return (event.data.u64 & kListener) == 0;
+  });
+  for (auto event = found.begin(); event != found.end(); ++event) {
+    const auto number = static_cast<std::uint32_t>(event->data.u64);
+    if (event >= newcomers) {
       accept_from(number);
     } else if (connections_[number] != nullptr) {
-      handle(number, event.events);
+      handle(number, event->events);
     }
   }
   knock_again();

@@ -160,8 +160,8 @@ class TcpTransport final : public RailTransport, private Connection::Owner {
   std::uint32_t add(Connection connection);
   void watch(Connection& connection);
   void listen_for(Connection& connection);
-  // The stranger that is turned away for another.
-  std::uint32_t least_welcome() const;
+  // The stranger that is turned away for another. The last so many have come just now.
+  std::uint32_t least_welcome(std::size_t n_new) const;
   void drop(std::uint32_t number, Connection::End end);
   // Ends it, whoever is to blame; what it had not delivered is to be sent again.
   void take_down(std::uint32_t number);
