@@ -151,7 +151,7 @@ void TcpTransport::progress(int timeout_ms) {
     has_failed_ = true;  // a program that closes all descriptors has closed this one
   const std::span<epoll_event> found(events.data(), static_cast<std::size_t>(std::max(n, 0)));
   // Who is there is listened to before others come in, for whom somebody silent may be turned away.
-  const auto newcomers = std::stable_partition(
+  const auto newcomers = std::partition(
       found.begin(), found.end(), [](const epoll_event& event) { return (event.data.u64 & kListener) == 0; });
   for (auto event = found.begin(); event != found.end(); ++event) {
     const auto number = static_cast<std::uint32_t>(event->data.u64);
