@@ -126,8 +126,6 @@ std::uint32_t TcpTransport::least_welcome(std::size_t n_new) const {
 }
 
 void TcpTransport::accept_from(std::size_t listener) {
-  // The first is there: the listener has said so.
-  bool is_first = true;
   for (std::size_t n_accepted = 0; n_accepted < kAcceptedAtOnce;) {
     Socket socket = accept(listening_[listener]);
     if (socket) {
@@ -135,18 +133,18 @@ void TcpTransport::accept_from(std::size_t listener) {
       const std::size_t most = std::max(kFewestStrangers, 2 * peers_.size() * job_.addresses.size());
       if (strangers_.size() >= most) drop(least_welcome(n_accepted), Connection::End::refused);
       strangers_.push_back(add(Connection::accepted(std::move(socket), next_connection(), job_.key)));
-      is_first = false;
       ++n_accepted;
       continue;
     }
-    // Nobody there, or one that has gone meanwhile; without descriptors the kernel looks for neither.
+    // Nobody there, or one that has gone meanwhile; without descriptors the kernel looks for neither. The first is there: the
+    // listener has said so.
     const bool is_full = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
-    if (!is_first || !is_full) return;
+    if (n_accepted > 0 || !is_full) return;
     if (strangers_.empty()) {
       has_failed_ = true;  // no peer will ever come in
       return;
     }
-    drop(least_welcome(0), Connection::End::refused);
+    drop(least_welcome(n_accepted), Connection::End::refused);
   }
 }
 

@@ -153,14 +153,11 @@ void TcpTransport::progress(int timeout_ms) {
   // Who is there is listened to before others come in, for whom somebody silent may be turned away.
   const auto newcomers = std::partition(
       found.begin(), found.end(), [](const epoll_event& event) { return (event.data.u64 & kListener) == 0; });
-  for (auto event = found.begin(); event != found.end(); ++event) {
-    const auto number = static_cast<std::uint32_t>(event->data.u64);
-    if (event >= newcomers) {
-      accept_from(number);
-    } else if (connections_[number] != nullptr) {
-      handle(number, event->events);
-    }
-  }
+  const auto number_of = [](const epoll_event& event) { return static_cast<std::uint32_t>(event.data.u64); };
+  std::for_each(found.begin(), newcomers, [&](const epoll_event& event) {
+    if (connections_[number_of(event)] != nullptr) handle(number_of(event), event.events);
+  });
+  std::for_each(newcomers, found.end(), [&](const epoll_event& event) { accept_from(number_of(event)); });
   knock_again();
   move_all();
   flush_all();

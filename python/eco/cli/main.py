@@ -9,6 +9,7 @@ import importlib.util
 import io
 import os
 import sys
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -50,13 +51,18 @@ SETTINGS: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode
 MOST = 2**31 - 1
 
 
-def with_values_checked(command: Any) -> Any:
-    """A command, or all of a group, whose numbers fit where they go and whose words are text.
+def all_of(command: Any) -> Iterator[Any]:
+    """A command, and all below where it is a group."""
+    yield command
+    for below in getattr(command, "commands", {}).values():
+        yield from all_of(below)
+
+
+def check_values(command: Any) -> None:
+    """Its numbers fit where they go, and its words are text.
 
     What a type says by itself lets NaN through, and bytes that are none but in the names of files.
     """
-    for below in getattr(command, "commands", {}).values():
-        with_values_checked(below)
     names = {parameter.name: max(parameter.opts, key=len) for parameter in command.params}
     inner = command.callback
 
@@ -70,17 +76,13 @@ def with_values_checked(command: Any) -> Any:
 
     if inner is not None:
         command.callback = call
-    return command
 
 
-def with_launcher_whole(command: Any) -> Any:
-    """A command, or all of a group, that takes a launcher's line as it is from its first word on."""
-    for below in getattr(command, "commands", {}).values():
-        with_launcher_whole(below)
+def keep_launcher_whole(command: Any) -> None:
+    """A launcher's line is taken as it is from its first word on, with or without `--`."""
     arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
     if [(argument.name, argument.nargs) for argument in arguments] == [("command", -1)]:
         command.allow_interspersed_args = False
-    return command
 
 
 def has_module(name: str) -> bool:
@@ -103,7 +105,10 @@ class Registry(TyperGroup):
             group.command(name=cmd_name)(getattr(module, cmd_name))
         command = typer.main.get_command(group)
         command.name = cmd_name
-        return with_values_checked(with_launcher_whole(command))
+        for each in all_of(command):
+            check_values(each)
+            keep_launcher_whole(each)
+        return command
 
 
 app = typer.Typer(cls=Registry, no_args_is_help=True, add_completion=False, **SETTINGS)
