@@ -113,6 +113,8 @@ PROGRAMS = {
     program.name: program
     for program in (
         Program("pw.x", ("pw.x", "-ndiag", "1", "-in", "silicon.in"), ("silicon.in",), "pw.x", of_silicon, ENERGY_RY),
+        # The same at the cutoff that a converged energy needs, as anybody would start it.
+        Program("pw.x-24", ("pw.x", "-in", "silicon-24.in"), ("silicon-24.in",), "pw.x", of_silicon, ENERGY_RY),
         Program("hpcc", ("hpcc",), ("hpccinf.txt",), "hpcc", of_hpcc, 0.0),
         Program("lammps", ("lmp", "-in", "salt.lammps", "-log", "none"), ("salt.lammps",), "lmp", of_salt, THERMO),
         Program(

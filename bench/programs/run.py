@@ -10,7 +10,7 @@ Needs `make programs build`. A cell is one program on one network and placement,
   native     one launch under the MPI library alone, profiled; its results are what all others must equal
   untuned    with nothing remembered a first job with ECO, which measures and plans what its budget allows; then paired
              launches, stock and with ECO, in turn
-  tuned      the same after `eco tune` in a job of its own, for the operations that the programs spend their time in
+  tuned      the same after `eco tune` in a job of its own, for what the native launch's profile says takes the time
   served     one launch with ECO, tuned, profiled
 
 Exit code 1 where a result differs. Run it alone.
@@ -35,7 +35,9 @@ from rich.table import Table
 from eco import jobs, launch, paths, profile
 from eco.cli.compare import Comparison, compare_line
 from eco.cli.run import RunOptions
+from eco.errors import InvalidArgument
 from eco.lab import Lab, load
+from eco.needs import needs_of
 from eco.provenance import provenance
 from eco.report.records import read_json, write_json
 from eco.tune import Part, TuneOptions, tune_place
@@ -45,17 +47,12 @@ from programs import INPUTS, PROGRAMS, Program, Results
 
 SCHEMA, VERSION = "eco.bench.programs", 1
 LIBRARY = "debian-openmpi"
-#: What the programs' profiles hold, but for all-to-alls, which nothing makes faster here: operations and sizes to tune.
-#: Between the sites every call takes its latency, so that trials of all sizes would take an hour.
-TUNED = {
-    "three-subnets": ("broadcast,barrier,reduce,allreduce", "8,256,4096,65536,1048576"),
-    "two-sites": ("broadcast,barrier,allreduce", "8,4096"),
-}
 SHOWN_ROWS = 12
 #: Of the stages that are one launch: what ECO does.
 MODES = {"native": "observe", "served": "on"}
+Record = dict[str, Any]
 #: By network, placement, program and stage.
-Records = dict[tuple[str, ...], dict[str, Any]]
+Records = dict[tuple[str, ...], Record]
 
 
 @dataclass
@@ -123,11 +120,13 @@ def told(found: profile.Profile) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def memory(lab: Lab, stage: str, options: argparse.Namespace, console: Console) -> Iterator[float | None]:
+def memory(
+    lab: Lab, program: Program, stage: str, native: Record, options: argparse.Namespace, console: Console
+) -> Iterator[float | None]:
     """What jobs of a stage remember: of untuned ones nothing, at first. Seconds that tuning took."""
     is_tuned = stage in ("tuned", "served")
     with tempfile.TemporaryDirectory(prefix="eco-cache-") as name:
-        of_place = f"{lab.description.name}-{lab.placement.replace(':', '-')}"
+        of_place = f"{program.name}-{lab.description.name}-{lab.placement.replace(':', '-')}"
         folder = options.memory / of_place if is_tuned else Path(name)
         os.environ["ECO_CACHE_DIR"] = str(folder)
         lab.use()
@@ -136,27 +135,29 @@ def memory(lab: Lab, stage: str, options: argparse.Namespace, console: Console) 
             return
         note = folder / "tuned.json"
         if not note.exists():
-            ops, sizes = TUNED[lab.description.name]
-            grid = ["--ops", ops, "--sizes", sizes]
-            how = TuneOptions(timeout_s=options.timeout)
-            took_s = tune_place(jobs.LabPlace(lab), [Part(grid)], console, how)
+            found = profile.from_document(native["profile"])
+            parts = [Part(need.grid.words(), need.seconds) for need in needs_of(found.rows, found.ranks)]
+            how = TuneOptions(budget_s=options.budget, timeout_s=options.timeout)
+            took_s = tune_place(jobs.LabPlace(lab), parts, console, how)
             note.write_text(json.dumps(took_s))
         yield json.loads(note.read_text())
 
 
 def measure(
-    lab: Lab, program: Program, stage: str, native: Results, options: argparse.Namespace, console: Console
-) -> dict[str, Any]:
-    """One stage of a cell."""
-    record: dict[str, Any] = {
+    lab: Lab, program: Program, stage: str, native: Record, options: argparse.Namespace, console: Console
+) -> Record:
+    """One stage of a cell; `native`: its first stage's record."""
+    record: Record = {
         "program": program.name,
         "network": lab.description.name,
         "placement": lab.placement,
         "stage": stage,
         "provenance": provenance(),
     }
-    with memory(lab, stage, options, console) as tuning_s, working_directory(program):
-        cell = Cell(program, jobs.LabPlace(lab), options.timeout, native)
+    if stage != "native" and not native:
+        raise InvalidArgument(f"{program.name}: {stage} needs the stage native, in this run or in --json")
+    with memory(lab, program, stage, native, options, console) as tuning_s, working_directory(program):
+        cell = Cell(program, jobs.LabPlace(lab), options.timeout, native.get("results", {}))
         if stage in MODES:
             found = cell.profile(MODES[stage])
             record["profile"] = told(found)
@@ -217,6 +218,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--placements", default="block,shuffled:1")
     parser.add_argument("--stages", default="native,untuned,tuned,served")
     parser.add_argument("--memory", type=Path, help="a folder that keeps what tuning finds, for the next run")
+    parser.add_argument(
+        "--budget", type=float, default=55.0, help="seconds that tuning may take, network included"
+    )
     parser.add_argument("--launches", type=int, default=3, help="pairs of launches in each stage")
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds that one launch may take")
     parser.add_argument("--json", type=Path, help="write all launches, beside other cells of that file")
@@ -248,7 +252,7 @@ def measure_all(programs: Sequence[Program], options: argparse.Namespace, consol
     for network, placement in itertools.product(options.networks.split(","), options.placements.split(",")):
         with Lab(load(network), library=LIBRARY, placement=placement) as lab:
             for stage, program in itertools.product(options.stages.split(","), programs):
-                native = records.get((network, placement, program.name, "native"), {}).get("results", {})
+                native = records.get((network, placement, program.name, "native"), {})
                 record = measure(lab, program, stage, native, options, console)
                 records[key_of(record)] = record
                 if options.json:

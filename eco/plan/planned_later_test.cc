@@ -92,6 +92,45 @@ TEST(Planner, WhatTheLibraryWonBelowAnOpenSizeSaysNothingOfCallsAboveIt) {
   EXPECT_EQ(table.lookup(Collective::broadcast, 0, 65), nullptr) << "the library serves what is open";
 }
 
+// Of what was tuned at a few sizes jobs fill the rest: what a job has no time for is served as its neighbours are.
+TEST(Planner, WhatIsOpenBetweenTwoSizesThatEcoWonIsServedByAGuess) {
+  const net::GroupView view = view_of("hosts=2+2 uplink_mbit=40");
+  PlannerOptions options;
+  options.sizes = {8, 4096};
+  options.left_open = {64, 1024, 8192};
+  Bench tuning;
+  const PlanTable tuned = make_plan(view, {Collective::broadcast}, options, tuning.measure());
+  options.known = &tuned;
+  options.sizes = {1024};
+  options.left_open = {64, 8192};
+  options.serves_open = false;
+  Bench bench;
+  bench.unsampled = {1024};
+  const PlanTable table = make_plan(view, {Collective::broadcast}, options, bench.measure());
+  const auto is_served = [&](std::size_t bytes) {
+    return table.lookup(Collective::broadcast, 0, bytes) != nullptr;
+  };
+  for (const std::size_t bytes : {8u, 64u, 1025u, 4096u}) EXPECT_TRUE(is_served(bytes)) << bytes;
+  EXPECT_TRUE(table.find_row(Collective::broadcast, 0, 64)->open);
+  EXPECT_TRUE(table.find_row(Collective::broadcast, 0, 1024)->open);
+  EXPECT_FALSE(is_served(8192)) << "above all that was measured";
+}
+
+// There was no time for the size below, which was asked for.
+TEST(Planner, WhatIsOpenSaysNothingOfSizesAboveIt) {
+  const net::GroupView view = view_of("hosts=2+2 uplink_mbit=40");
+  PlannerOptions options;
+  options.sizes = {8, 1024, 4096};
+  options.serves_open = false;
+  Bench bench;
+  bench.unsampled = {1024};
+  const PlanTable table = make_plan(view, {Collective::broadcast}, options, bench.measure());
+  EXPECT_TRUE(table.find_row(Collective::broadcast, 0, 1024)->open);
+  EXPECT_NE(table.lookup(Collective::broadcast, 0, 8), nullptr);
+  EXPECT_EQ(table.lookup(Collective::broadcast, 0, 9), nullptr) << "won at one end only";
+  EXPECT_NE(table.lookup(Collective::broadcast, 0, 1025), nullptr) << "planned at 4096 bytes";
+}
+
 // Whatever ends it: the last table that was kept has all that was measured, and a later plan goes on from there.
 TEST(Planner, KeepsWhatWasMeasuredAfterEveryProblem) {
   const net::GroupView view = view_of("hosts=2+2 uplink_mbit=40");

@@ -54,7 +54,7 @@ struct PlannerOptions {
   // Others that a later plan shall fill: rows of this one name them open (Row::open) unless `known` has measured them,
   // and serve them as if they were not named.
   std::vector<std::size_t> left_open;
-  // Or serve them by the library, until they are planned.
+  // Or serve them, until they are planned, by the library; by a guess where they are between two sizes at which ECO won.
   bool serves_open = true;
   // Of rooted collectives plan this root class alone; the others are left open like such sizes. Nothing: all.
   std::optional<int> root_subnet;

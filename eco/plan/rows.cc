@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -56,24 +57,26 @@ CommonProblem planned_problem(coll::Collective collective, int root, std::size_t
 std::vector<Row> RowMaker::rows_of(const std::vector<PlannedSize>& sizes) {
   std::vector<Row> rows;
   const PlannedSize* previous = nullptr;
-  bool is_open_between = false;
-  for (const PlannedSize& size : sizes) {
+  bool is_behind_open = false;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const PlannedSize& size = sizes[i];
     if (!size.is_named) {
-      is_open_between = true;
+      is_behind_open = true;
       continue;
     }
     const bool has_gap = previous != nullptr && previous->up_to_bytes + 1 < size.problem->bytes;
     // Where the library serves what is open, calls above that are planned at this size, whatever won below.
-    if (has_gap && (options_.serves_open || !is_open_between)) add(rows, row_between(*previous, size));
-    is_open_between = false;
+    if (has_gap && (options_.serves_open || !is_behind_open)) add(rows, row_between(*previous, size));
+    is_behind_open = size.row->open;
     Row row = *size.row;
     row.up_to_bytes = size.up_to_bytes;
+    if (row.open && !options_.serves_open) row.recipe = guess(sizes, i);
     find_in_order(*size.problem, row);
     add(rows, std::move(row));
     previous = &size;
   }
-  for (const PlannedSize& size : sizes) {
-    if (!size.is_named) add_open(rows, size);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (!sizes[i].is_named) add_open(rows, sizes[i], guess(sizes, i));
   }
   return rows;
 }
@@ -81,14 +84,6 @@ std::vector<Row> RowMaker::rows_of(const std::vector<PlannedSize>& sizes) {
 // Sizes between two measured ones: ECO's only if it won at both, by the recipe that is predicted better in the (geometric)
 // middle.
 Row RowMaker::row_between(const PlannedSize& below, const PlannedSize& above) {
-  const std::string key =
-      key_of(*below.problem, below.row->recipe) + '\n' + key_of(*above.problem, above.row->recipe);
-  const auto known = between_.find(key);
-  return known != between_.end() ? known->second
-                                 : between_.emplace(key, made_between(below, above)).first->second;
-}
-
-Row RowMaker::made_between(const PlannedSize& below, const PlannedSize& above) {
   Row row;
   row.up_to_bytes = above.problem->bytes - 1;
   row.reason = std::string(kBetween) + "ECO did not win at both measured ends";
@@ -97,21 +92,43 @@ Row RowMaker::made_between(const PlannedSize& below, const PlannedSize& above) {
   middle.bytes = static_cast<std::size_t>(
       std::sqrt(static_cast<double>(below.problem->bytes) * static_cast<double>(above.problem->bytes)));
   middle.bytes = coll::whole_bytes(middle, middle.bytes);
-  double best_s = std::numeric_limits<double>::infinity();
-  for (const Recipe* recipe : {&*below.row->recipe, &*above.row->recipe}) {
-    if (!is_proved(*recipe, middle) || !is_proved(*recipe, *above.problem)) continue;
-    const double seconds = forecast(*recipe, middle, view_, options_.forecast).seconds;
-    if (seconds >= best_s) continue;
-    best_s = seconds;
-    row.recipe = *recipe;
-  }
+  row.recipe = better_end(*below.row->recipe, *above.row->recipe, middle, *above.problem);
   row.reason =
       std::string(kBetween) + (row.recipe ? "ECO won at both measured ends" : "neither end's recipe fits");
   find_in_order(*above.problem, row);
   return row;
 }
 
-void RowMaker::add_open(std::vector<Row>& rows, const PlannedSize& size) {
+// Until it is measured: of a size between two at which ECO won.
+std::optional<Recipe> RowMaker::guess(const std::vector<PlannedSize>& sizes, std::size_t at) {
+  const auto is_planned = [](const PlannedSize& size) { return size.is_named && !size.row->open; };
+  const auto here = sizes.begin() + static_cast<std::ptrdiff_t>(at);
+  const auto below = std::find_if(std::make_reverse_iterator(here), sizes.rend(), is_planned);
+  const auto above = std::find_if(here, sizes.end(), is_planned);
+  if (below == sizes.rend() || above == sizes.end()) return std::nullopt;
+  if (!below->row->recipe || !above->row->recipe) return std::nullopt;
+  return better_end(*below->row->recipe, *above->row->recipe, *here->problem, *here->problem);
+}
+
+// The one that is predicted to be faster at `at`, of those that serve from there up to `up_to`.
+std::optional<Recipe> RowMaker::better_end(const Recipe& below, const Recipe& above, const CommonProblem& at,
+                                           const CommonProblem& up_to) {
+  const std::string key = key_of(at, below) + '\n' + key_of(up_to, above);
+  const auto known = better_ends_.find(key);
+  if (known != better_ends_.end()) return known->second;
+  std::optional<Recipe> better;
+  double best_s = std::numeric_limits<double>::infinity();
+  for (const Recipe* recipe : {&below, &above}) {
+    if (!is_proved(*recipe, at) || !is_proved(*recipe, up_to)) continue;
+    const double seconds = forecast(*recipe, at, view_, options_.forecast).seconds;
+    if (seconds >= best_s) continue;
+    best_s = seconds;
+    better = *recipe;
+  }
+  return better_ends_.emplace(key, better).first->second;
+}
+
+void RowMaker::add_open(std::vector<Row>& rows, const PlannedSize& size, std::optional<Recipe> guess) {
   const auto serves = std::lower_bound(rows.begin(), rows.end(), size.up_to_bytes,
                                        [](const Row& a, std::size_t b) { return a.up_to_bytes < b; });
   if (serves != rows.end() && serves->up_to_bytes == size.up_to_bytes) {
@@ -120,11 +137,11 @@ void RowMaker::add_open(std::vector<Row>& rows, const PlannedSize& size) {
   }
   Row row = *size.row;
   row.up_to_bytes = size.up_to_bytes;
+  row.recipe = std::move(guess);
   if (options_.serves_open && serves != rows.end() && serves->recipe &&
-      is_proved(*serves->recipe, *size.problem)) {
+      is_proved(*serves->recipe, *size.problem))
     row.recipe = serves->recipe;
-    find_in_order(*size.problem, row);
-  }
+  find_in_order(*size.problem, row);
   rows.insert(serves, std::move(row));
 }
 

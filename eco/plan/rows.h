@@ -39,7 +39,8 @@ struct RowOptions {
   ForecastOptions forecast;
   // Whether a winner that does not combine in rank order gets a second recipe that does, by prediction alone.
   bool search_in_order = true;
-  // Whether sizes that are not named are served by what serves larger ones; else by the library.
+  // Whether sizes that are not named are served by what serves larger ones, and those that could not be measured by the
+  // library; else both by a guess, if they are between two at which ECO won, or by the library.
   bool serves_open = true;
   std::function<bool()> time_is_up{};
 };
@@ -53,8 +54,10 @@ class RowMaker {
 
  private:
   Row row_between(const PlannedSize& below, const PlannedSize& above);
-  Row made_between(const PlannedSize& below, const PlannedSize& above);
-  void add_open(std::vector<Row>& rows, const PlannedSize& size);
+  std::optional<algo::Recipe> guess(const std::vector<PlannedSize>& sizes, std::size_t at);
+  std::optional<algo::Recipe> better_end(const algo::Recipe& below, const algo::Recipe& above,
+                                         const coll::CommonProblem& at, const coll::CommonProblem& up_to);
+  void add_open(std::vector<Row>& rows, const PlannedSize& size, std::optional<algo::Recipe> guess);
   void find_in_order(const coll::CommonProblem& problem, Row& row);
   std::optional<algo::Recipe> in_order_of(const coll::CommonProblem& problem, const Row& row);
   bool is_proved(const algo::Recipe& recipe, const coll::CommonProblem& problem);
@@ -62,7 +65,7 @@ class RowMaker {
   const net::GroupView& view_;
   const RowOptions options_;
   std::map<std::string, bool> proved_;
-  std::map<std::string, Row> between_;
+  std::map<std::string, std::optional<algo::Recipe>> better_ends_;
   std::map<std::string, std::optional<algo::Recipe>> in_order_;
 };
 

@@ -319,7 +319,7 @@ class Search {
     };
     std::vector<int> hubs = counting(n);
     std::stable_sort(hubs.begin(), hubs.end(), [&](int a, int b) { return distance(a) < distance(b); });
-    hubs.resize(std::min(hubs.size(), kMostHubs));
+    if (hubs.size() > kMostHubs) hubs.erase(hubs.begin() + kMostHubs, hubs.end());
     std::vector<std::vector<int>> trees;
     for (const int hub : hubs) trees.push_back(star(n, hub));
     trees.push_back(fastest_tree(n, distances));

@@ -1,6 +1,7 @@
 #include "eco/runtime/ambient_watch.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace eco::runtime {
@@ -146,14 +147,15 @@ std::span<std::int64_t> AmbientWatch::question() { return {words_.data(), first_
 
 std::int64_t AmbientWatch::nth_least(std::size_t cell, std::size_t first, std::size_t n_words,
                                      std::size_t nth, std::size_t fewest) const {
-  std::array<std::int64_t, kSamples> known{};
+  std::array<std::int64_t, kSamples> known;
+  known.fill(std::numeric_limits<std::int64_t>::max());
   std::size_t n = 0;
   for (std::size_t i = 0; i < n_words; ++i) {
     const std::int64_t word = words_[first_sample(cell) + first + i];
     if (word != kNotKnown) known[n++] = waits_for_all(cells_[cell].problem.collective) ? word : -word;
   }
   if (n < fewest) return 0;
-  std::sort(known.begin(), known.begin() + static_cast<std::ptrdiff_t>(n));
+  std::sort(known.begin(), known.end());
   return std::max<std::int64_t>(1, known[nth]);
 }
 

@@ -33,14 +33,6 @@ using coll::Collective;
 // calls first need not be the one that it spends its time in.
 constexpr double kCollectivesShare = 0.5;
 
-// One rank's identity in fixed room. Longer texts (nobody's host is called so) are kept as their digest.
-struct IdentityRecord {
-  std::array<char, 128> name{};
-  std::array<char, 64> address{};
-  std::array<char, 64> boot_id{};
-  std::array<char, 64> net_namespace{};
-};
-
 template <std::size_t kRoom>
 void put(std::array<char, kRoom>& room, const std::string& text) {
   const std::string fitting = text.size() < kRoom ? text : base::digest(text);
@@ -115,6 +107,14 @@ class Arming {
   }
 
  private:
+  // One rank's identity in fixed room. Longer texts (nobody's host is called so) are kept as their digest.
+  struct IdentityRecord {
+    std::array<char, 128> name{};
+    std::array<char, 64> address{};
+    std::array<char, 64> boot_id{};
+    std::array<char, 64> net_namespace{};
+  };
+
   void check() {
     if (steps_.n_ranks() < 2) throw StaysNative{"one rank has nobody to talk to"};
     const std::string version = identity_.version + " plans " + std::to_string(plan::kPlanEpoch);

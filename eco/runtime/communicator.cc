@@ -54,10 +54,25 @@ bool Communicator::may_be_served(const CommonProblem& problem) const {
          (problem.bytes > 0 || problem.collective == Collective::barrier);
 }
 
+// Null: none, or its ranks may differ in their bytes (learn()).
+const plan::Row* Communicator::row_of(const CommonProblem& call) const {
+  if (coll::follows_graph(call.collective)) return nullptr;
+  return table_.find_row(call.collective, plan::root_subnet(call, view_), call.bytes);
+}
+
 bool Communicator::is_open(const CommonProblem& call) const {
-  if (coll::follows_graph(call.collective)) return false;  // its ranks may differ in their bytes: learn()
-  const plan::Row* const row = table_.find_row(call.collective, plan::root_subnet(call, view_), call.bytes);
+  const plan::Row* const row = row_of(call);
   return row != nullptr && row->open;
+}
+
+bool Communicator::lacks_plan(const CommonProblem& call) const {
+  const plan::Row* const row = row_of(call);
+  return row != nullptr && row->open && !row->recipe;
+}
+
+bool Communicator::stands(const CommonProblem& call) const {
+  const plan::Row* const row = row_of(call);
+  return row != nullptr && !row->open;
 }
 
 bool Communicator::may_be_learned_again(const CommonProblem& call) {

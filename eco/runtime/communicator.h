@@ -87,12 +87,14 @@ class Communicator {
 
   // Local: are calls like this one planned, whatever came out? The same on all ranks.
   bool knows(const coll::CommonProblem& call) const {
-    return known_.knows(call, plan::root_subnet(call, view_));
+    return known_.knows(call, plan::root_subnet(call, view_)) || stands(call);
   }
   // Local: all calls of it.
   bool knows(coll::Collective collective) const { return known_.knows_all(collective); }
   // Local, the same on all ranks: there was no time to plan calls like this one, which is known.
   bool is_open(const coll::CommonProblem& call) const;
+  // And so they are the library's; else a guess serves them.
+  bool lacks_plan(const coll::CommonProblem& call) const;
   // The same, once for every call that is open: there may be time by now.
   bool may_be_learned_again(const coll::CommonProblem& call);
   // Collective, inside the program's call that is not known yet: looks for a plan of calls like it or makes it within
@@ -198,6 +200,9 @@ class Communicator {
     std::array<std::byte, coll::kBarrierTokenBytes> token{};
     std::array<std::byte, coll::kBarrierTokenBytes> all_tokens{};
   };
+  const plan::Row* row_of(const coll::CommonProblem& call) const;
+  // Calls like this one have a row that was measured, or that is between two such.
+  bool stands(const coll::CommonProblem& call) const;
   bool may_be_served(const coll::CommonProblem& problem) const;
   const algo::Recipe* served_by_table(const coll::CommonProblem& problem) const;
   const algo::Recipe* recipe_of(const coll::CommonProblem& problem, const AmbientWatch::Choice* choice) const;

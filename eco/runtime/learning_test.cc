@@ -85,6 +85,21 @@ TEST(Learning, PlansWhatIsCalledAndNothingElse) {
   EXPECT_FALSE(table.knows(Collective::scan));
 }
 
+// A job plans at sizes of its own; 4096 is none of them.
+TEST(Learning, WhatWasTunedAtAnotherSizeIsKnownUpToThere) {
+  const Directory directory;
+  run_program(small_group(), with_network(directory), [](Communicator&, int, Program&) {});
+  Group group = small_group();
+  group.request.collectives = {Collective::barrier};
+  group.request.sizes.clear();
+  run_program(group, with_network(directory), [](Communicator& communicator, int, Program&) {
+    EXPECT_TRUE(communicator.knows(problem_of(Collective::allreduce, 4096)));
+    EXPECT_FALSE(communicator.is_open(problem_of(Collective::allreduce, 4096)));
+    const coll::CommonProblem above = problem_of(Collective::allreduce, 4104);
+    EXPECT_TRUE(!communicator.knows(above) || communicator.is_open(above)) << "nobody has planned it";
+  });
+}
+
 constexpr std::size_t kSizes[] = {1, 64, 4096};
 
 // body(problem): of every collective, root and size.

@@ -167,8 +167,11 @@ class Planning {
     const std::optional<std::size_t> bytes = is_barrier ? 0 : planned_size();
     if (!bytes) return true;  // the library serves it
     const int root_subnet = is_barrier ? 0 : plan::root_subnet(*request_.call, view_);
-    const plan::Row* const row = known_.find_row(collective, root_subnet, *bytes);
-    return row != nullptr && !row->open;
+    const auto stands = [&](std::size_t size) {
+      const plan::Row* const row = known_.find_row(collective, root_subnet, size);
+      return row != nullptr && !row->open;
+    };
+    return stands(*bytes) || (!is_barrier && stands(request_.call->bytes));
   }
 
   // What is remembered for this group now. A file that can't be read, that is another group's under this one's name, or

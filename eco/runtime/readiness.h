@@ -5,7 +5,8 @@
 //
 // A program that makes many communicators and calls a few collectives on each must not pay for plans: a communicator is
 // armed when its calls have taken many times what arming takes, so that one that ends right then has lost little; or
-// where what is known of the same ranks says that the call at hand alone gains what arming costs. Each
+// where what is known of the same ranks says that the call at hand alone gains what arming costs, or that the calls so far
+// would have, as long as all that a job armed for that reason took little of its time. Each
 // rank has clocks of its own, so what they say is compared once it is agreed; and when to ask is told from what all
 // ranks count alike (Pace).
 #pragma once
@@ -25,6 +26,8 @@ struct Standing {
   double arming_s = 0;             // that arming takes from nothing
   double known_arming_s = 0;       // and of what is known
   double known_gain_s = 0;         // what the call at hand gains by what is known
+  double missed_gain_s = 0;        // and what the calls before it would have gained
+  double early_s = 0;              // what the job can afford for arming by that
   std::uint64_t known_digest = 0;  // KnownGroup::digest; 0: nothing is known
 };
 

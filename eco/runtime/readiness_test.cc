@@ -84,6 +84,22 @@ TEST(Readiness, PaysWhereTheCallAtHandGainsWhatArmingCosts) {
   EXPECT_FALSE(gaining(0.003, 0).pays) << "nobody knows it";
 }
 
+TEST(Readiness, PaysWhereCallsWouldHaveGainedItAsLongAsTheJobCanAffordThat) {
+  const auto missing = [](double missed_s, double early_s, std::uint64_t digest = 7) {
+    return agreed([=](int rank, Standing& mine) {
+      mine.passed_s = 0;
+      mine.missed_gain_s = missed_s;
+      mine.early_s = rank == 2 ? early_s : 9;
+      mine.known_digest = digest;
+    });
+  };
+  EXPECT_TRUE(missing(0.003, 0.003).pays);
+  EXPECT_FALSE(missing(0.001, 0.003).pays) << "too little yet";
+  EXPECT_FALSE(missing(0.003, 0.001).pays) << "one rank's share of its time is spent";
+  EXPECT_FALSE(missing(0.003, -1).pays);
+  EXPECT_FALSE(missing(0.003, 0.003, 0).pays) << "nobody knows it";
+}
+
 // So many calls of so many bytes; how many of them are due.
 int due(Pace& pace, int calls, std::size_t bytes) {
   int n = 0;

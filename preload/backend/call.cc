@@ -255,7 +255,10 @@ Attempt try_to_serve_barrier(Session& session, Group& group) noexcept {
   if (group.poisoned()) return refused(group);
   const coll::CommonProblem problem{.collective = Collective::barrier, .n_ranks = group.n_ranks()};
   const algo::Recipe* recipe = group.recipe(problem);
-  if (recipe == nullptr) return {.fate = group.fate()};
+  if (recipe == nullptr) {
+    group.note_missed(problem);
+    return {.fate = group.fate()};
+  }
   return serve_to_the_end(session, group, problem, *recipe, [&] { return group.run(problem, *recipe, {}); });
 }
 

@@ -69,13 +69,11 @@ Group::~Group() {
 void Group::prepare(const coll::CommonProblem& problem) {
   if (state_ == State::waiting) {
     if (!left_native_.knows(problem, kAnyRoot) && is_due(problem.bytes)) arm(problem);
+    note_missed(problem);
   }
   if (state_ != State::armed) return;
-  is_behind_open_ = std::exchange(is_open_, runtime_->is_open(problem));
-  if (!runtime_->knows(problem) || (is_open_ && runtime_->may_be_learned_again(problem))) {
-    learn(problem);
-    is_open_ = runtime_->is_open(problem);
-  }
+  if (!runtime_->knows(problem) || runtime_->may_be_learned_again(problem)) learn(problem);
+  is_behind_open_ = std::exchange(is_open_, runtime_->lacks_plan(problem));
   for (std::optional<coll::CommonProblem>& wish : wished_) {
     const std::optional<coll::CommonProblem> wished = std::exchange(wish, std::nullopt);
     if (wished && !runtime_->knows(*wished)) learn(*wished);
@@ -115,6 +113,8 @@ void Group::arm(const coll::CommonProblem& problem) {
                            .arming_s = job.arming_s(false),
                            .known_arming_s = job.arming_s(true),
                            .known_gain_s = known ? known->gain_s(problem) : 0,
+                           .missed_gain_s = known ? missed_.gain_s(*known) : 0,
+                           .early_s = session_.early_arming_left_s(),
                            .known_digest = known ? known->digest : 0});
     const bool leaves_native = ready.is_known && known->leaves_native(problem);
     if (leaves_native || !(arm_after_ || ready.pays) || !may_try(ready.budget_left_s, tried_arming_s_)) {
@@ -169,6 +169,7 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
   }
   const double took_s = PMPI_Wtime() - began_s;
   session_.note_arming(took_s, result.seconds_measuring);
+  if (known != nullptr) session_.note_known_arming(took_s);
   if (result.view.network) remember_view(world_ranks, result.view);
   session_.known().note_arming(known != nullptr, took_s - result.seconds_measuring);
   if (!result.communicator) {

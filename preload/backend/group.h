@@ -17,6 +17,7 @@
 #include "eco/algo/algorithm.h"
 #include "eco/runtime/common_start.h"
 #include "eco/runtime/communicator.h"
+#include "eco/runtime/missed_calls.h"
 #include "eco/runtime/readiness.h"
 #include "eco/transport/joined.h"
 #include "eco/transport/mpi/mpi_transport.h"
@@ -69,6 +70,10 @@ class Group {
     }
     if (runtime_) runtime_->note_passed(nanoseconds);
     note(Profile::number_of(collective), bytes, fate, nanoseconds);
+  }
+  // Local: a call that does not arm passed while nothing was armed. All ranks make it.
+  void note_missed(const coll::CommonProblem& call) {
+    if (state_ == State::waiting) missed_.add(call);
   }
   // For the profile alone: of a call that counts for nothing else.
   void note(int operation, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) {
@@ -196,6 +201,7 @@ class Group {
   int passed_ = 0;
   runtime::Pace pace_;
   std::uint64_t passed_ns_ = 0;
+  runtime::MissedCalls missed_;  // while waiting
   // What a known plan of the same ranks leaves to the library, whatever its root: calls like it arm nothing.
   runtime::KnownCells left_native_;
   // The budget of the last attempt that had too little.
@@ -204,7 +210,7 @@ class Group {
   State state_ = State::waiting;
   bool is_inter_ = false;
   bool has_slot_ = false;
-  bool is_open_ = false;  // armed, and calls like this one have no plan yet for want of time to measure
+  bool is_open_ = false;  // armed, and calls like this one are the library's for want of time to measure
   bool is_behind_open_ = false;  // nor have calls like the one before
   bool is_due_ = false;          // the call at hand may arm, and it has been counted
   bool has_looked_for_neighbors_ = false;

@@ -44,6 +44,9 @@ void Profile::Calls::note(int operation, std::size_t bytes, Fate fate, std::uint
   Cell& cell = (*cells)[static_cast<std::size_t>(bracket_of(bytes))][static_cast<std::size_t>(fate)];
   cell.calls.fetch_add(1, std::memory_order_relaxed);
   cell.bytes.fetch_add(bytes, std::memory_order_relaxed);
+  std::uint64_t largest = cell.largest.load(std::memory_order_relaxed);
+  while (largest < bytes && !cell.largest.compare_exchange_weak(largest, bytes, std::memory_order_relaxed)) {
+  }
   cell.nanoseconds.fetch_add(nanoseconds, std::memory_order_relaxed);
 }
 
@@ -71,6 +74,7 @@ nlohmann::json Profile::to_json() const {
                           {"fate", std::string(name(static_cast<Fate>(fate)))},
                           {"calls", cell.calls.load()},
                           {"bytes", cell.bytes.load()},
+                          {"largest_bytes", cell.largest.load()},
                           {"seconds", static_cast<double>(cell.nanoseconds.load()) * 1e-9}});
         }
       }

@@ -80,7 +80,7 @@ class Profile {
    private:
     friend class Profile;
     struct Cell {
-      std::atomic<std::uint64_t> calls{0}, bytes{0}, nanoseconds{0};
+      std::atomic<std::uint64_t> calls{0}, bytes{0}, largest{0}, nanoseconds{0};
     };
     using Cells = std::array<std::array<Cell, kFates>, kBrackets>;
     Cells* cells_of(int operation) noexcept;

@@ -95,6 +95,14 @@ class Session {
     return static_cast<double>(budget_left_us_.load()) * 1e-6 + kEarnedShare * seconds(passed_ns_) +
            kEarnedUnplannedShare * seconds(unplanned_ns_);
   }
+  // Local: seconds for arming communicators whose ranks have a plan before their own calls have taken many times as long. All
+  // that is armed so takes no more than this share of the job's time.
+  double early_arming_left_s() const {
+    return kEarlyShare * (PMPI_Wtime() - started_s_) - 1e-6 * static_cast<double>(known_arming_us_.load());
+  }
+  void note_known_arming(double seconds) {
+    known_arming_us_.fetch_add(static_cast<std::int64_t>(seconds * 1e6));
+  }
   // Local: a call of the program was the library's, and took so long; `unplanned`: because there was no time to plan it.
   void note_passed(std::uint64_t nanoseconds, bool unplanned) {
     (unplanned ? unplanned_ns_ : passed_ns_).fetch_add(nanoseconds, std::memory_order_relaxed);
@@ -180,6 +188,8 @@ class Session {
   std::atomic<std::uint64_t> unplanned_ns_{0};
   static constexpr double kEarnedShare = 0.05;
   static constexpr double kEarnedUnplannedShare = 0.25;
+  static constexpr double kEarlyShare = 0.05;
+  std::atomic<std::int64_t> known_arming_us_{0};
   std::atomic<std::int64_t> arming_us_{0};
   std::atomic<std::int64_t> measuring_us_{0};
 

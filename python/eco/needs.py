@@ -41,7 +41,8 @@ def needs_of(rows: Iterable[Row], ranks: int) -> list[Need]:
         if seen >= SHARE * total:
             break
         seen += row.seconds
-        size = max(1, round(row.mean_bytes))
+        # The longest call's, so that the plan holds for all.
+        size = max(1, row.largest_bytes or row.up_to_bytes)
         of_operation = sizes.setdefault(row.operation, {})
         of_operation[size] = of_operation.get(size, 0.0) + row.seconds
     needs = [Need(Grid((op,), tuple(sorted(of))), sum(of.values())) for op, of in sizes.items()]

@@ -54,6 +54,7 @@ class Row:
     most_s: float
     most_rank: int
     fates: dict[str, int]  # calls by a key of FATES
+    largest_bytes: int | None = None  # of one call; None: not in files of earlier versions
 
     @property
     def mean_bytes(self) -> float:
@@ -137,7 +138,7 @@ def read(path: Path) -> Profile:
 
 def read_written(path: Path) -> Profile:
     """Reads what Profile.write() wrote; throws CorruptFile."""
-    return _read(path, SCHEMA, _from_dict)
+    return _read(path, SCHEMA, from_document)
 
 
 def _read(path: Path, schema: tuple[str, int], made: Callable[[Mapping[str, Any]], Profile]) -> Profile:
@@ -148,7 +149,8 @@ def _read(path: Path, schema: tuple[str, int], made: Callable[[Mapping[str, Any]
         raise CorruptFile(f"{path}: {error!r} in a profile of another version") from error
 
 
-def _from_dict(document: Mapping[str, Any]) -> Profile:
+def from_document(document: Mapping[str, Any]) -> Profile:
+    """Of what Profile.to_dict() gave."""
     return Profile(
         str(document["library"]),
         str(document["mode"]),
@@ -215,6 +217,7 @@ def _row(key: tuple[str, int, int], by_rank: Mapping[int, list[Mapping[str, Any]
         most_s=seconds[most_rank],
         most_rank=most_rank,
         fates=dict(fates),
+        largest_bytes=max(int(call["largest_bytes"]) for call in calls),
     )
 
 

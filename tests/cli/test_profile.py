@@ -21,7 +21,7 @@ def call(
     operation: str, ranks: int, up_to: int, calls: int, size: int, seconds: float, fate: str = "served"
 ) -> dict[str, Any]:
     return {"operation": operation, "communicator_ranks": ranks, "up_to_bytes": up_to, "fate": fate, "calls": calls,
-            "bytes": calls * size, "seconds": seconds}  # fmt: skip
+            "bytes": calls * size, "largest_bytes": size, "seconds": seconds}  # fmt: skip
 
 
 def of_rank(rank: int, calls: list[dict[str, Any]], communicators: list[dict[str, Any]]) -> dict[str, Any]:

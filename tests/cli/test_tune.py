@@ -53,7 +53,7 @@ def test_a_profile_says_what_is_tuned(fakes: Any, eco: Any) -> None:
     row = {"communicator_ranks": 8, "up_to_bytes": 4096, "calls": 8, "ranks": 8, "least_s": 0.1, "most_s": 0.2,
            "most_rank": 0, "fates": {}}  # fmt: skip
     rows = [
-        {"operation": "scan", "bytes": 800, "seconds": 1.0, **row},
+        {"operation": "scan", "bytes": 800, "largest_bytes": 100, "seconds": 1.0, **row},
         {"operation": "alltoall", "bytes": 32768, "seconds": 3.0, **row},
     ]
     document = {"schema": "eco.profile", "version": 1, "library": "Open MPI 5", "mode": "observe", "ranks": 8,

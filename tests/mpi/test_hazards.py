@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eco import paths
+from eco import paths, plans
 from eco.plans import Rows
 
 from .conftest import Library, shared_library
@@ -60,11 +60,23 @@ def test_many_communicators(library: Library, tmp_path: Path, alive: int, made: 
 
 def test_copies_are_armed_when_it_pays(library: Library, tmp_path: Path) -> None:
     settings = {"ECO_REPORT": str(tmp_path / "report.json"), "ECO_ARM_AFTER": "auto"}
-    words = [library.compile("copies", flags=["-ldl"]), "200"]
+    words = [library.compile("copies", flags=["-ldl"]), "200", "10000000", "0"]
     ended = library.run_served(2, words, settings, timeout_s=300, rows=PLAIN)
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     assert ended.report["communicators_armed"] == 2, "the whole job's, and the copy that was used for long"
     assert ended.report["communicators_native"] == {"too few or too short calls to be armed": 200}
+
+
+def test_a_copy_is_armed_when_its_calls_would_have_gained_that(library: Library, tmp_path: Path) -> None:
+    """By the plan of the same ranks they gain 2 ms each; they take far less than twenty times what arming takes."""
+    plan = tmp_path / "plan.json"
+    text = plans.by_hand(2, PLAIN).replace('"measured_s": 0.0', '"measured_s": 0.001')
+    plan.write_text(text.replace('"native_s": 0.0', '"native_s": 0.003'))
+    settings = {"ECO_PLAN": str(plan), "ECO_ARM_AFTER": "auto", "ECO_REPORT": str(tmp_path / "report.json")}
+    words = [library.compile("copies", flags=["-ldl"]), "0", "100", "2"]
+    ended = library.run_served(2, words, settings)
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert ended.report["communicators_armed"] == 2
 
 
 def test_no_more_than_allowed_are_armed(library: Library, tmp_path: Path) -> None:

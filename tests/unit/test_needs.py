@@ -1,5 +1,6 @@
 """What a profile says is worth tuning."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ def row(operation: str, size: int, seconds: float, ranks: int = 8, calls: int = 
         "least_s": 0.0,
         "most_s": 0.0,
         "most_rank": 0,
+        "largest_bytes": size,
     }
     return Row(operation, ranks, calls=calls, bytes=size * calls, seconds=seconds, fates={}, **facts)
 
@@ -36,6 +38,13 @@ def test_only_what_a_plan_for_these_ranks_can_change() -> None:
     rows = [*beside, row("barrier", 0, 1.0)]
     assert [need.grid.cells() for need in needs_of(rows, 8)] == [[("barrier", 0)]]
     assert needs_of(rows, 2) == []
+
+
+def test_calls_of_several_lengths_are_tuned_at_the_longest() -> None:
+    several = replace(row("allreduce", 3000, 1.0), largest_bytes=3936, up_to_bytes=4096)
+    assert needs_of([several], 8)[0].grid.sizes == (3936,)
+    of_an_earlier_version = replace(several, largest_bytes=None)
+    assert needs_of([of_an_earlier_version], 8)[0].grid.sizes == (4096,)
 
 
 @pytest.mark.parametrize("sizes", [(1000, 1000), (1000, 2000)])

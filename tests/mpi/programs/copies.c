@@ -1,7 +1,9 @@
-/* When copies of MPI_COMM_WORLD are armed: not those that are used a little and freed (their number is the argument),
- * but one that is used for long. World itself is armed in its first call. */
+/* When copies of MPI_COMM_WORLD are armed: not those that are used a little and freed (their number is the first argument),
+ * but one that is used for long, and before the second argument's number of calls. World itself is armed in its first
+ * call, after which the third argument's seconds pass. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -16,8 +18,9 @@ static int served(MPI_Comm comm) {
 
 int main(int argc, char** argv) {
   begin(&argc, &argv);
-  CHECK(argc == 2);
+  CHECK(argc == 4);
   CHECK(served(MPI_COMM_WORLD));
+  sleep((unsigned)atoi(argv[3]));
   for (int i = 0; i < atoi(argv[1]); ++i) {
     MPI_Comm copy;
     MPI_Comm_dup(MPI_COMM_WORLD, &copy);
@@ -27,7 +30,7 @@ int main(int argc, char** argv) {
   MPI_Comm copy;
   MPI_Comm_dup(MPI_COMM_WORLD, &copy);
   int calls = 0;
-  while (calls < 10000000 && !served(copy)) ++calls;
+  while (calls < atoi(argv[2]) && !served(copy)) ++calls;
   CHECK(served(copy));
   MPI_Comm_free(&copy);
   return end();
