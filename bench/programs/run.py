@@ -47,7 +47,7 @@ from programs import INPUTS, PROGRAMS, Program, Results
 
 SCHEMA, VERSION = "eco.bench.programs", 1
 LIBRARY = "debian-openmpi"
-SHOWN_ROWS = 12
+SHOWN_ROWS = 40
 #: Of the stages that are one launch: what ECO does.
 MODES = {"native": "observe", "served": "on"}
 Record = dict[str, Any]
@@ -137,6 +137,8 @@ def memory(
         if not note.exists():
             found = profile.from_document(native["profile"])
             parts = [Part(need.grid.words(), need.seconds) for need in needs_of(found.rows, found.ranks)]
+            if not parts:
+                raise InvalidArgument(f"{program.name}: no collective of all ranks that a plan could change")
             how = TuneOptions(budget_s=options.budget, timeout_s=options.timeout)
             took_s = tune_place(jobs.LabPlace(lab), parts, console, how)
             note.write_text(json.dumps(took_s))

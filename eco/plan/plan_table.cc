@@ -170,8 +170,13 @@ const algo::Recipe* PlanTable::lookup(coll::Collective collective, int root_subn
 }
 
 double PlanTable::gain_s(const coll::CommonProblem& problem, const net::GroupView& view) const {
-  const Row* row = find_row(problem.collective, root_subnet(problem, view), problem.bytes);
-  if (row == nullptr || !row->recipe || row->native_s <= 0 || row->measured_s <= 0) return 0;
+  const int subnet = root_subnet(problem, view);
+  const Row* row = find_row(problem.collective, subnet, problem.bytes);
+  if (row == nullptr || !row->recipe) return 0;
+  // Between two sizes that ECO won it gains at least what it does at the smaller one.
+  const Row* const first = find_entry(problem.collective, subnet)->rows.data();
+  while (row != first && !row->is_measured()) --row;
+  if (!row->recipe || !row->is_measured() || row->measured_s <= 0) return 0;
   return row->native_s - row->measured_s;
 }
 

@@ -30,7 +30,8 @@ struct Row {
   double measured_s = 0;
   double native_s = 0;
   std::string reason;  // "measured 3.9x", "native not sampled", ...
-  // Not measured at up_to_bytes because there was no time, or nobody asked for it: a plan made later may do so.
+  // Not measured at up_to_bytes because there was no time, or nobody asked for it: a plan made later may do so. Until then
+  // what serves is a guess.
   bool open = false;
   // Serves operations that do not commute where `recipe` serves the others: itself, if it combines in rank order.
   std::optional<algo::Recipe> in_order{};
@@ -39,6 +40,8 @@ struct Row {
 
   // At its size, with at least so much effort.
   bool is_measured(Effort least = Effort::job) const { return native_s > 0 && effort >= least; }
+  // Measured, or ECO's between two sizes that it won: nothing is to be learned of the calls that it serves.
+  bool stands() const { return !open && (is_measured() || recipe); }
 };
 
 struct Entry {

@@ -19,6 +19,7 @@ using coll::CommonProblem;
 
 // How the reason of a row begins that stands for sizes between two measured ones.
 constexpr std::string_view kBetween = "between: ";
+constexpr int kMostRanksGuessed = 64;
 
 // Whose elements are combined.
 bool sums(coll::Collective collective) {
@@ -66,17 +67,18 @@ std::vector<Row> RowMaker::rows_of(const std::vector<PlannedSize>& sizes) {
     }
     const bool has_gap = previous != nullptr && previous->up_to_bytes + 1 < size.problem->bytes;
     // Where the library serves what is open, calls above that are planned at this size, whatever won below.
-    if (has_gap && (options_.serves_open || !is_behind_open)) add(rows, row_between(*previous, size));
+    const bool is_at_open = is_behind_open || size.row->open;
+    if (has_gap && (options_.serves_open || !is_at_open)) add(rows, row_between(*previous, size));
     is_behind_open = size.row->open;
     Row row = *size.row;
     row.up_to_bytes = size.up_to_bytes;
-    if (row.open && !options_.serves_open) row.recipe = guess(sizes, i);
+    if (row.open && !options_.serves_open) take_guess(row, sizes, i);
     find_in_order(*size.problem, row);
     add(rows, std::move(row));
     previous = &size;
   }
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (!sizes[i].is_named) add_open(rows, sizes[i], guess(sizes, i));
+    if (!sizes[i].is_named) add_open(rows, sizes, i);
   }
   return rows;
 }
@@ -99,15 +101,17 @@ Row RowMaker::row_between(const PlannedSize& below, const PlannedSize& above) {
   return row;
 }
 
-// Until it is measured: of a size between two at which ECO won.
-std::optional<Recipe> RowMaker::guess(const std::vector<PlannedSize>& sizes, std::size_t at) {
+// Until it is measured: what serves a size between two at which ECO won. Proving takes time, and all ranks wait meanwhile.
+void RowMaker::take_guess(Row& row, const std::vector<PlannedSize>& sizes, std::size_t at) {
+  if (view_.n_ranks() > kMostRanksGuessed) return;
   const auto is_planned = [](const PlannedSize& size) { return size.is_named && !size.row->open; };
   const auto here = sizes.begin() + static_cast<std::ptrdiff_t>(at);
   const auto below = std::find_if(std::make_reverse_iterator(here), sizes.rend(), is_planned);
   const auto above = std::find_if(here, sizes.end(), is_planned);
-  if (below == sizes.rend() || above == sizes.end()) return std::nullopt;
-  if (!below->row->recipe || !above->row->recipe) return std::nullopt;
-  return better_end(*below->row->recipe, *above->row->recipe, *here->problem, *here->problem);
+  if (below == sizes.rend() || above == sizes.end()) return;
+  if (!below->row->recipe || !above->row->recipe) return;
+  row.recipe = better_end(*below->row->recipe, *above->row->recipe, *here->problem, *here->problem);
+  if (row.recipe) row.reason += "; a guess, since ECO won below and above";
 }
 
 // The one that is predicted to be faster at `at`, of those that serve from there up to `up_to`.
@@ -128,7 +132,8 @@ std::optional<Recipe> RowMaker::better_end(const Recipe& below, const Recipe& ab
   return better_ends_.emplace(key, better).first->second;
 }
 
-void RowMaker::add_open(std::vector<Row>& rows, const PlannedSize& size, std::optional<Recipe> guess) {
+void RowMaker::add_open(std::vector<Row>& rows, const std::vector<PlannedSize>& sizes, std::size_t at) {
+  const PlannedSize& size = sizes[at];
   const auto serves = std::lower_bound(rows.begin(), rows.end(), size.up_to_bytes,
                                        [](const Row& a, std::size_t b) { return a.up_to_bytes < b; });
   if (serves != rows.end() && serves->up_to_bytes == size.up_to_bytes) {
@@ -137,10 +142,11 @@ void RowMaker::add_open(std::vector<Row>& rows, const PlannedSize& size, std::op
   }
   Row row = *size.row;
   row.up_to_bytes = size.up_to_bytes;
-  row.recipe = std::move(guess);
-  if (options_.serves_open && serves != rows.end() && serves->recipe &&
-      is_proved(*serves->recipe, *size.problem))
+  if (!options_.serves_open) {
+    take_guess(row, sizes, at);
+  } else if (serves != rows.end() && serves->recipe && is_proved(*serves->recipe, *size.problem)) {
     row.recipe = serves->recipe;
+  }
   find_in_order(*size.problem, row);
   rows.insert(serves, std::move(row));
 }

@@ -54,10 +54,10 @@ class RowMaker {
 
  private:
   Row row_between(const PlannedSize& below, const PlannedSize& above);
-  std::optional<algo::Recipe> guess(const std::vector<PlannedSize>& sizes, std::size_t at);
+  void take_guess(Row& row, const std::vector<PlannedSize>& sizes, std::size_t at);
   std::optional<algo::Recipe> better_end(const algo::Recipe& below, const algo::Recipe& above,
                                          const coll::CommonProblem& at, const coll::CommonProblem& up_to);
-  void add_open(std::vector<Row>& rows, const PlannedSize& size, std::optional<algo::Recipe> guess);
+  void add_open(std::vector<Row>& rows, const std::vector<PlannedSize>& sizes, std::size_t at);
   void find_in_order(const coll::CommonProblem& problem, Row& row);
   std::optional<algo::Recipe> in_order_of(const coll::CommonProblem& problem, const Row& row);
   bool is_proved(const algo::Recipe& recipe, const coll::CommonProblem& problem);

@@ -90,8 +90,9 @@ class Arming {
       const std::vector<net::HostId> hosts = identities();
       const FoundView found = find_view(steps_, transport_, native_, options_, hosts, request_, measuring_s_);
       const net::GroupView view = result.view = found.view;
+      result.knew_network = found.is_of_earlier_job;
       if (request_.network_only) throw StaysNative{"only the network was asked for"};
-      FoundPlan plan = find_plan_in(view);
+      FoundPlan plan = find_plan_in(view, found.is_of_earlier_job);
       leave_out_disabled(plan.table, options_);
       const std::string provenance = steps_.agreement().share(found.provenance + "; " + plan.source);
       if (plan.table.is_all_native()) result.reason = kAsGood;
@@ -152,16 +153,18 @@ class Arming {
     return hosts;
   }
 
-  FoundPlan find_plan_in(const net::GroupView& view) {
+  FoundPlan find_plan_in(const net::GroupView& view, bool knew_network) {
     const bool all = request_.collectives.empty();
-    PlanRequest request{
-        .collectives = all ? coll::all_collectives() : request_.collectives,
-        .anew = request_.plan_anew,
-        .effort = request_.effort,
-        .sizes = request_.sizes,
-        .call = request_.call,
-        .most_s = options_.budget_s > 0 ? most_s_of(options_, measuring_s_, all) : request_.offline_s,
-        .progress = request_.progress};
+    const double left_s = most_s_of(options_, measuring_s_, all);
+    PlanRequest request{.collectives = all ? coll::all_collectives() : request_.collectives,
+                        .anew = request_.plan_anew,
+                        .effort = request_.effort,
+                        .sizes = request_.sizes,
+                        .call = request_.call,
+                        .most_s = options_.budget_s == 0 ? request_.offline_s
+                                  : knew_network         ? options_.most_in_later_job_s(left_s)
+                                                         : left_s,
+                        .progress = request_.progress};
     leave_out_disabled(request.collectives, options_, [](Collective collective) { return collective; });
     return find_plan(steps_, transport_, native_, view, options_, identity_.version, request, measuring_s_);
   }
@@ -178,7 +181,9 @@ class Arming {
     for (const Collective collective : all ? coll::all_collectives() : request_.collectives) {
       if (!request_.call || collective == Collective::barrier) communicator->known_.add_all(collective);
     }
-    if (request_.call) communicator->known_.add(*request_.call, plan::root_subnet(*request_.call, view));
+    // Where its own row stands, that says nothing of longer calls of its class.
+    if (request_.call && !communicator->stands(*request_.call))
+      communicator->known_.add(*request_.call, plan::root_subnet(*request_.call, view));
     return communicator;
   }
 

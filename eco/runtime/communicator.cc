@@ -65,14 +65,9 @@ bool Communicator::is_open(const CommonProblem& call) const {
   return row != nullptr && row->open;
 }
 
-bool Communicator::lacks_plan(const CommonProblem& call) const {
-  const plan::Row* const row = row_of(call);
-  return row != nullptr && row->open && !row->recipe;
-}
-
 bool Communicator::stands(const CommonProblem& call) const {
   const plan::Row* const row = row_of(call);
-  return row != nullptr && !row->open;
+  return row != nullptr && row->stands();
 }
 
 bool Communicator::may_be_learned_again(const CommonProblem& call) {

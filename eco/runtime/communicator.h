@@ -93,8 +93,6 @@ class Communicator {
   bool knows(coll::Collective collective) const { return known_.knows_all(collective); }
   // Local, the same on all ranks: there was no time to plan calls like this one, which is known.
   bool is_open(const coll::CommonProblem& call) const;
-  // And so they are the library's; else a guess serves them.
-  bool lacks_plan(const coll::CommonProblem& call) const;
   // The same, once for every call that is open: there may be time by now.
   bool may_be_learned_again(const coll::CommonProblem& call);
   // Collective, inside the program's call that is not known yet: looks for a plan of calls like it or makes it within
@@ -201,7 +199,7 @@ class Communicator {
     std::array<std::byte, coll::kBarrierTokenBytes> all_tokens{};
   };
   const plan::Row* row_of(const coll::CommonProblem& call) const;
-  // Calls like this one have a row that was measured, or that is between two such.
+  // plan::Row::stands() of its row.
   bool stands(const coll::CommonProblem& call) const;
   bool may_be_served(const coll::CommonProblem& problem) const;
   const algo::Recipe* served_by_table(const coll::CommonProblem& problem) const;
@@ -277,6 +275,8 @@ struct ArmResult {
   bool failed = false;
   // What the budget leaves did not suffice for measuring the network; more of it may.
   bool wants_time = false;
+  // Rank 0's: the network was remembered by an earlier job.
+  bool knew_network = false;
 };
 
 // Why communicators are left as they are: the plan found nothing to gain.

@@ -44,14 +44,13 @@ void keep_newest(List& list, std::size_t most) {
 }  // namespace
 
 bool KnownGroup::leaves_native(const coll::CommonProblem& call) const {
-  const auto serves = [this](coll::Collective collective, int root_subnet, std::size_t bytes) {
-    const plan::Row* const row = table.find_row(collective, root_subnet, bytes);
-    return row != nullptr && row->recipe;
-  };
-  if (serves(coll::Collective::barrier, 0, 0)) return false;
+  const auto serves = [](const plan::Row* row) { return row != nullptr && row->recipe; };
+  if (serves(table.find_row(coll::Collective::barrier, 0, 0))) return false;
   const int n_classes = coll::is_rooted(call.collective) ? view.n_subnets() : 1;
   for (int root_subnet = 0; root_subnet < n_classes; ++root_subnet) {
-    if (!planned.knows(call, root_subnet) || serves(call.collective, root_subnet, call.bytes)) return false;
+    const plan::Row* const row = table.find_row(call.collective, root_subnet, call.bytes);
+    const bool is_known = planned.knows(call, root_subnet) || (row != nullptr && row->stands());
+    if (!is_known || serves(row)) return false;
   }
   return true;
 }

@@ -8,6 +8,7 @@
 namespace eco::runtime {
 
 void MissedCalls::add(const coll::CommonProblem& call) {
+  if (!call.commutative) return;
   const Kind one{call.collective, call.root, plan::size_class(call.bytes), call.bytes, 1};
   const auto key = [](const Kind& kind) { return std::tie(kind.collective, kind.root, kind.size); };
   Kind* const end = kinds_.data() + n_kinds_;

@@ -1,7 +1,7 @@
 // What a communicator's calls would have gained so far, had it been armed: by the plan that another one of the same ranks
 // has.
 //
-//   missed.add(problem);                            // every call that is the library's because nothing is armed
+//   missed.add(problem);                            // every blocking call that nothing armed could serve
 //   standing.missed_gain_s = missed.gain_s(known);  // what its ranks tell each other (readiness.h)
 //
 // Local, and the same on all ranks that have made the same calls.
@@ -19,10 +19,10 @@ namespace eco::runtime {
 class MissedCalls {
  public:
   // Calls of one collective, root and size class (plan::size_class) are one kind. A program has few kinds of calls; what it
-  // has beyond kMostKinds counts for nothing.
+  // has beyond kMostKinds counts for nothing, as do operations that do not commute, for which plans may have no recipe.
   void add(const coll::CommonProblem& call);
 
-  // In seconds, each kind by the least of its calls.
+  // In seconds, each kind by the row that serves the least of its calls.
   double gain_s(const KnownGroup& known) const;
 
  private:

@@ -167,11 +167,10 @@ class Planning {
     const std::optional<std::size_t> bytes = is_barrier ? 0 : planned_size();
     if (!bytes) return true;  // the library serves it
     const int root_subnet = is_barrier ? 0 : plan::root_subnet(*request_.call, view_);
-    const auto stands = [&](std::size_t size) {
-      const plan::Row* const row = known_.find_row(collective, root_subnet, size);
-      return row != nullptr && !row->open;
-    };
-    return stands(*bytes) || (!is_barrier && stands(request_.call->bytes));
+    const plan::Row* const of_class = known_.find_row(collective, root_subnet, *bytes);
+    const plan::Row* const own =
+        is_barrier ? of_class : known_.find_row(collective, root_subnet, request_.call->bytes);
+    return (of_class != nullptr && !of_class->open) || (own != nullptr && own->stands());
   }
 
   // What is remembered for this group now. A file that can't be read, that is another group's under this one's name, or

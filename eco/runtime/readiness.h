@@ -20,14 +20,14 @@ namespace eco::runtime {
 
 // Of one rank.
 struct Standing {
-  bool has_room = true;            // among the communicators that may be armed
-  double budget_left_s = 0;        // for measuring
-  double passed_s = 0;             // that the communicator's calls took so far, none of them served
-  double arming_s = 0;             // that arming takes from nothing
-  double known_arming_s = 0;       // and of what is known
-  double known_gain_s = 0;         // what the call at hand gains by what is known
-  double missed_gain_s = 0;        // and what the calls before it would have gained
-  double early_s = 0;              // what the job can afford for arming by that
+  bool has_room = true;       // among the communicators that may be armed
+  double budget_left_s = 0;   // for measuring
+  double passed_s = 0;        // that the communicator's calls took so far, none of them served
+  double arming_s = 0;        // that arming takes from nothing
+  double known_arming_s = 0;  // and of what is known
+  double known_gain_s = 0;    // what the call at hand gains by what is known
+  double missed_gain_s = 0;   // and what the calls before it would have gained
+  double early_s = 0;         // what the job has left for arming that missed gains are the only reason for
   std::uint64_t known_digest = 0;  // KnownGroup::digest; 0: nothing is known
 };
 

@@ -73,7 +73,7 @@ void Group::prepare(const coll::CommonProblem& problem) {
   }
   if (state_ != State::armed) return;
   if (!runtime_->knows(problem) || runtime_->may_be_learned_again(problem)) learn(problem);
-  is_behind_open_ = std::exchange(is_open_, runtime_->lacks_plan(problem));
+  is_behind_open_ = std::exchange(is_open_, runtime_->is_open(problem));
   for (std::optional<coll::CommonProblem>& wish : wished_) {
     const std::optional<coll::CommonProblem> wished = std::exchange(wish, std::nullopt);
     if (wished && !runtime_->knows(*wished)) learn(*wished);
@@ -144,6 +144,7 @@ void Group::arm(const coll::CommonProblem& problem) {
 void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ranks, double budget_left_s,
                    const coll::CommonProblem& first, const runtime::KnownGroup* known) {
   const double began_s = PMPI_Wtime();
+  const bool was_known = known != nullptr;
   runtime::Options options;
   const auto reason = agreement.steps.agreement().failed([&] {
     options = options_within(budget_left_s);
@@ -169,7 +170,8 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
   }
   const double took_s = PMPI_Wtime() - began_s;
   session_.note_arming(took_s, result.seconds_measuring);
-  if (known != nullptr) session_.note_known_arming(took_s);
+  if (was_known) session_.note_known_arming(took_s);
+  if (result.knew_network) session_.note_known_network();
   if (result.view.network) remember_view(world_ranks, result.view);
   session_.known().note_arming(known != nullptr, took_s - result.seconds_measuring);
   if (!result.communicator) {

@@ -71,7 +71,7 @@ class Group {
     if (runtime_) runtime_->note_passed(nanoseconds);
     note(Profile::number_of(collective), bytes, fate, nanoseconds);
   }
-  // Local: a call that does not arm passed while nothing was armed. All ranks make it.
+  // Local: nothing is armed that could serve this blocking call. All ranks make it.
   void note_missed(const coll::CommonProblem& call) {
     if (state_ == State::waiting) missed_.add(call);
   }
@@ -210,7 +210,7 @@ class Group {
   State state_ = State::waiting;
   bool is_inter_ = false;
   bool has_slot_ = false;
-  bool is_open_ = false;  // armed, and calls like this one are the library's for want of time to measure
+  bool is_open_ = false;  // armed, and calls like this one were not planned for want of time to measure
   bool is_behind_open_ = false;  // nor have calls like the one before
   bool is_due_ = false;          // the call at hand may arm, and it has been counted
   bool has_looked_for_neighbors_ = false;

@@ -10,7 +10,7 @@ Every rank counts its own calls; here they are put together. Read `merge` first.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,8 @@ FATES = {
     "varying": "counts of each rank's own",
     "graph": "topology",
 }
+#: Of these: calls that no plan serves, whatever it has for their size.
+UNABLE = frozenset({"empty", "too_large", "reduction", "arguments", "uneven"})
 
 
 @dataclass(frozen=True)
@@ -217,7 +219,15 @@ def _row(key: tuple[str, int, int], by_rank: Mapping[int, list[Mapping[str, Any]
         most_s=seconds[most_rank],
         most_rank=most_rank,
         fates=dict(fates),
-        largest_bytes=max(int(call["largest_bytes"]) for call in calls),
+        largest_bytes=largest_bytes(calls),
+    )
+
+
+def largest_bytes(calls: Sequence[Mapping[str, Any]]) -> int | None:
+    """Of those that a plan could serve, if there are such."""
+    able = [call for call in calls if call["fate"] not in UNABLE]
+    return max(
+        (int(call["largest_bytes"]) for call in able or calls if "largest_bytes" in call), default=None
     )
 
 

@@ -45,6 +45,8 @@ def check_calls(found: Profile) -> dict[tuple[str, int, int], Row]:
         assert (
             row.up_to_bytes // 2 < row.mean_bytes <= row.up_to_bytes or row.mean_bytes == row.up_to_bytes == 0
         )
+        assert row.largest_bytes is not None
+        assert row.mean_bytes <= row.largest_bytes <= row.up_to_bytes
         assert 0 < row.least_s <= row.mean_s <= row.most_s
         assert sum(row.fates.values()) == row.calls
     rows = {(row.operation, row.communicator_ranks, int(row.mean_bytes)): row for row in found.rows}
