@@ -220,9 +220,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--placements", default="block,shuffled:1")
     parser.add_argument("--stages", default="native,untuned,tuned,served")
     parser.add_argument("--memory", type=Path, help="a folder that keeps what tuning finds, for the next run")
-    parser.add_argument(
-        "--budget", type=float, default=55.0, help="seconds that tuning may take, network included"
-    )
+    parser.add_argument("--budget", type=float, help="seconds that tuning may take, network included")
     parser.add_argument("--launches", type=int, default=3, help="pairs of launches in each stage")
     parser.add_argument("--timeout", type=float, default=300.0, help="seconds that one launch may take")
     parser.add_argument("--json", type=Path, help="write all launches, beside other cells of that file")

@@ -90,9 +90,8 @@ class Arming {
       const std::vector<net::HostId> hosts = identities();
       const FoundView found = find_view(steps_, transport_, native_, options_, hosts, request_, measuring_s_);
       const net::GroupView view = result.view = found.view;
-      result.knew_network = found.is_of_earlier_job;
       if (request_.network_only) throw StaysNative{"only the network was asked for"};
-      FoundPlan plan = find_plan_in(view, found.is_of_earlier_job);
+      FoundPlan plan = find_plan_in(view);
       leave_out_disabled(plan.table, options_);
       const std::string provenance = steps_.agreement().share(found.provenance + "; " + plan.source);
       if (plan.table.is_all_native()) result.reason = kAsGood;
@@ -153,18 +152,16 @@ class Arming {
     return hosts;
   }
 
-  FoundPlan find_plan_in(const net::GroupView& view, bool knew_network) {
+  FoundPlan find_plan_in(const net::GroupView& view) {
     const bool all = request_.collectives.empty();
-    const double left_s = most_s_of(options_, measuring_s_, all);
-    PlanRequest request{.collectives = all ? coll::all_collectives() : request_.collectives,
-                        .anew = request_.plan_anew,
-                        .effort = request_.effort,
-                        .sizes = request_.sizes,
-                        .call = request_.call,
-                        .most_s = options_.budget_s == 0 ? request_.offline_s
-                                  : knew_network         ? options_.most_in_later_job_s(left_s)
-                                                         : left_s,
-                        .progress = request_.progress};
+    PlanRequest request{
+        .collectives = all ? coll::all_collectives() : request_.collectives,
+        .anew = request_.plan_anew,
+        .effort = request_.effort,
+        .sizes = request_.sizes,
+        .call = request_.call,
+        .most_s = options_.budget_s > 0 ? most_s_of(options_, measuring_s_, all) : request_.offline_s,
+        .progress = request_.progress};
     leave_out_disabled(request.collectives, options_, [](Collective collective) { return collective; });
     return find_plan(steps_, transport_, native_, view, options_, identity_.version, request, measuring_s_);
   }

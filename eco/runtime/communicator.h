@@ -275,8 +275,6 @@ struct ArmResult {
   bool failed = false;
   // What the budget leaves did not suffice for measuring the network; more of it may.
   bool wants_time = false;
-  // Rank 0's: the network was remembered by an earlier job.
-  bool knew_network = false;
 };
 
 // Why communicators are left as they are: the plan found nothing to gain.

@@ -41,7 +41,6 @@ class Finding {
   FoundView find() {
     const std::string transport = transport_name(native_, transport_);
     std::string source;
-    bool is_of_earlier_job = false;
     const auto [found, found_text] = steps_.look("", [&]() -> std::pair<Found, std::string> {
       if (!options_.network_file.empty()) {
         const net::Network network = net::load_network(options_.network_file);
@@ -52,7 +51,6 @@ class Finding {
       const net::FoundNetwork remembered = store_.find_network(hosts_, transport);
       if (remembered.network) {
         source = "remembered";
-        is_of_earlier_job = request_.job != nullptr && !request_.job->has_looked_after(hosts_);
         remembered_ = *remembered.network;
         const bool looks = looks_after() && options_.measure == MeasurePolicy::automatic;
         return {looks ? Found::doubtful : Found::text, net::to_json(remembered_.without_samples())};
@@ -72,7 +70,6 @@ class Finding {
     });
     if (found != Found::by_hand) look_for_rails(network, source);
     FoundView result;
-    result.is_of_earlier_job = is_of_earlier_job && !has_moved;
     steps_.together("", [&] {
       source += fit_rails(network, transport_);
       const std::vector<int> host_of_rank = hosts_of_ranks(network, hosts_, found == Found::by_hand);

@@ -15,8 +15,7 @@ namespace eco::runtime {
 
 struct FoundView {
   net::GroupView view;
-  std::string provenance;          // rank 0's: "network of 8 hosts measured 2026-11-21T02:00:00Z, remembered"
-  bool is_of_earlier_job = false;  // rank 0's
+  std::string provenance;  // rank 0's: "network of 8 hosts measured 2026-11-21T02:00:00Z, remembered"
 };
 
 // Collective. `hosts` are the ranks'. Adds the seconds that it measured to `measuring_s`. Throws StaysNative on all alike.

@@ -3,7 +3,6 @@
 //   const Options options = parse_options([](std::string_view v) { return from_environment(v); });
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -42,7 +41,6 @@ struct Options {
       rails;  // ECO_RAILS: interfaces or addresses of each host; empty: what hosts have in common
   MeasurePolicy measure = MeasurePolicy::automatic;  // ECO_MEASURE=never|auto
   double budget_s = 5;  // ECO_BUDGET: for measuring in a job, all communicators together; 0: no limit
-  bool budget_is_asked = false;  // by ECO_BUDGET; see most_in_later_job_s()
   int max_communicators = 4096;  // ECO_MAX_COMMUNICATORS: armed at a time
   // ECO_ARM_AFTER: blocking collectives of a communicator that pass before it is armed; nothing: as soon as they have
   // taken long enough (readiness.h)
@@ -61,12 +59,6 @@ struct Options {
 
   // Not the MPI library: TCP or UCX carries all that ECO serves, not only what names rails.
   bool is_beside_mpi() const { return carrier == Carrier::tcp || carrier == Carrier::ucx; }
-  // Of `seconds` for measuring, what a job begins with whose network an earlier one has left: that one had the time which a
-  // first job gets.
-  double most_in_later_job_s(double seconds) const {
-    constexpr double kLaterJob_s = 1;
-    return budget_is_asked ? seconds : std::min(seconds, kLaterJob_s);
-  }
   // A collective by name, or kTopology.
   bool is_disabled(std::string_view name) const;
   // What must be equal on all ranks, a line for each: "ECO_BUDGET=5\n". Files are not in it (one rank reads them), nor

@@ -171,7 +171,6 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
   const double took_s = PMPI_Wtime() - began_s;
   session_.note_arming(took_s, result.seconds_measuring);
   if (was_known) session_.note_known_arming(took_s);
-  if (result.knew_network) session_.note_known_network();
   if (result.view.network) remember_view(world_ranks, result.view);
   session_.known().note_arming(known != nullptr, took_s - result.seconds_measuring);
   if (!result.communicator) {

@@ -100,12 +100,6 @@ class Session {
   double early_arming_left_s() const {
     return kEarlyShare * (PMPI_Wtime() - started_s_) - 1e-6 * static_cast<double>(known_arming_us_.load());
   }
-  // Local, and enough on one rank, since the least budget counts: an earlier job has had the time that a first one gets.
-  void note_known_network() {
-    const std::int64_t left_us = budget_left_us_.load();
-    const double most_s = options_.most_in_later_job_s(1e-6 * static_cast<double>(left_us));
-    budget_left_us_.fetch_sub(left_us - static_cast<std::int64_t>(1e6 * most_s));
-  }
   void note_known_arming(double seconds) {
     known_arming_us_.fetch_add(static_cast<std::int64_t>(seconds * 1e6));
   }
