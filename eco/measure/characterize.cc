@@ -159,14 +159,21 @@ class Session {
   void measure_pairs(net::Network& network) {
     SweepOptions sweep;
     sweep.budget_s = kSweepShare * options_.budget_s;
+    sweep.most_s = options_.most_s;
     sweep.sweeps = options_.sweeps;
     sweep.clock = options_.clock;
     sweep.progress = [this](const std::string& what, double fraction) { say(what, 0.8 * fraction); };
     // Where the tree is not believed, neither are the times that it was made of.
     sweep.known = is_tree_used_ ? times_of_tree() : remembered_;
     if (is_tree_used_) sweep.level_of_host = network.tree.level_of_host();
-    const Pinger ping = [this](int a, int b, std::size_t bytes, int trips) {
-      return conductor_.ping(rank_of(a), rank_of(b), bytes, trips);
+    const Pinger ping = [this](const std::vector<structure::Pair>& pairs, std::size_t bytes, int trips) {
+      std::vector<Flow> flows;
+      for (const structure::Pair& pair : pairs) flows.push_back({rank_of(pair.from), rank_of(pair.to)});
+      std::vector<std::vector<double>> seconds = conductor_.trips(flows, bytes, trips);
+      for (std::vector<double>& of_pair : seconds) {
+        for (double& trip : of_pair) trip /= 2;  // one way
+      }
+      return seconds;
     };
     PairSamples samples = sweep_pairs(network.n_hosts(), ping, sweep);
     network.sizes = std::move(samples.sizes);
@@ -207,6 +214,14 @@ class Session {
     return known;
   }
 
+  // Of host 0's pairs, which come first.
+  static const net::PairTimes& nearest_pair(const net::Network& network) {
+    return *std::min_element(network.pairs.begin(), network.pairs.begin() + network.n_hosts() - 1,
+                             [](const net::PairTimes& x, const net::PairTimes& y) {
+                               return x.seconds.front() < y.seconds.front();
+                             });
+  }
+
   void measure_local(net::Network& network) {
     network.combine_bytes_per_s = combine_rate(options_.clock);
     network.memory_bytes_per_s = copy_rate(options_.clock);
@@ -215,7 +230,7 @@ class Session {
     network.receive_overhead_s = kOrdinaryOverhead_s;
     std::optional<Flow> probe;
     if (network.n_hosts() > 1) {
-      probe = Flow{rank_of(0), rank_of(1)};
+      probe = Flow{rank_of(0), rank_of(nearest_pair(network).b)};
     } else if (!placement_.neighbours.empty()) {
       probe = placement_.neighbours.front();
     }
@@ -228,7 +243,7 @@ class Session {
   void measure_overheads(net::Network& network, const Flow& probe) {
     constexpr int kMessages = 64;
     double alone = conductor_.ping(probe.from, probe.to, 8, 3);
-    if (!network.pairs.empty()) alone = std::min(alone, network.pairs.front().seconds.front());
+    if (!network.pairs.empty()) alone = std::min(alone, nearest_pair(network).seconds.front());
     double posting = alone;
     double one = alone;
     double all = 1e300;

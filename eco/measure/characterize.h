@@ -6,8 +6,8 @@
 //   options.transport = "openmpi 5.0.11 point-to-point";
 //   net::Network network = characterize(transport, native, options);    // collective; the same on every rank
 //
-// One rank of each host measures, the others wait. Pairs are timed one at a time by round trips: several trips, total
-// over twice their number; all pairs make a sweep, sweeps are repeated, and the lowest confirmed sweep labels the pair
+// One rank of each host measures, the others wait. Pairs are timed by round trips, one at a time unless they are far apart:
+// several trips, total over twice their number; all pairs make a sweep, sweeps are repeated, and the lowest confirmed sweep labels the pair
 // (sweeps.h). Subnets follow by Figure 2 at a small and a large size (net/partition.h), kinds and uplinks by tests with
 // several pairs at once (sharing.h), rates and latencies by derive.h. Rank 0 conducts (conductor.h) and sends the result.
 #pragma once
@@ -38,6 +38,8 @@ struct CharacterizeOptions {
   std::string measured_at;                // ISO 8601, now
   // 0: offline, as long as it takes. Else seconds: sizes shrink until two sweeps fit. Only rank 0's value counts.
   double budget_s = 0;
+  // With a budget: the seconds that pair times may take where there is no network without them (0: their share of the budget).
+  double most_s = 0;
   // Pairs that need no measuring, of these hosts or others; only rank 0's count. Their samples enter the network at the
   // sizes they have, what is shared and the rates are measured anew, and the network's note says how many were measured.
   std::vector<net::KnownPair> known;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "eco/measure/sweeps.h"
+#include "eco/measure/samples.h"
 #include "eco/structure/find.h"
 #include "eco/structure/sampler.h"
 

@@ -3,28 +3,25 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <utility>
 
-#include "eco/base/assert.h"
 #include "eco/base/errors.h"
 #include "eco/measure/derive.h"
 #include "eco/measure/representatives.h"
+#include "eco/measure/visits.h"
 
 namespace eco::measure {
 namespace {
 
-constexpr double kConfirmed = 0.8;
 constexpr int kMostRepeats = 10;
 
 // 8 B shows the latency; 1 KiB and the largest are the partition's reference sizes; 16 KiB lies below the eager limit
 // of every library we know, so that a change of protocol at 64 KiB does not pass for a rate.
-constexpr std::array<std::size_t, 4> kSizes = {8, 1024, 16384, net::kLargestPairBytes};
-constexpr std::array<std::size_t, 5> kLargeSizes = {net::kLargestPairBytes, 32768, 16384, 8192, 4096};
+constexpr std::array<std::size_t, 4> kSizes = {kSmallestBytes, kSmallBytes, kReliableBytes,
+                                               net::kLargestPairBytes};
+constexpr std::array<std::size_t, 5> kLargeSizes = {net::kLargestPairBytes, 32768, kReliableBytes, 8192,
+                                                    4096};
 
-// Two trips a visit, if they fit: more would only give a disturbance more chances to raise the average, and one trip at
-// a tenth of its time would pull an average of many less than 20 % down, where nobody notices.
-constexpr int kMostTrips = 2;
 constexpr double kVisitOffline_s = 0.06;
 
 // Small messages settle late: a hundred microseconds are easily doubled by whatever else a host does. They are swept
@@ -36,30 +33,29 @@ constexpr int kMostExtraSweeps = 40;
 constexpr int kMostExtraSweepsAlike = 8;
 // Pairs that one reference size alone parts decide the partition: for them three times as much patience.
 constexpr int kPatience = 3;
-constexpr std::size_t kSmall = 1024;
+// Pairs that are far apart, where such sweeps are not cheap, have settled with a second sample so near.
+constexpr double kSettled = 0.98;
+
+// Of large messages a pair like it may confirm a pair's label.
+constexpr double kAlike = 0.8;
 
 // Shares of a budget: what the sweeps may take in all, and the large size within that.
 constexpr double kDeadline = 0.9;
 constexpr double kLargeDeadline = 0.65;
+constexpr std::size_t kSweepsInBudget = 2;
 
 class Sweeper {
  public:
   Sweeper(int n_hosts, const Pinger& ping, const SweepOptions& options)
-      : n_hosts_(n_hosts), ping_(ping), options_(options) {
-    for (int a = 0; a < n_hosts; ++a) {
-      for (int b = a + 1; b < n_hosts; ++b) {
-        pairs_.push_back({a, b, {}, {}});
-      }
+      : options_(options), table_(n_hosts), visits_(table_, ping, options.budget_s > 0) {
+    known_.resize(table_.pairs.size());
+    for (const KnownTimes& known : options.known) {
+      known_[table_.index_of(known.a, known.b)] = &known;
+      const auto smallest = known.samples.find(kSmallestBytes);
+      if (smallest != known.samples.end())
+        visits_.saw(known.a, known.b, confirmed_minimum(smallest->second));
     }
-    known_.resize(pairs_.size());
-    for (const KnownTimes& known : options.known) known_[index_of(known.a, known.b)] = &known;
-    visited_.assign(pairs_.size(), false);
-    if (!options.level_of_host.empty()) {
-      represents_ = representatives(options.level_of_host);
-      for (std::size_t i = 0; i < pairs_.size(); ++i) {
-        if (represents_[i]) alike_[levels_of(i)].push_back(i);
-      }
-    }
+    if (!options.level_of_host.empty()) represent(options.level_of_host);
     start_s_ = options.clock();
   }
 
@@ -69,44 +65,66 @@ class Sweeper {
     } else {
       sweep_offline();
     }
+    for (std::size_t size = 0; size < table_.sizes.size(); ++size) repeat_suspects(size);
     PairSamples result;
-    result.sizes = sizes_;
-    for (std::size_t i = 0; i < sizes_.size(); ++i) repeat_suspects(i);
-    result.measured = static_cast<std::size_t>(std::count(visited_.begin(), visited_.end(), true));
-    for (net::PairTimes& pair : pairs_) {
-      for (const auto& samples : pair.samples) {
-        pair.seconds.push_back(samples.empty() ? 0 : confirmed_minimum(samples));
-      }
+    result.sizes = table_.sizes;
+    for (std::size_t pair = 0; pair < table_.pairs.size(); ++pair) {
+      if (visits_.was_visited(pair)) ++result.measured;
     }
-    if (!represents_.empty()) stand_in(pairs_, options_.level_of_host);
-    result.pairs = std::move(pairs_);
+    result.pairs = labelled();
+    if (!represents_.empty()) stand_in(result.pairs, level_of_host_);
     return result;
   }
 
  private:
+  static constexpr double kNever = 1e300;
+
   double elapsed() const { return options_.clock() - start_s_; }
 
   void say(const std::string& what, double fraction) const {
     if (options_.progress) options_.progress(what, std::clamp(fraction, 0.0, 1.0));
   }
 
-  // Row `a` of the pairs begins after (n-1) + (n-2) + ... + (n-a) of them.
-  std::size_t index_of(int a, int b) const {
-    ECO_ASSERT(light, 0 <= a && a < b && b < n_hosts_, "known pairs are of these hosts");
-    return static_cast<std::size_t>(a * n_hosts_ - a * (a + 1) / 2 + (b - a - 1));
+  // All pairs with their labels; 0 where others stand for them.
+  std::vector<net::PairTimes> labelled() const {
+    std::vector<net::PairTimes> pairs = table_.pairs;
+    for (net::PairTimes& pair : pairs) {
+      for (const auto& samples : pair.samples)
+        pair.seconds.push_back(samples.empty() ? 0 : confirmed_minimum(samples));
+    }
+    return pairs;
+  }
+
+  // From now on pairs stand for those between the same levels, which are not visited.
+  void represent(std::vector<int> level_of_host) {
+    level_of_host_ = std::move(level_of_host);
+    represents_ = representatives(level_of_host_);
+    list_alike();
+  }
+
+  // The same of pairs between sites alone.
+  void represent_between_sites() {
+    level_of_host_ = visits_.sites();
+    represents_ = representatives(level_of_host_);
+    for (std::size_t i = 0; i < represents_.size(); ++i) {
+      if (is_inside_site(i)) represents_[i] = true;
+    }
+    list_alike();
+  }
+
+  bool is_inside_site(std::size_t pair) const {
+    const auto [low, high] = levels_of(pair);
+    return low == high;
+  }
+
+  void list_alike() {
+    for (std::size_t i = 0; i < represents_.size(); ++i) {
+      if (represents_[i]) alike_[levels_of(i)].push_back(i);
+    }
   }
 
   bool is_known(std::size_t pair, std::size_t bytes) const {
     return known_[pair] != nullptr && known_[pair]->samples.contains(bytes);
-  }
-
-  // The pairs that have to be visited at this many bytes.
-  std::vector<std::size_t> missing(std::size_t bytes) const {
-    std::vector<std::size_t> pairs;
-    for (std::size_t i = 0; i < pairs_.size(); ++i) {
-      if (!is_known(i, bytes) && (represents_.empty() || represents_[i])) pairs.push_back(i);
-    }
-    return pairs;
   }
 
   // Whether whatever is known of a pair includes this size; false if nothing is known of any.
@@ -116,90 +134,73 @@ class Sweeper {
                        [&](const KnownTimes& known) { return known.samples.contains(bytes); });
   }
 
-  // Keeps sizes ascending; returns the place of the new one.
+  // The pairs that have to be visited at this many bytes, and for which `is_wanted`.
+  template <class IsWanted>
+  std::vector<std::size_t> missing(std::size_t bytes, const IsWanted& is_wanted) const {
+    std::vector<std::size_t> pairs;
+    for (std::size_t i = 0; i < table_.pairs.size(); ++i) {
+      if (!is_known(i, bytes) && (represents_.empty() || represents_[i]) && is_wanted(i)) pairs.push_back(i);
+    }
+    return pairs;
+  }
+  std::vector<std::size_t> missing(std::size_t bytes) const {
+    return missing(bytes, [](std::size_t) { return true; });
+  }
+
+  // The place of the size, with what is known.
   std::size_t add_size(std::size_t bytes) {
-    const auto place = std::upper_bound(sizes_.begin(), sizes_.end(), bytes) - sizes_.begin();
-    sizes_.insert(sizes_.begin() + place, bytes);
-    for (std::size_t i = 0; i < pairs_.size(); ++i) {
-      auto& samples = pairs_[i].samples;
-      const auto added = samples.emplace(samples.begin() + place);
-      if (is_known(i, bytes)) *added = known_[i]->samples.at(bytes);
+    const std::size_t size = table_.add_size(bytes);
+    for (std::size_t i = 0; i < table_.pairs.size(); ++i) {
+      if (is_known(i, bytes)) table_.pairs[i].samples[size] = known_[i]->samples.at(bytes);
     }
-    return static_cast<std::size_t>(place);
+    return size;
   }
 
-  void drop_size(std::size_t size) {
-    const auto place = static_cast<std::ptrdiff_t>(size);
-    sizes_.erase(sizes_.begin() + place);
-    for (net::PairTimes& pair : pairs_) pair.samples.erase(pair.samples.begin() + place);
-  }
-
-  void visit(std::size_t index, std::size_t size) {
-    net::PairTimes& pair = pairs_[index];
-    visited_[index] = true;
-    std::vector<double>& samples = pair.samples[size];
-    int trips = kMostTrips;
-    if (!samples.empty()) {
-      const double allowed = visit_s_ / (2 * std::max(confirmed_minimum(samples), 1e-9));
-      trips = static_cast<int>(std::clamp(allowed, 1.0, static_cast<double>(kMostTrips)));
-    } else if (sizes_[size] > kSmall) {
-      trips = 1;  // what it costs is not known yet
-    }
-    samples.push_back(ping_(pair.a, pair.b, sizes_[size], trips));
+  bool visit_all(const std::vector<std::size_t>& pairs, std::size_t size, double deadline_s) {
+    return visits_.visit_all(pairs, size, [&] { return elapsed() <= deadline_s; });
   }
 
   // The levels of a pair's hosts.
   std::pair<int, int> levels_of(std::size_t pair) const {
-    const auto level = [this](int host) { return options_.level_of_host[static_cast<std::size_t>(host)]; };
-    return std::minmax({level(pairs_[pair].a), level(pairs_[pair].b)});
+    const auto level = [this](int host) { return level_of_host_[static_cast<std::size_t>(host)]; };
+    return std::minmax({level(table_.pairs[pair].a), level(table_.pairs[pair].b)});
   }
 
   // Whether the lowest time of a pair can be relied on: another visit confirms it or, of large messages, where pairs stand
   // for those like them, another pair like it.
   bool is_sure(std::size_t pair, std::size_t size) const {
-    const std::vector<double>& own = pairs_[pair].samples[size];
+    const std::vector<double>& own = table_.of(pair, size);
     if (!minimum_is_suspect(own)) return true;
-    if (own.empty() || represents_.empty() || sizes_[size] <= kSmall) return false;
+    if (own.empty() || represents_.empty() || table_.sizes[size] <= kSmallBytes) return false;
     const double label = confirmed_minimum(own);
     const std::vector<std::size_t>& alike = alike_.at(levels_of(pair));
     return std::any_of(alike.begin(), alike.end(), [&](std::size_t i) {
-      const std::vector<double>& samples = pairs_[i].samples[size];
-      if (i == pair || samples.empty()) return false;
-      const auto [low, high] = std::minmax({label, confirmed_minimum(samples)});
-      return low >= kConfirmed * high;
+      if (i == pair || table_.of(i, size).empty()) return false;
+      const auto [low, high] = std::minmax({label, table_.label(i, size)});
+      return low >= kAlike * high;
     });
   }
 
-  // False if it passed the deadline before the end.
-  bool sweep(std::size_t size, double deadline_s) {
-    for (const std::size_t i : missing(sizes_[size])) {
-      if (elapsed() > deadline_s) return false;
-      visit(i, size);
-    }
-    return true;
-  }
-
   void sweep_unsure(std::size_t size) {
-    for (const std::size_t pair : missing(sizes_[size])) {
-      if (!is_sure(pair, size)) visit(pair, size);
-    }
+    visit_all(missing(table_.sizes[size], [&](std::size_t pair) { return !is_sure(pair, size); }), size,
+              kNever);
   }
 
   void sweep_offline() {
-    visit_s_ = kVisitOffline_s;
+    visits_.set_visit_s(kVisitOffline_s);
     for (const std::size_t bytes : kSizes) add_size(bytes);
     // A pair that represents others is not the only one that does.
     const int sweeps = represents_.empty() ? std::max(2, options_.sweeps) : 2;
     // Longer messages take most of the time: progress counts a visit as its bytes and a constant for the rest.
     double total = 0;
-    for (const std::size_t bytes : sizes_) total += sweeps * (static_cast<double>(bytes) + 4096);
+    for (const std::size_t bytes : kSizes) total += sweeps * (static_cast<double>(bytes) + 4096);
     double done = 0;
     for (int i = 0; i < sweeps; ++i) {
-      for (std::size_t size = 0; size < sizes_.size(); ++size) {
+      for (std::size_t size = 0; size < kSizes.size(); ++size) {
         say("pairs, sweep " + std::to_string(i + 1) + " of " + std::to_string(sweeps), done / total);
-        i == 0 || represents_.empty() || sizes_[size] <= kSmall ? void(sweep(size, kNever))
-                                                                : sweep_unsure(size);
-        done += static_cast<double>(sizes_[size]) + 4096;
+        const bool all = i == 0 || represents_.empty() || kSizes[size] <= kSmallBytes;
+        all ? void(visit_all(missing(kSizes[size]), size, kNever)) : sweep_unsure(size);
+        done += static_cast<double>(kSizes[size]) + 4096;
       }
     }
     settle_all(kNever);
@@ -207,16 +208,16 @@ class Sweeper {
 
   void settle_all(double deadline_s) {
     if (options_.budget_s <= 0) say("pairs, until small messages settle", 1.0);
-    for (std::size_t size = 0; size < sizes_.size(); ++size) {
-      if (sizes_[size] <= kSmall) {
-        settle(size, deadline_s, 1, [&] { return missing(sizes_[size]); });
-      }
+    const std::vector<std::size_t>& sizes = table_.sizes;
+    for (std::size_t size = 0; size < sizes.size(); ++size) {
+      if (sizes[size] <= kSmallBytes) settle(size, deadline_s, 1, [&] { return missing(sizes[size]); });
     }
     if (!represents_.empty()) return;
     // Where only one of the reference sizes parts hosts, either the network is like that (a bridge, a slow uplink) or
     // these very pairs were disturbed: they get more visits.
-    for (const std::size_t size : {nearest_size(sizes_, kSmall), sizes_.size() - 1}) {
-      settle(size, deadline_s, sizes_[size] <= kSmall ? kPatience : 1, [&] { return parted_only_at(size); });
+    for (const std::size_t size : {nearest_size(sizes, kSmallBytes), sizes.size() - 1}) {
+      settle(size, deadline_s, sizes[size] <= kSmallBytes ? kPatience : 1,
+             [&] { return parted_only_at(size); });
     }
   }
 
@@ -227,79 +228,129 @@ class Sweeper {
     const int enough = represents_.empty() ? patience * kQuietSweeps : kQuietSweeps / 2;
     const int most = represents_.empty() ? patience * kMostExtraSweeps : kMostExtraSweepsAlike;
     for (int extra = 0; extra < most && quiet < enough; ++extra, ++quiet) {
-      const std::vector<std::size_t> chosen = choose();
+      std::vector<std::size_t> chosen = choose();
+      std::erase_if(chosen, [&](std::size_t pair) {
+        return visits_.is_far(pair) && !minimum_is_suspect(table_.of(pair, size), kSettled);
+      });
       if (chosen.empty()) return;
-      for (const std::size_t i : chosen) {
-        if (elapsed() > deadline_s) return;
-        const double before = confirmed_minimum(pairs_[i].samples[size]);
-        visit(i, size);
-        if (confirmed_minimum(pairs_[i].samples[size]) < kLowered * before) quiet = -1;
+      const std::vector<double> before = labels(chosen, size);
+      if (!visit_all(chosen, size, deadline_s)) return;
+      const std::vector<double> now = labels(chosen, size);
+      for (std::size_t i = 0; i < chosen.size(); ++i) {
+        if (now[i] < kLowered * before[i]) quiet = -1;
       }
     }
   }
 
+  std::vector<double> labels(const std::vector<std::size_t>& pairs, std::size_t size) const {
+    std::vector<double> seconds;
+    for (const std::size_t pair : pairs) seconds.push_back(table_.label(pair, size));
+    return seconds;
+  }
+
   std::vector<std::size_t> parted_only_at(std::size_t size) {
-    std::vector<net::PairTimes> labelled = pairs_;
-    for (net::PairTimes& pair : labelled) {
-      for (const auto& samples : pair.samples) pair.seconds.push_back(confirmed_minimum(samples));
-    }
-    std::vector<std::size_t> contested = contested_pairs(n_hosts_, sizes_, labelled, size);
-    std::erase_if(contested, [&](std::size_t i) { return is_known(i, sizes_[size]); });
+    std::vector<std::size_t> contested = contested_pairs(table_.n_hosts, table_.sizes, labelled(), size);
+    std::erase_if(contested, [&](std::size_t i) { return is_known(i, table_.sizes[size]); });
     return contested;
+  }
+
+  // Until every pair has two samples. False if it passed a deadline before: the first sweep its own.
+  bool sweep_twice(std::size_t size, double first_deadline_s, double deadline_s) {
+    for (std::size_t i = 0; i < kSweepsInBudget; ++i) {
+      const auto pairs = missing(table_.sizes[size], [&](std::size_t pair) {
+        return table_.of(pair, size).size() < kSweepsInBudget;
+      });
+      if (!visit_all(pairs, size, i == 0 ? first_deadline_s : deadline_s)) return false;
+    }
+    return true;
   }
 
   void sweep_within_budget() {
     const double budget = options_.budget_s;
-    const std::size_t n_missing = missing(kSizes[0]).size();
-    visit_s_ = n_missing == 0 ? budget : 0.2 * budget / static_cast<double>(4 * n_missing);
-    for (const std::size_t bytes : {kSizes[0], kSizes[1]}) {
+    const double most_s = std::max(options_.most_s, kDeadline * budget);
+    const std::size_t n_missing = missing(kSmallestBytes).size();
+    visits_.set_visit_s(n_missing == 0 ? budget : 0.2 * budget / static_cast<double>(4 * n_missing));
+    for (const std::size_t bytes : {kSmallestBytes, kSmallBytes}) {
       const std::size_t size = add_size(bytes);
-      for (int i = 0; i < 2; ++i) {
-        say("pairs, " + std::to_string(bytes) + " B", elapsed() / budget);
-        if (!sweep(size, kDeadline * budget)) {
-          throw Unsupported("characterize: two sweeps over " + std::to_string(n_missing) +
-                            " pairs of hosts do not" + " fit into " + std::to_string(budget) +
-                            " s; measure once with eco characterize, or raise" + " ECO_BUDGET");
-        }
+      say("pairs, " + std::to_string(bytes) + " B", elapsed() / budget);
+      const bool fits = bytes != kSmallestBytes || first_row_says_it_fits(size, most_s);
+      if (!fits || !sweep_twice(size, most_s, most_s)) {
+        throw Unsupported("characterize: two sweeps over " + std::to_string(n_missing) +
+                          " pairs of hosts do not fit into " + std::to_string(most_s) +
+                          " s; measure once with eco characterize, or raise ECO_BUDGET");
       }
+      if (bytes == kSmallestBytes) repeat_contradicted(size);
     }
-    if (pairs_.empty()) return;
-    sweep_largest_that_fits(kLargeDeadline * budget);
+    if (table_.pairs.empty()) return;
+    if (represents_.empty() && visits_.is_any_far()) represent_between_sites();
+    sweep_largest_that_fits(kLargeDeadline * budget, most_s);
     sweep_known_sizes_that_fit(kLargeDeadline * budget);
     settle_all(kDeadline * budget);
   }
 
-  void sweep_largest_that_fits(double deadline_s) {
-    const double small_visit_s = visit_s_;
-    visit_s_ = 0;  // one trip
+  // Hosts that look far apart, and are near by way of others, were disturbed.
+  void repeat_contradicted(std::size_t size) {
+    const std::vector<int> sites = visits_.sites();
+    const auto site = [&](int host) { return sites[static_cast<std::size_t>(host)]; };
+    for (const std::size_t pair : missing(table_.sizes[size], [&](std::size_t i) { return visits_.is_far(i); })) {
+      if (site(table_.pairs[pair].a) == site(table_.pairs[pair].b)) visits_.visit(pair, size);
+    }
+  }
+
+  // Where hosts are far apart, rank 0's own pairs say what rounds of the others will take: what can't be done in time is not
+  // begun.
+  bool first_row_says_it_fits(std::size_t size, double most_s) {
+    const auto is_own = [&](std::size_t pair) { return table_.pairs[pair].a == 0; };
+    const std::vector<std::size_t> own = missing(table_.sizes[size], is_own);
+    if (!visit_all(own, size, kDeadline * options_.budget_s)) return false;
+    double trips_s = 0;
+    double longest_s = 0;
+    for (const double seconds : labels(own, size)) {
+      trips_s += seconds;
+      longest_s = std::max(longest_s, seconds);
+    }
+    const auto far = missing(table_.sizes[size],
+                             [&](std::size_t pair) { return !is_own(pair) && visits_.is_far(pair); });
+    if (far.empty() || trips_s == 0) return true;
+    const double n_rounds = std::ceil(2.0 * static_cast<double>(far.size()) / table_.n_hosts);
+    const double round_s = elapsed() * longest_s / trips_s;
+    return elapsed() + 2 * n_rounds * round_s <= most_s;
+  }
+
+  // The least size that is reliable may take until `most_s`.
+  void sweep_largest_that_fits(double deadline_s, double most_s) {
+    const double small_visit_s = visits_.visit_s();
+    visits_.set_visit_s(0);
     // First the sizes that only the missing pairs have to be visited at.
     std::array<std::size_t, kLargeSizes.size()> sizes = kLargeSizes;
     std::stable_partition(sizes.begin(), sizes.end(),
                           [this](std::size_t bytes) { return is_known_where_any(bytes); });
     for (const std::size_t bytes : sizes) {
-      if (bytes > kLargeSizes.back() && 2 * sweep_estimate(bytes) > deadline_s - elapsed()) continue;
+      const double first_s = bytes == kReliableBytes ? most_s : deadline_s;
+      if (bytes > kLargeSizes.back() && 2 * sweep_estimate(bytes) > first_s - elapsed()) continue;
       const std::size_t size = add_size(bytes);
       say("pairs, " + std::to_string(bytes) + " B", elapsed() / options_.budget_s);
-      if (sweep(size, deadline_s) && sweep(size, kDeadline * options_.budget_s)) break;
+      if (sweep_twice(size, first_s, std::max(first_s, kDeadline * options_.budget_s))) break;
       // The estimate was wrong: what came of this size is dropped, a smaller one may still fit.
-      drop_size(size);
-      if (elapsed() > deadline_s) break;
+      table_.drop_size(size);
+      if (elapsed() > first_s) break;
     }
-    visit_s_ = small_visit_s;
+    visits_.set_visit_s(small_visit_s);
   }
 
   // Where pairs are known at more sizes than a job has time for, the few that are missing may have the time.
   void sweep_known_sizes_that_fit(double deadline_s) {
-    const double small_visit_s = visit_s_;
-    visit_s_ = 0;
+    const double small_visit_s = visits_.visit_s();
+    visits_.set_visit_s(0);
+    const std::vector<std::size_t> had = table_.sizes;
     for (const std::size_t bytes : kSizes) {
-      if (std::find(sizes_.begin(), sizes_.end(), bytes) != sizes_.end() || bytes > sizes_.back()) continue;
+      if (std::find(had.begin(), had.end(), bytes) != had.end() || bytes > had.back()) continue;
       if (!is_known_where_any(bytes)) continue;
       if (2 * sweep_estimate(bytes) > deadline_s - elapsed()) continue;
       const std::size_t size = add_size(bytes);
-      if (!sweep(size, deadline_s) || !sweep(size, kDeadline * options_.budget_s)) drop_size(size);
+      if (!sweep_twice(size, deadline_s, kDeadline * options_.budget_s)) table_.drop_size(size);
     }
-    visit_s_ = small_visit_s;
+    visits_.set_visit_s(small_visit_s);
   }
 
   // Seconds of one sweep of single trips, extrapolated from up to eight pairs spread over all of them. 8 KiB are more
@@ -308,59 +359,40 @@ class Sweeper {
     constexpr std::size_t kProbe = 8192;
     const std::vector<std::size_t> these = missing(bytes);
     if (these.empty()) return 0;
-    if (probe_s_ == 0) {
+    if (probed_visit_s_ == 0) {
       const std::size_t n = std::min<std::size_t>(8, these.size());
+      const double start_s = elapsed();
       for (std::size_t i = 0; i < n; ++i) {
-        const net::PairTimes& pair = pairs_[these[i * these.size() / n]];
-        probe_s_ += ping_(pair.a, pair.b, kProbe, 1) / static_cast<double>(n);
-        floor_s_ += confirmed_minimum(pair.samples[0]) / static_cast<double>(n);
+        const std::size_t pair = these[i * these.size() / n];
+        const double of_bytes = visits_.glance(pair, kProbe) - table_.label(pair, 0);
+        per_byte_s_ += std::max(0.0, of_bytes) / static_cast<double>(kProbe * n);
       }
+      probed_visit_s_ = (elapsed() - start_s) / static_cast<double>(n);
     }
-    const double per_byte = std::max(0.0, probe_s_ - floor_s_) / static_cast<double>(kProbe);
-    // Two ways each, and the warm-up trip.
-    return static_cast<double>(these.size()) * (4 * floor_s_ + 2 * per_byte * static_cast<double>(bytes));
+    // Two ways each.
+    const double more = static_cast<double>(bytes) - static_cast<double>(kProbe);
+    return static_cast<double>(these.size()) * std::max(0.0, probed_visit_s_ + 2 * per_byte_s_ * more);
   }
 
   void repeat_suspects(std::size_t size) {
-    for (const std::size_t pair : missing(sizes_[size])) {
-      for (int i = 0; i < kMostRepeats && !is_sure(pair, size); ++i) visit(pair, size);
+    for (const std::size_t pair : missing(table_.sizes[size])) {
+      for (int i = 0; i < kMostRepeats && !is_sure(pair, size); ++i) visits_.visit(pair, size);
     }
   }
 
-  static constexpr double kNever = 1e300;
-
-  const int n_hosts_;
-  const Pinger& ping_;
   const SweepOptions& options_;
-  std::vector<std::size_t> sizes_;
-  std::vector<net::PairTimes> pairs_;
+  SampleTable table_;
+  Visits visits_;
   std::vector<const KnownTimes*> known_;  // by pair; null if nothing is
-  std::vector<bool> visited_;
+  std::vector<int> level_of_host_;
   std::vector<bool> represents_;                                   // by pair; empty where all are visited
   std::map<std::pair<int, int>, std::vector<std::size_t>> alike_;  // of those, by their hosts' levels
   double start_s_ = 0;
-  double visit_s_ = 0;
-  double probe_s_ = 0;
-  double floor_s_ = 0;
+  double probed_visit_s_ = 0;  // of kProbe, one trip
+  double per_byte_s_ = 0;
 };
 
 }  // namespace
-
-bool minimum_is_suspect(const std::vector<double>& samples) {
-  if (samples.size() < 2) return true;
-  std::vector<double> sorted(samples);
-  std::partial_sort(sorted.begin(), sorted.begin() + 2, sorted.end());
-  return sorted[0] < kConfirmed * sorted[1];
-}
-
-double confirmed_minimum(const std::vector<double>& samples) {
-  std::vector<double> sorted(samples);
-  std::sort(sorted.begin(), sorted.end());
-  for (std::size_t i = 0; i + 1 < sorted.size(); ++i) {
-    if (sorted[i] >= kConfirmed * sorted[i + 1]) return sorted[i];
-  }
-  return sorted.front();
-}
 
 PairSamples sweep_pairs(int n_hosts, const Pinger& ping, const SweepOptions& options) {
   return Sweeper(n_hosts, ping, options).run();

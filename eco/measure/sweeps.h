@@ -1,8 +1,5 @@
-// Pair times: sweeps over all pairs of hosts and all sizes, and the number that labels a pair.
-//
-// The label is the lowest sweep, as in ECO: ambient traffic only ever adds time, so the minimum says most about the
-// structure and needs the fewest sweeps. One sample that is too low (a clock that jumped) would break the partition,
-// so a minimum counts only if another sweep confirms it: one under 0.8 of the next-lowest is measured again.
+// Pair times: sweeps over all pairs of hosts and all sizes. What labels a pair is said in samples.h, how one is visited in
+// visits.h.
 //
 // A pair that is known at a size is not visited at that size: its samples are those that are known.
 #pragma once
@@ -14,17 +11,15 @@
 #include <vector>
 
 #include "eco/measure/characterize.h"
+#include "eco/measure/visits.h"
 #include "eco/net/network.h"
 
 namespace eco::measure {
 
-// Whether the lowest sample is under 0.8 of the next-lowest (or has none beside it).
-bool minimum_is_suspect(const std::vector<double>& samples);
-// The lowest sample that the next-lowest confirms; the lowest of all if none is confirmed.
-double confirmed_minimum(const std::vector<double>& samples);
+// What was measured with less is no network for others: below it shapers let messages pass on credit, and a slow link looks
+// like a fast one.
+inline constexpr std::size_t kReliableBytes = 16384;
 
-// One sample: seconds one way between two hosts, over so many round trips.
-using Pinger = std::function<double(int a, int b, std::size_t bytes, int trips)>;
 using Progress = std::function<void(const std::string& what, double fraction)>;
 
 // What is known of a pair; hosts a < b, samples by size.
@@ -36,6 +31,7 @@ struct KnownTimes {
 
 struct SweepOptions {
   double budget_s = 0;  // for the sweeps alone; 0: no limit
+  double most_s = 0;    // with a budget: until when what can't be done without may take; no less than budget_s
   int sweeps = 4;
   Clock clock;
   Progress progress;
@@ -52,8 +48,8 @@ struct PairSamples {
 };
 
 // Runs on rank 0. Without a budget: all standard sizes. With one: two sweeps of the two smallest sizes, then of the
-// largest size that fits; if that leaves time, at the other sizes at which pairs are known. Throws Unsupported if not
-// even the smallest fit.
+// largest size that fits (of pairs that are far apart two of every two sites, for all of them); if that leaves time, at the
+// other sizes at which pairs are known. Throws Unsupported if not even the smallest fit.
 PairSamples sweep_pairs(int n_hosts, const Pinger& ping, const SweepOptions& options);
 
 }  // namespace eco::measure

@@ -2,45 +2,47 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <tuple>
 
+#include "eco/base/errors.h"
+
 namespace eco::measure {
 namespace {
 
-TEST(ConfirmedMinimum, TakesTheLowestThatAnotherConfirms) {
-  EXPECT_EQ(confirmed_minimum({1.3, 1.0, 1.1}), 1.0);
-  EXPECT_EQ(confirmed_minimum({0.1, 1.0, 1.1}), 1.0);
-  EXPECT_EQ(confirmed_minimum({10.0, 1.0, 1.1}), 1.0);
-  EXPECT_EQ(confirmed_minimum({1.0, 1.25}), 1.0);      // exactly 0.8
-  EXPECT_EQ(confirmed_minimum({1.0, 2.0, 4.0}), 1.0);  // nothing confirms anything: the lowest
-}
-
-TEST(ConfirmedMinimum, SuspectsUnderFourFifthsOfTheNext) {
-  EXPECT_TRUE(minimum_is_suspect({1.0}));
-  EXPECT_TRUE(minimum_is_suspect({0.79, 1.0, 1.0}));
-  EXPECT_FALSE(minimum_is_suspect({0.8, 1.0, 5.0}));
-}
-
-// A ping whose time is set by the test; the clock moves by what pings take.
+// Trips whose time is set by the test; the clock moves by what the longest of a round take.
 struct Bench {
   double now = 0;
   std::function<double(int a, int b, std::size_t bytes, int visit)> law;
-  std::map<std::tuple<int, int, std::size_t>, int> visits;
-  std::vector<int> level_of_host = {};  // where pairs stand for those like them
+  std::function<double(const std::vector<structure::Pair>& round)> slower = nullptr;  // of a round, by what factor
+  double order_s = 0;                                                                // that a round costs besides
+  std::map<std::tuple<int, int, std::size_t>, int> visits = {};
+  std::map<std::size_t, std::size_t> rounds = {};  // of more than one pair, by bytes
+  std::vector<int> level_of_host = {};             // where pairs stand for those like them
+  double most_s = 0;
 
   PairSamples sweep(int n_hosts, double budget_s) {
     SweepOptions options;
     options.budget_s = budget_s;
+    options.most_s = most_s;
     options.level_of_host = level_of_host;
     options.clock = [this] { return now; };
     return sweep_pairs(
         n_hosts,
-        [this](int a, int b, std::size_t bytes, int trips) {
-          const double seconds = law(a, b, bytes, visits[{a, b, bytes}]++);
-          now += 2 * trips * seconds;
-          return seconds;
+        [this](const std::vector<structure::Pair>& round, std::size_t bytes, int trips) {
+          std::vector<std::vector<double>> all;
+          double longest = 0;
+          for (const structure::Pair& pair : round) {
+            double seconds = law(pair.from, pair.to, bytes, visits[{pair.from, pair.to, bytes}]++);
+            if (slower) seconds *= slower(round);
+            longest = std::max(longest, seconds);
+            all.emplace_back(static_cast<std::size_t>(trips), seconds);
+          }
+          if (round.size() > 1) ++rounds[bytes];
+          now += order_s + 2 * trips * longest;
+          return all;
         },
         options);
   }
@@ -97,6 +99,58 @@ TEST(Sweeps, LargeMessagesOfPairsAlikeConfirmEachOther) {
       }
     }
   }
+}
+
+// Two sites of four hosts, 10 ms apart, 4 MB/s between them.
+double two_far_sites(int a, int b, std::size_t bytes, int) {
+  const bool is_far = (a < 4) != (b < 4);
+  return is_far ? 0.01 + static_cast<double>(bytes) / 4e6 : 1e-4 + static_cast<double>(bytes) / 25e6;
+}
+
+TEST(Sweeps, SmallMessagesOfPairsThatAreFarApartGoInRounds) {
+  Bench bench{.law = two_far_sites};
+  const PairSamples result = bench.sweep(8, 0);
+  EXPECT_GT(bench.rounds[8], 0u);
+  EXPECT_GT(bench.rounds[1024], 0u);
+  EXPECT_EQ(bench.rounds[16384] + bench.rounds[65536], 0u);  // they would share the line
+  for (const net::PairTimes& pair : result.pairs) {
+    for (std::size_t size = 0; size < result.sizes.size(); ++size) {
+      EXPECT_NEAR(pair.seconds[size], two_far_sites(pair.a, pair.b, result.sizes[size], 0), 1e-9);
+    }
+  }
+}
+
+TEST(Sweeps, RoundsThatDisturbAreGivenUp) {
+  Bench bench{.law = two_far_sites};
+  bench.slower = [](const std::vector<structure::Pair>& round) { return round.size() > 1 ? 1.3 : 1.0; };
+  const PairSamples result = bench.sweep(8, 0);
+  EXPECT_EQ(bench.rounds[8], 1u);
+  EXPECT_EQ(bench.rounds[1024], 1u);
+  for (const net::PairTimes& pair : result.pairs)
+    EXPECT_NEAR(pair.seconds[1], two_far_sites(pair.a, pair.b, 1024, 0), 1e-9);
+}
+
+TEST(Sweeps, ABudgetOfSecondsIsEnoughForTwoSitesFarApart) {
+  // What ordering a visit over 10 ms takes, with the trip that brings both together.
+  Bench bench{.law = two_far_sites, .order_s = 0.03, .most_s = 4};
+  const PairSamples result = bench.sweep(8, 1.6);
+  ASSERT_GE(result.sizes.size(), 3u);
+  EXPECT_GE(result.sizes[2], kReliableBytes);
+  EXPECT_LT(bench.now, 4.5);
+  int visited = 0;
+  for (const net::PairTimes& pair : result.pairs) {
+    EXPECT_GE(pair.samples[0].size(), 2u);
+    EXPECT_NEAR(pair.seconds[2], two_far_sites(pair.a, pair.b, result.sizes[2], 0), 1e-9);
+    if ((pair.a < 4) != (pair.b < 4) && !pair.samples[2].empty()) ++visited;
+  }
+  EXPECT_EQ(visited, 2);  // for the sixteen between the sites
+}
+
+TEST(Sweeps, WhatWillNotFitIsNotBegun) {
+  Bench bench{.law = [](int, int, std::size_t, int) { return 0.05; }, .order_s = 0.03, .most_s = 4};
+  EXPECT_THROW(bench.sweep(24, 30.0 / 7), Unsupported);
+  EXPECT_LT(bench.now, 4.0);
+  EXPECT_EQ(bench.rounds[8], 0u);
 }
 
 TEST(Sweeps, NoPairsAtAll) {

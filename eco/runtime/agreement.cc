@@ -52,12 +52,36 @@ std::int64_t Agreement::share_number(std::int64_t number, int root) {
   return number;
 }
 
+// What is short goes with its length.
+struct Agreement::Head {
+  static constexpr std::size_t kRoom = 1024;
+  std::int64_t size = 0;
+  std::array<char, kRoom> text{};
+};
+
+std::optional<std::string> Agreement::share_and(std::string& text, const std::function<void()>& work, int root) {
+  Head head;
+  head.size = static_cast<std::int64_t>(text.size());
+  text.copy(head.text.data(), Head::kRoom);
+  native_.broadcast(std::as_writable_bytes(std::span(&head, 1)), root);
+  const auto size = static_cast<std::size_t>(head.size);
+  const bool is_short = size <= Head::kRoom;
+  const auto reason = failed([&] {
+    try {
+      text.resize(size);
+    } catch (const std::exception& error) {
+      throw TransportError("no room for a text of " + std::to_string(size) + " bytes: " + error.what());
+    }
+    std::copy_n(head.text.begin(), std::min(size, Head::kRoom), text.begin());
+    if (is_short && work) work();
+  });
+  if (reason || is_short) return reason;
+  native_.broadcast(std::as_writable_bytes(std::span(text)).subspan(Head::kRoom), root);
+  return work ? failed(work) : std::nullopt;
+}
+
 std::string Agreement::share(std::string text, int root) {
-  const auto size = static_cast<std::size_t>(share_number(static_cast<std::int64_t>(text.size()), root));
-  if (const auto reason = failed([&] { text.resize(size); })) {
-    throw TransportError("no room for a text of " + std::to_string(size) + " bytes: " + *reason);
-  }
-  if (!text.empty()) native_.broadcast(std::as_writable_bytes(std::span(text)), root);
+  if (const auto reason = share_and(text, nullptr, root)) throw TransportError(*reason);
   return text;
 }
 

@@ -37,12 +37,16 @@ class Agreement {
   bool all(bool mine);
   // `root`'s text, on every rank. Throws TransportError on every rank if one has no memory for it.
   std::string share(std::string text, int root = 0);
+  // share() and failed() with `work` in one: the reason why the text did not come, or the work threw.
+  std::optional<std::string> share_and(std::string& text, const std::function<void()>& work, int root = 0);
   // `root`'s number, on every rank.
   std::int64_t share_number(std::int64_t number, int root = 0);
   // The largest of all ranks' numbers.
   double largest(double mine);
 
  private:
+  struct Head;
+
   transport::Native& native_;
   int rank_;
   int n_ranks_;

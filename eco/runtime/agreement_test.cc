@@ -34,6 +34,19 @@ TEST(Agreement, OneRankThatThrowsIsAReasonOnAll) {
     EXPECT_EQ(agreement.share("from " + std::to_string(transport.rank()), 2), "from 2");
     EXPECT_EQ(agreement.share({}), "");
     EXPECT_EQ(agreement.largest(transport.rank()), 2.0);
+    // Lengths on both sides of what goes with its length.
+    for (const std::size_t n : {1023u, 1024u, 1025u, 5000u}) {
+      const std::string sent(n, 'x');
+      EXPECT_EQ(agreement.share(transport.rank() == 1 ? sent : "mine", 1), sent);
+      std::string text = transport.rank() == 0 ? sent : "";
+      std::string seen;
+      EXPECT_FALSE(agreement.share_and(text, [&] { seen = text; }));
+      EXPECT_EQ(seen, sent);
+      const auto objection = agreement.share_and(text, [&] {
+        if (transport.rank() == 2) throw Error("not this");
+      });
+      EXPECT_EQ(objection, std::optional<std::string>("not this"));
+    }
   });
 }
 
@@ -45,11 +58,13 @@ class Exaggerating final : public transport::PassingNative {
   void broadcast(std::span<std::byte> bytes, int root) override {
     below_.broadcast(bytes, root);
     const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
-    if (exaggerates_ && bytes.size() == sizeof huge) std::memcpy(bytes.data(), &huge, sizeof huge);
+    if (exaggerates_ && !has_exaggerated_) std::memcpy(bytes.data(), &huge, sizeof huge);  // the text's length
+    has_exaggerated_ = true;
   }
 
  private:
   bool exaggerates_;
+  bool has_exaggerated_ = false;
 };
 
 TEST(Agreement, ATextWithoutRoomOnOneRankIsAReasonOnAll) {

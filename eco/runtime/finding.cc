@@ -11,6 +11,7 @@
 #include "eco/measure/characterize.h"
 #include "eco/measure/rails.h"
 #include "eco/measure/sentinels.h"
+#include "eco/measure/sweeps.h"
 #include "eco/net/io.h"
 #include "eco/net/store.h"
 #include "eco/runtime/rails.h"
@@ -20,9 +21,8 @@ namespace {
 
 // Of a job's budget: the network's part. Trials get what is left, and they are what decides.
 constexpr double kNetworkShare = 0.5;
-// The partition's large reference size. Below it shapers let a message pass on credit and a slow link looks like a fast
-// one: a network measured with less serves the job that had no time for more, and is not remembered for others.
-constexpr std::size_t kReliableBytes = 16384;
+// And what pair times may take at the most: without them there is nothing to try.
+constexpr double kPairsShare = 0.8;
 
 class Finding {
  public:
@@ -191,7 +191,8 @@ class Finding {
 
   // Rank 0.
   void remember(const net::Network& network, bool instead, std::string& source) const {
-    if (network.n_hosts() > 1 && network.largest_size() < kReliableBytes) {
+    if (network.n_hosts() > 1 && network.largest_size() < measure::kReliableBytes) {
+      // It serves the job that had no time for more.
       source += ", not remembered: the budget was enough for messages up to " +
                 std::to_string(network.largest_size()) + " bytes only; measure once with eco characterize";
       return;
@@ -207,6 +208,7 @@ class Finding {
     how.transport = transport;
     how.measured_at = base::now_iso8601();
     how.budget_s = kNetworkShare * options_.budget_s;
+    how.most_s = kPairsShare * options_.budget_s;
     how.progress = request_.progress;
     steps_.together("", [&] {
       if (steps_.rank() == 0) how.known = known_pairs(transport);

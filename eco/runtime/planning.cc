@@ -1,6 +1,7 @@
 #include "eco/runtime/planning.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -207,12 +208,19 @@ class Planning {
     const auto ignored = store_.remember_plan(key_, table.to_json());
   }
 
+  // What telling all ranks something takes by the network: as many times the longest way as a tree of them is deep.
+  std::int64_t reach_ns() const {
+    double longest_s = 0;
+    for (const net::Between& pair : view_.network->between) longest_s = std::max(longest_s, pair.latency_s);
+    return static_cast<std::int64_t>(1e9 * longest_s * std::ceil(std::log2(view_.n_ranks())));
+  }
+
   // Collective. The table's text, on every rank.
   std::string made(std::string& source, double& measuring_s) {
     const double start_s = clock_();
     std::unique_ptr<Trials> trials;
     CommonStart start(native_, reads_one_clock(native_, steps_.rank(), steps_.n_ranks()),
-                      offline_ ? CommonStart::kQuiet_ns : CommonStart::kQuick_ns);
+                      std::max(offline_ ? CommonStart::kQuiet_ns : CommonStart::kQuick_ns, reach_ns()));
     if (offline_) start.fit();
     steps_.together("", [&] { trials = std::make_unique<Trials>(transport_, native_, view_, start); });
     std::string text;

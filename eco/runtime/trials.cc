@@ -104,7 +104,9 @@ std::string Trial::text() const {
   out.precision(std::numeric_limits<double>::max_digits10);
   out << coll::name(problem.collective) << ' ' << problem.n_ranks << ' ' << problem.root << ' '
       << problem.bytes << ' ' << problem.element_bytes << ' ' << keeps_all << ' ' << is_checked << ' '
-      << !predicted_s.empty() << ' ' << native_least_s << '\n';
+      << predicted_s.size() << ' ' << native_least_s;
+  for (const double seconds : predicted_s) out << ' ' << std::min(seconds, std::numeric_limits<double>::max());
+  out << '\n';
   for (const auto& candidate : candidates)
     out << (candidate ? candidate->text() : std::string(algo::kNativePart)) << '\n';
   return out.str();
@@ -117,10 +119,12 @@ Trial Trial::parse(std::string_view text) {
   std::istringstream first{line};
   Trial trial;
   std::string collective;
-  bool is_predicted = false;
+  std::size_t n_predicted = 0;
   first >> collective >> trial.problem.n_ranks >> trial.problem.root >> trial.problem.bytes >>
-      trial.problem.element_bytes >> trial.keeps_all >> trial.is_checked >> is_predicted >>
+      trial.problem.element_bytes >> trial.keeps_all >> trial.is_checked >> n_predicted >>
       trial.native_least_s;
+  for (double seconds = 0; trial.predicted_s.size() < n_predicted && first >> seconds;)
+    trial.predicted_s.push_back(seconds);
   const auto known = coll::collective_from_name(collective);
   if (!first || !known) throw InvalidArgument("trial: '" + line + "' is not an order");
   trial.problem.collective = *known;
@@ -130,7 +134,9 @@ Trial Trial::parse(std::string_view text) {
     else
       trial.candidates.emplace_back(algo::parse_recipe(line));
   }
-  if (is_predicted) trial.predicted_s.assign(trial.candidates.size(), 0.0);
+  if (n_predicted != 0 && n_predicted != trial.candidates.size())
+    throw InvalidArgument("trial: " + std::to_string(n_predicted) + " predictions of " +
+                          std::to_string(trial.candidates.size()) + " candidates");
   return trial;
 }
 
@@ -233,6 +239,8 @@ void Trials::Times::agree(transport::Native& native) {
   for (std::size_t i = 0; i < n(); ++i) values_[i] -= overslept_s(i);
 }
 
+bool Trials::is_lost(const Prepared& prepared) { return prepared.lost || prepared.wrong; }
+
 void Trials::agree_that_nothing_is_lost(Prepared& prepared) {
   const auto reason = agreement_.failed([&] {
     if (prepared.lost) throw TransportError(*prepared.lost);
@@ -258,7 +266,7 @@ Trials::Checked Trials::check(const Trial& trial, Prepared& prepared, std::vecto
   };
   for (const std::size_t c : order_of_check(trial)) {
     if (able[c] == 0) continue;
-    if (tells && agreement_.share_number(is_spared(c) ? 1 : 0) != 0) {
+    if (tells && is_spared(c)) {  // the same on all ranks, as all that it follows from
       able[c] = 0;
       checked.spares_native = checked.spares_native || !trial.candidates[c];
       continue;
@@ -276,14 +284,30 @@ Trials::Checked Trials::check(const Trial& trial, Prepared& prepared, std::vecto
                          std::to_string(transport_.rank());
     }
     if (!tells) continue;
-    const bool is_right = agreement_.all(able[c] != 0 && !run.late);
-    const double seconds = agreement_.largest(run.seconds);
-    if (!trial.candidates[c] || !is_right) continue;
+    // A run that was wrong or late anywhere has no length.
+    const double seconds = agreement_.largest(able[c] != 0 && !run.late ? run.seconds : kNoSample);
+    if (!trial.candidates[c] || seconds == kNoSample) continue;
     fastest_s = std::min(fastest_s, seconds);
     if (is_as_predicted(seconds, trial.predicted_s[c]))
       as_predicted_s = std::min(as_predicted_s, trial.predicted_s[c]);
   }
+  if (agree_on_first(is_lost(prepared), able, checked)) agree_that_nothing_is_lost(prepared);
   return checked;
+}
+
+bool Trials::agree_on_first(bool is_lost, std::vector<std::int64_t>& able, Checked& checked) {
+  const std::size_t n = able.size();
+  std::vector<double> most(checked.first_s);
+  for (const std::int64_t each : able) most.push_back(each == 0 ? 1 : 0);
+  most.push_back(checked.late ? 1 : 0);
+  most.push_back(is_lost ? 1 : 0);
+  native_.allreduce_max(most);
+  for (std::size_t c = 0; c < n; ++c) {
+    checked.first_s[c] = most[c];
+    able[c] = most[n + c] > 0 ? 0 : 1;
+  }
+  checked.late = most[2 * n] > 0;
+  return most[2 * n + 1] > 0;
 }
 
 TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
@@ -308,17 +332,10 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
   if (!trial.is_checked) checked = check(trial, prepared, able);
   result.spares_native = checked.spares_native;
   std::vector<double>& first_s = checked.first_s;
-  bool late = checked.late;
   const double checked_s = static_cast<double>(now_ns() - began_ns) * 1e-9;
-  agree_that_nothing_is_lost(prepared);
-  native_.allreduce_min(able);
-
-  native_.allreduce_max(first_s);
-  const bool first_counts = agreement_.all(!late);
+  const bool first_counts = !checked.late;
   // On a network of long latency the first instant was named too late to be heard of; so would those of all runs be.
-  if (!first_counts) {
-    while (!agreement_.all(!late) && start_.widen()) late = start_.wait().late;
-  }
+  for (bool late = checked.late; late && start_.widen();) late = !agreement_.all(!start_.wait().late);
   // The same numbers on all ranks, so the same answer.
   for (std::size_t c = 0; c < n; ++c) {
     const bool counts =
@@ -327,22 +344,36 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
   }
   Conduct conduct(trial, able, first_s, first_counts);
   conduct.learn(result.seconds, 1);
-  if (agreement_.all(conduct.is_decided())) return result;
   // With what it takes to begin together: on a network of long latency that is more than the run.
   const double runs_s = std::accumulate(first_s.begin(), first_s.end(), 0.0);
   const double begin_s = std::max(0.0, checked_s - runs_s) / static_cast<double>(std::max<std::size_t>(n, 1));
-  const Repetitions wanted = transport_.rank() == 0 ? repeat(conduct.cost(first_s, begin_s)) : Repetitions{};
-  const auto n_rounds = static_cast<std::size_t>(agreement_.share_number(wanted.rounds));
-  const auto n_in_turn = static_cast<std::size_t>(agreement_.share_number(wanted.in_turn));
+  struct Next {
+    std::int64_t is_decided = 0;
+    Repetitions wanted;
+  } next;
+  if (transport_.rank() == 0) {
+    next.is_decided = conduct.is_decided() ? 1 : 0;
+    if (next.is_decided == 0) next.wanted = repeat(conduct.cost(first_s, begin_s));
+  }
+  native_.broadcast(std::as_writable_bytes(std::span(&next, 1)), 0);
+  if (next.is_decided != 0) return result;
+  const auto n_rounds = static_cast<std::size_t>(next.wanted.rounds);
+  const auto n_in_turn = static_cast<std::size_t>(next.wanted.in_turn);
   Times runs;
+  std::string letters;
   std::vector<double> overslept_s;
-  if (n_rounds == 0 || agreement_.failed([&] { runs = Times(n * n_in_turn); })) {
+  if (n_rounds == 0 || agreement_.failed([&] {
+        runs = Times(n * n_in_turn);
+        letters.assign(n, kOut);
+      })) {
     result.seconds.assign(n, {});
     return result;
   }
   for (std::size_t round = 0; round < n_rounds; ++round) {
     // The order in which they run is turned from round to round.
-    const std::string letters = agreement_.share(transport_.rank() == 0 ? conduct.round(wanted.wakes) : "");
+    if (transport_.rank() == 0) letters = conduct.round(next.wanted.wakes);
+    native_.broadcast(std::as_writable_bytes(std::span(letters)), 0);
+    if (letters.find_first_not_of(kOut) == std::string::npos) break;  // all is decided
     runs.clear();
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t c = (i + round) % n;
@@ -350,8 +381,9 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
       if (letters[c] == kWakesAndRuns) run_once(trial, prepared, c);
       for (std::size_t k = 0; k < n_in_turn; ++k) runs.set(c * n_in_turn + k, run_once(trial, prepared, c));
     }
-    agree_that_nothing_is_lost(prepared);
+    runs.set_lost(is_lost(prepared));
     runs.agree(native_);
+    if (runs.is_any_lost()) agree_that_nothing_is_lost(prepared);
     const std::span<const double> times = runs.seconds();
     if (std::find(times.begin(), times.end(), kNoSample) != times.end()) start_.widen();
     for (std::size_t c = 0; c < n; ++c) {
@@ -362,7 +394,6 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
       overslept_s.push_back(runs.overslept_s(c * n_in_turn));
     }
     conduct.learn(result.seconds, static_cast<int>((n_rounds - round - 1) * n_in_turn));
-    if (agreement_.all(conduct.is_decided())) break;
   }
   if (!overslept_s.empty()) result.overslept_s = base::median(std::move(overslept_s));
   return result;
@@ -429,13 +460,9 @@ Traced Trials::trace(const coll::CommonProblem& problem, const algo::Recipe& rec
 
 TrialResult Trials::order(const Trial& trial, const Repeat& repeat) {
   native_.barrier_asleep();
-  agreement_.share(trial.text());
-  agree_that_order_is_read([] {});
+  std::string order = trial.text();
+  if (const auto reason = agreement_.share_and(order, [] {})) throw TransportError("a trial's order: " + *reason);
   return run(trial, repeat);
-}
-
-void Trials::agree_that_order_is_read(const std::function<void()>& read) {
-  if (const auto reason = agreement_.failed(read)) throw TransportError("a trial's order: " + *reason);
 }
 
 void Trials::end() {
@@ -446,13 +473,15 @@ void Trials::end() {
 void Trials::follow() {
   for (;;) {
     native_.barrier_asleep();  // rank 0 predicts and proves meanwhile
-    const std::string order = agreement_.share({});
-    if (order == kEnd) return;
+    std::string order;
     Trial trial;
-    agree_that_order_is_read([&] {
+    const auto reason = agreement_.share_and(order, [&] {
+      if (order == kEnd) return;
       trial = Trial::parse(order);
       if (coll::follows_graph(trial.problem.collective)) trial.problem.neighbors = view_.neighbors;
     });
+    if (reason) throw TransportError("a trial's order: " + *reason);
+    if (order == kEnd) return;
     run(trial, {});
   }
 }

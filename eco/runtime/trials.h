@@ -41,7 +41,7 @@ struct Trial {
   bool keeps_all = false;                               // also candidates that have lost already are timed
   bool is_checked = false;  // by an earlier trial of these candidates: they are timed at once, and all kept
   // What each is predicted to take. Where it is given, a candidate is not run that has nothing to offer, since an earlier one's
-  // first run was as predicted (undecided.h). Rank 0's numbers count.
+  // first run was as predicted (undecided.h).
   std::vector<double> predicted_s{};
   double native_least_s = 0;  // the library's own takes no less, as is known from fewer bytes
 
@@ -117,19 +117,21 @@ class Trials {
   // Of several runs, on this rank.
   class Times {
    public:
-    explicit Times(std::size_t n = 0) : values_(2 * n) {}
+    explicit Times(std::size_t n = 0) : values_(2 * n + 1) {}
     void clear() { std::fill(values_.begin(), values_.end(), 0.0); }
     void set(std::size_t i, const Run& run);
+    void set_lost(bool lost) { values_.back() = lost ? 1 : 0; }
     // Collective, once after they were set. From then on the same on all ranks.
     void agree(transport::Native& native);
     // Of each run the latest rank's time, from when the first one was awake.
     std::span<const double> seconds() const { return std::span(values_).first(n()); }
+    bool is_any_lost() const { return values_.back() > 0; }
     // By so much the first one was awake after the instant.
     double overslept_s(std::size_t i) const { return -values_[n() + i]; }
 
    private:
     std::size_t n() const { return values_.size() / 2; }
-    std::vector<double> values_;  // seconds, then less than nothing for what was slept too long
+    std::vector<double> values_;  // seconds, then less than nothing for what was slept too long; above 0: a rank is lost
   };
 
   Prepared prepare(const Trial& trial);
@@ -137,16 +139,19 @@ class Trials {
   // of other sizes need the same.
   void open_groups(const Prepared& prepared, std::vector<std::int64_t>& able);
   struct Checked {
-    std::vector<double> first_s;
-    bool late = false;
+    std::vector<double> first_s;  // of the latest rank
+    bool late = false;            // any rank
     bool spares_native = false;
   };
-  // Collective. Runs each once; `able`: of whom this rank's result was right.
+  // Collective. Runs each once; `able`: of whom all ranks' results were right.
   Checked check(const Trial& trial, Prepared& prepared, std::vector<std::int64_t>& able);
+  // Collective. The same on all ranks from now on: who is able on all, and what the latest rank has; whether one is lost.
+  bool agree_on_first(bool is_lost, std::vector<std::int64_t>& able, Checked& checked);
   // Collective.
   Run run_once(const Trial& trial, Prepared& prepared, std::size_t candidate);
-  void agree_that_order_is_read(const std::function<void()>& read);
+  // Collective: throws on all if anything is.
   void agree_that_nothing_is_lost(Prepared& prepared);
+  static bool is_lost(const Prepared& prepared);
 
   transport::Transport& transport_;
   transport::Native& native_;

@@ -6,6 +6,7 @@
 
 #include "eco/base/assert.h"
 #include "eco/base/quantile.h"
+#include "eco/structure/disjoint.h"
 #include "eco/structure/grouping.h"
 
 namespace eco::structure {
@@ -77,18 +78,12 @@ bool Sampler::is_stable(const std::vector<double>& samples) {
   return now >= kStable * before && kStable * now <= before;
 }
 
-// Takes disjoint ones out of those that wait; one, if rounds disturb.
+// Of those that wait: disjoint ones, or one if rounds disturb.
 std::vector<Pair> Sampler::next_round(std::vector<Pair>& waiting) const {
-  std::vector<bool> busy(static_cast<std::size_t>(probe_.n_hosts()), false);
-  std::vector<Pair> now;
-  std::vector<Pair> later;
-  for (const Pair& pair : waiting) {
-    const bool fits = !busy[pair.from] && !busy[pair.to] && (in_parallel_ || now.empty());
-    (fits ? now : later).push_back(pair);
-    if (fits) busy[pair.from] = busy[pair.to] = true;
-  }
-  waiting = std::move(later);
-  return now;
+  if (in_parallel_) return take_disjoint(waiting, probe_.n_hosts());
+  const Pair first = waiting.front();
+  waiting.erase(waiting.begin());
+  return {first};
 }
 
 // Calls round(pairs) with disjoint ones, until all were in one.

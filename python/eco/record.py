@@ -216,8 +216,10 @@ def record_lab(
             with jobs.scratch("network") as folder:
                 file = folder / "network.json"
                 file.write_text(grid.network_text(), encoding="utf-8")
+                # A start that would be killed for its length ends well before.
+                stop_s = min(left_s, 0.8 * options.timeout_s)
                 return time_trials(
-                    place, file, trials, ["--stop-after", f"{left_s:g}"], options.timeout_s, watch
+                    place, file, trials, ["--stop-after", f"{stop_s:g}"], options.timeout_s, watch
                 )
 
         left = Recorder(grid, path, options, timer).record(budget_s)
