@@ -70,14 +70,24 @@ Begin CommonStart::wait() {
     lead_ns_ = std::max(least_ns_, lead_ns_ / 2);
     n_calm_ = 0;
   }
-  std::int64_t instant_ns = now_ns() + lead_ns_;
-  native_.broadcast(std::as_writable_bytes(std::span(&instant_ns, 1)), 0);
+  last_ns_ = now_ns() + lead_ns_;
+  native_.broadcast(std::as_writable_bytes(std::span(&last_ns_, 1)), 0);
+  return sleep_until_last();
+}
+
+Begin CommonStart::wait_after(double seconds) {
+  if (!one_clock_) return wait();
+  last_ns_ += static_cast<std::int64_t>(seconds * 1e9);
+  return sleep_until_last();
+}
+
+Begin CommonStart::sleep_until_last() const {
   const std::int64_t heard_ns = now_ns();
-  sleep_until(instant_ns);
-  return {.at_ns = instant_ns,
-          .overslept_s = in_seconds(now_ns() - instant_ns),
-          .late = heard_ns > instant_ns,
-          .heard_s = in_seconds(heard_ns - (instant_ns - lead_ns_))};
+  sleep_until(last_ns_);
+  return {.at_ns = last_ns_,
+          .overslept_s = in_seconds(now_ns() - last_ns_),
+          .late = heard_ns > last_ns_,
+          .heard_s = in_seconds(heard_ns - (last_ns_ - lead_ns_))};
 }
 
 void CommonStart::fit() {

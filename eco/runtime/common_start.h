@@ -5,6 +5,7 @@
 //   start.fit();                                      // collective; where there are many to come
 //   const Begin begin = start.wait();               // collective
 //   work(); seconds = now_ns() - begin.at_ns;       // the call's time is the latest rank's, less what all slept too long
+//   start.wait_after(0.01);                         // and again, 10 ms after that
 //   if (late on any rank) start.widen();            // on all ranks alike; the sample is worth nothing
 //
 // Ranks of one machine (one boot id and time namespace, so one CLOCK_MONOTONIC; the lab is one) sleep to an instant that
@@ -47,6 +48,9 @@ class CommonStart {
   void fit();
   // Collective.
   Begin wait();
+  // So long after the last instant, which nobody has to be told: what is to be timed by then is short, and known to be. Like
+  // wait() where ranks read no common clock. The same `seconds` on all ranks.
+  Begin wait_after(double seconds);
   // The next instants are named further ahead; false if they already are as far as is sensible. The same on all ranks, as
   // the number of instants is: after some that nobody widened they come nearer again.
   bool widen();
@@ -54,10 +58,13 @@ class CommonStart {
   std::int64_t lead_ns() const { return lead_ns_; }
 
  private:
+  Begin sleep_until_last() const;
+
   transport::Native& native_;
   bool one_clock_;
   std::int64_t least_ns_;
   std::int64_t lead_ns_;
+  std::int64_t last_ns_ = 0;  // the last instant
   int n_calm_ = 0;
 };
 

@@ -44,5 +44,22 @@ TEST(CommonStart, ComesNearerAgainWhenNobodyIsLateAnyMore) {
   });
 }
 
+TEST(CommonStart, TheNextInstantNeedsNoTelling) {
+  transport::Hub hub(2);
+  transport::run_ranks(hub, [](transport::LoopbackTransport& transport, transport::LoopbackNative& native) {
+    CommonStart start(native, true, kFar_ns / 10);
+    const Begin first = start.wait();
+    const Begin second = start.wait_after(0.02);
+    EXPECT_EQ(second.at_ns, first.at_ns + 20'000'000);
+    EXPECT_GE(second.overslept_s, 0.0);
+    if (transport.rank() == 1) sleep_until(second.at_ns + 30'000'000);  // busy beyond the next one
+    EXPECT_TRUE(transport.rank() == 0 || start.wait_after(0.02).late);
+
+    CommonStart apart(native, false);
+    const Begin met = apart.wait_after(100);
+    EXPECT_LT(met.at_ns, second.at_ns + 50'000'000'000) << "where no clock is common, it is told";
+  });
+}
+
 }  // namespace
 }  // namespace eco::runtime

@@ -26,6 +26,9 @@ using sched::Schedule;
 using transport::Status;
 
 constexpr std::string_view kEnd = "end";
+// The next run begins a quarter later than the one before it has taken, and so much more, where nobody is told when.
+constexpr double kRoom = 1.25;
+constexpr double kRoom_s = 3e-3;
 constexpr double kNoSample = std::numeric_limits<double>::infinity();  // survives the maximum over the ranks
 
 // What a rank does in a round: one letter for each candidate.
@@ -68,13 +71,13 @@ class Conduct {
     for (std::size_t c = 0; c < known_.size(); ++c) known_[c].is_open = known_[c].is_open && again[c];
   }
 
-  // Of those that are not out.
-  Cost cost(const std::vector<double>& first_s, double begin_s) const {
+  // Of those that are not out, by what each run takes with its beginning.
+  Cost cost(const std::vector<double>& turn_s) const {
     Cost cost;
     for (std::size_t c = 0; c < known_.size(); ++c) {
       if (!known_[c].is_open) continue;
-      cost.run_s += first_s[c] + begin_s;
-      if (is_wakened(c)) cost.wake_s += first_s[c] + begin_s;
+      cost.run_s += turn_s[c];
+      if (is_wakened(c)) cost.wake_s += turn_s[c];
     }
     return cost;
   }
@@ -201,7 +204,13 @@ void Trials::open_groups(const Prepared& prepared, std::vector<std::int64_t>& ab
   for (const std::size_t c : with_groups) able[c] = 0;
 }
 
-Trials::Run Trials::run_once(const Trial& trial, Prepared& prepared, std::size_t candidate) {
+bool Trials::is_short(double run_s) const {
+  return run_s > 0 && run_s * 1e9 < static_cast<double>(start_.lead_ns());
+}
+
+double Trials::next_after_s(double run_s) { return kRoom * run_s + kRoom_s; }
+
+Trials::Run Trials::run_once(const Trial& trial, Prepared& prepared, std::size_t candidate, double after_s) {
   const coll::CommonProblem& problem = trial.problem;
   auto& output = prepared.output;
   if (problem.collective == Collective::broadcast && problem.root == transport_.rank()) {
@@ -209,7 +218,7 @@ Trials::Run Trials::run_once(const Trial& trial, Prepared& prepared, std::size_t
   } else {
     std::fill(output.begin(), output.end(), kUntouched);
   }
-  const Begin begin = start_.wait();
+  const Begin begin = after_s > 0 ? start_.wait_after(after_s) : start_.wait();
   if (prepared.schedules[candidate]) {
     // After a failure this rank still meets the others in the native calls, but runs nothing of its own.
     if (prepared.lost) return {};
@@ -353,7 +362,9 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
   } next;
   if (transport_.rank() == 0) {
     next.is_decided = conduct.is_decided() ? 1 : 0;
-    if (next.is_decided == 0) next.wanted = repeat(conduct.cost(first_s, begin_s));
+    std::vector<double> turn_s;
+    for (const double run_s : first_s) turn_s.push_back(is_short(run_s) ? next_after_s(run_s) : run_s + begin_s);
+    if (next.is_decided == 0) next.wanted = repeat(conduct.cost(turn_s));
   }
   native_.broadcast(std::as_writable_bytes(std::span(&next, 1)), 0);
   if (next.is_decided != 0) return result;
@@ -375,11 +386,17 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
     native_.broadcast(std::as_writable_bytes(std::span(letters)), 0);
     if (letters.find_first_not_of(kOut) == std::string::npos) break;  // all is decided
     runs.clear();
+    double after_s = 0;  // the first of a round is told
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t c = (i + round) % n;
       if (letters[c] == kOut) continue;
-      if (letters[c] == kWakesAndRuns) run_once(trial, prepared, c);
-      for (std::size_t k = 0; k < n_in_turn; ++k) runs.set(c * n_in_turn + k, run_once(trial, prepared, c));
+      const auto next_run = [&] {
+        const Run run = run_once(trial, prepared, c, after_s);
+        after_s = is_short(first_s[c]) ? next_after_s(first_s[c]) : 0;
+        return run;
+      };
+      if (letters[c] == kWakesAndRuns) next_run();
+      for (std::size_t k = 0; k < n_in_turn; ++k) runs.set(c * n_in_turn + k, next_run());
     }
     runs.set_lost(is_lost(prepared));
     runs.agree(native_);

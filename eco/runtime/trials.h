@@ -147,8 +147,11 @@ class Trials {
   Checked check(const Trial& trial, Prepared& prepared, std::vector<std::int64_t>& able);
   // Collective. The same on all ranks from now on: who is able on all, and what the latest rank has; whether one is lost.
   bool agree_on_first(bool is_lost, std::vector<std::int64_t>& able, Checked& checked);
-  // Collective.
-  Run run_once(const Trial& trial, Prepared& prepared, std::size_t candidate);
+  // Collective. So long after the last run began, or (0) when all have been told to.
+  Run run_once(const Trial& trial, Prepared& prepared, std::size_t candidate, double after_s = 0);
+  // Whether a run of so long is so short that telling all when the next one begins would take longer; and when it begins.
+  bool is_short(double run_s) const;
+  static double next_after_s(double run_s);
   // Collective: throws on all if anything is.
   void agree_that_nothing_is_lost(Prepared& prepared);
   static bool is_lost(const Prepared& prepared);
