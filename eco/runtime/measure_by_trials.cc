@@ -9,6 +9,13 @@
 #include "eco/runtime/undecided.h"
 
 namespace eco::runtime {
+namespace {
+
+// What has been checked is lost if no round follows. Where the fewest cost no more than so many times the check, they are made,
+// though it gets late: what is spent too much is missing at the next trial.
+constexpr double kLate = 1.5;
+
+}  // namespace
 
 plan::Measurement summarize(std::vector<double> seconds, double overslept_s) {
   std::sort(seconds.begin(), seconds.end());
@@ -45,10 +52,14 @@ plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialL
     for (const algo::Recipe* candidate : candidates) {
       trial.candidates.push_back(candidate ? std::optional(*candidate) : std::nullopt);
     }
+    const double began_s = clock();
     const TrialResult result = trials.order(trial, [&](const Cost& cost) -> Repetitions {
       const int in_turn = turn_of(cost);
       const double left = rounds_in(limits.until_s - clock(), cost, in_turn);
-      if (left < fewest) return {};
+      if (left < fewest) {
+        const bool may_be_late = rounds_in(kLate * (clock() - began_s), cost, in_turn) >= fewest;
+        return may_be_late ? Repetitions{fewest, in_turn} : Repetitions{};
+      }
       const double wanted = std::clamp(rounds_in(limits.cell_s, cost, in_turn),
                                        static_cast<double>(limits.fewest), static_cast<double>(limits.most));
       return {static_cast<int>(std::min(wanted, left)), in_turn};
