@@ -102,12 +102,22 @@ class Sweeper {
     list_alike();
   }
 
-  // The same of pairs between sites alone.
+  // The same of pairs between sites alone, at sizes that are not small: every host is in one pair with each other site.
   void represent_between_sites() {
+    between_sites_ = true;
     level_of_host_ = visits_.sites();
-    represents_ = representatives(level_of_host_);
-    for (std::size_t i = 0; i < represents_.size(); ++i) {
-      if (is_inside_site(i)) represents_[i] = true;
+    std::map<int, std::vector<int>> hosts_of;
+    for (int host = 0; host < table_.n_hosts; ++host)
+      hosts_of[level_of_host_[static_cast<std::size_t>(host)]].push_back(host);
+    represents_.assign(table_.pairs.size(), false);
+    for (std::size_t i = 0; i < represents_.size(); ++i) represents_[i] = is_inside_site(i);
+    for (const auto& [site, hosts] : hosts_of) {
+      for (const auto& [other, others] : hosts_of) {
+        for (std::size_t i = 0; other > site && i < std::max(hosts.size(), others.size()); ++i) {
+          const auto [a, b] = std::minmax(hosts[i % hosts.size()], others[i % others.size()]);
+          represents_[table_.index_of(a, b)] = true;
+        }
+      }
     }
     list_alike();
   }
@@ -139,7 +149,8 @@ class Sweeper {
   std::vector<std::size_t> missing(std::size_t bytes, const IsWanted& is_wanted) const {
     std::vector<std::size_t> pairs;
     for (std::size_t i = 0; i < table_.pairs.size(); ++i) {
-      if (!is_known(i, bytes) && (represents_.empty() || represents_[i]) && is_wanted(i)) pairs.push_back(i);
+      const bool is_left_out = !represents_.empty() && !represents_[i] && !(between_sites_ && bytes <= kSmallBytes);
+      if (!is_known(i, bytes) && !is_left_out && is_wanted(i)) pairs.push_back(i);
     }
     return pairs;
   }
@@ -172,6 +183,7 @@ class Sweeper {
     const std::vector<double>& own = table_.of(pair, size);
     if (!minimum_is_suspect(own)) return true;
     if (own.empty() || represents_.empty() || table_.sizes[size] <= kSmallBytes) return false;
+    if (between_sites_ && is_inside_site(pair)) return false;
     const double label = confirmed_minimum(own);
     const std::vector<std::size_t>& alike = alike_.at(levels_of(pair));
     return std::any_of(alike.begin(), alike.end(), [&](std::size_t i) {
@@ -267,7 +279,7 @@ class Sweeper {
 
   void sweep_within_budget() {
     const double budget = options_.budget_s;
-    const double most_s = std::max(options_.most_s, kDeadline * budget);
+    const double most_s = most_s_ = std::max(options_.most_s, budget);
     const std::size_t n_missing = missing(kSmallestBytes).size();
     visits_.set_visit_s(n_missing == 0 ? budget : 0.2 * budget / static_cast<double>(4 * n_missing));
     for (const std::size_t bytes : {kSmallestBytes, kSmallBytes}) {
@@ -276,7 +288,7 @@ class Sweeper {
       const bool fits = bytes != kSmallestBytes || first_row_says_it_fits(size, most_s);
       if (!fits || !sweep_twice(size, most_s, most_s)) {
         throw Unsupported("characterize: two sweeps over " + std::to_string(n_missing) +
-                          " pairs of hosts do not fit into " + std::to_string(most_s) +
+                          " pairs of hosts do not fit into a budget of " + std::to_string(budget) +
                           " s; measure once with eco characterize, or raise ECO_BUDGET");
       }
       if (bytes == kSmallestBytes) repeat_contradicted(size);
@@ -293,6 +305,7 @@ class Sweeper {
     const std::vector<int> sites = visits_.sites();
     const auto site = [&](int host) { return sites[static_cast<std::size_t>(host)]; };
     for (const std::size_t pair : missing(table_.sizes[size], [&](std::size_t i) { return visits_.is_far(i); })) {
+      if (elapsed() > most_s_) return;
       if (site(table_.pairs[pair].a) == site(table_.pairs[pair].b)) visits_.visit(pair, size);
     }
   }
@@ -376,7 +389,8 @@ class Sweeper {
 
   void repeat_suspects(std::size_t size) {
     for (const std::size_t pair : missing(table_.sizes[size])) {
-      for (int i = 0; i < kMostRepeats && !is_sure(pair, size); ++i) visits_.visit(pair, size);
+      for (int i = 0; i < kMostRepeats && !is_sure(pair, size) && elapsed() <= most_s_; ++i)
+        visits_.visit(pair, size);
     }
   }
 
@@ -384,7 +398,9 @@ class Sweeper {
   SampleTable table_;
   Visits visits_;
   std::vector<const KnownTimes*> known_;  // by pair; null if nothing is
+  double most_s_ = kNever;  // until when anything is visited
   std::vector<int> level_of_host_;
+  bool between_sites_ = false;  // and levels are sites
   std::vector<bool> represents_;                                   // by pair; empty where all are visited
   std::map<std::pair<int, int>, std::vector<std::size_t>> alike_;  // of those, by their hosts' levels
   double start_s_ = 0;

@@ -31,7 +31,7 @@ struct KnownTimes {
 
 struct SweepOptions {
   double budget_s = 0;  // for the sweeps alone; 0: no limit
-  double most_s = 0;    // with a budget: until when what can't be done without may take; no less than budget_s
+  double most_s = 0;    // with a budget: until when what can't be done without may take (at least budget_s)
   int sweeps = 4;
   Clock clock;
   Progress progress;
@@ -48,7 +48,7 @@ struct PairSamples {
 };
 
 // Runs on rank 0. Without a budget: all standard sizes. With one: two sweeps of the two smallest sizes, then of the
-// largest size that fits (of pairs that are far apart two of every two sites, for all of them); if that leaves time, at the
+// largest size that fits (of pairs that are far apart one of every host and other site, for all of them); if that leaves time, at the
 // other sizes at which pairs are known. Throws Unsupported if not even the smallest fit.
 PairSamples sweep_pairs(int n_hosts, const Pinger& ping, const SweepOptions& options);
 

@@ -92,14 +92,25 @@ void Visits::visit_round(const std::vector<std::size_t>& pairs, std::size_t size
       trips = std::max(trips, trips_of(pair, size));
     }
     times = ping_(round, table_.sizes[size], trips);
-    if (pairs.size() > 1 && disturb_each_other(pairs, times, size)) disturbed_.insert(table_.sizes[size]);
+    if (pairs.size() > 1 && disturb_each_other(pairs, times, size)) give_up_rounds(size);
   }
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     if (goes_in_rounds(size)) {
       take(pairs[i], size, times[i]);
+      if (pairs.size() > 1) in_rounds_[table_.sizes[size]].insert(pairs[i]);
     } else {
       visit(pairs[i], size);
     }
+  }
+}
+
+// What earlier rounds said of this size is measured alone too.
+void Visits::give_up_rounds(std::size_t size) {
+  const std::size_t bytes = table_.sizes[size];
+  disturbed_.insert(bytes);
+  for (const std::size_t pair : in_rounds_[bytes]) {
+    table_.pairs[pair].samples[size].clear();
+    visit(pair, size);
   }
 }
 

@@ -1,12 +1,13 @@
 // Visits of pairs, and the samples that they make: pairs are visited one at a time, but where they are far apart
 // (long_ways.h) their small messages go in rounds of disjoint pairs, unless one pair of every two sites is quicker alone.
 //
-//   Visits visits(table, ping, {.in_budget = false, .visit_s = 0.06, .time_left = ...});
-//   visits.visit_all(pairs, size);
+//   Visits visits(table, ping, false);
+//   visits.visit_all(pairs, size, [&] { return clock() < deadline_s; });
 #pragma once
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -58,6 +59,7 @@ class Visits {
   int trips_of(std::size_t pair, std::size_t size) const;
   void take(std::size_t pair, std::size_t size, const std::vector<double>& trips);
   void visit_round(const std::vector<std::size_t>& pairs, std::size_t size);
+  void give_up_rounds(std::size_t size);
   bool disturb_each_other(const std::vector<std::size_t>& pairs, const std::vector<std::vector<double>>& times,
                           std::size_t size);
 
@@ -69,6 +71,7 @@ class Visits {
   std::vector<bool> visited_;
   std::set<std::size_t> disturbed_;                                // bytes of rounds that disturb
   std::set<std::pair<std::size_t, std::pair<int, int>>> checked_;  // bytes, and two sites
+  std::map<std::size_t, std::set<std::size_t>> in_rounds_;         // by bytes: pairs with samples beside others
 };
 
 }  // namespace eco::measure

@@ -37,7 +37,8 @@ class Agreement {
   bool all(bool mine);
   // `root`'s text, on every rank. Throws TransportError on every rank if one has no memory for it.
   std::string share(std::string text, int root = 0);
-  // share() and failed() with `work` in one: the reason why the text did not come, or the work threw.
+  // share() and failed() with `work` in one: the reason why the text did not come, or the work threw. All ranks pass a work
+  // (that of some may do nothing), or none does.
   std::optional<std::string> share_and(std::string& text, const std::function<void()>& work, int root = 0);
   // `root`'s number, on every rank.
   std::int64_t share_number(std::int64_t number, int root = 0);

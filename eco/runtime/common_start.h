@@ -56,6 +56,8 @@ class CommonStart {
   bool widen();
 
   std::int64_t lead_ns() const { return lead_ns_; }
+  std::int64_t least_ns() const { return least_ns_; }
+  bool has_one_clock() const { return one_clock_; }
 
  private:
   Begin sleep_until_last() const;

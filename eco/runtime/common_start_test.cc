@@ -56,8 +56,8 @@ TEST(CommonStart, TheNextInstantNeedsNoTelling) {
     EXPECT_TRUE(transport.rank() == 0 || start.wait_after(0.02).late);
 
     CommonStart apart(native, false);
-    const Begin met = apart.wait_after(100);
-    EXPECT_LT(met.at_ns, second.at_ns + 50'000'000'000) << "where no clock is common, it is told";
+    const Begin met = apart.wait_after(0.001);
+    EXPECT_GT(met.at_ns, second.at_ns) << "where no clock is common, it is told";
   });
 }
 

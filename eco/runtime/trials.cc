@@ -71,13 +71,13 @@ class Conduct {
     for (std::size_t c = 0; c < known_.size(); ++c) known_[c].is_open = known_[c].is_open && again[c];
   }
 
-  // Of those that are not out, by what each run takes with its beginning.
-  Cost cost(const std::vector<double>& turn_s) const {
+  // Of those that are not out: what a run takes that is told to begin, and what one takes behind it in its turn.
+  Cost cost(const std::vector<double>& told_s, const std::vector<double>& behind_s) const {
     Cost cost;
     for (std::size_t c = 0; c < known_.size(); ++c) {
       if (!known_[c].is_open) continue;
-      cost.run_s += turn_s[c];
-      if (is_wakened(c)) cost.wake_s += turn_s[c];
+      cost.run_s += behind_s[c];
+      if (is_wakened(c)) cost.wake_s += told_s[c];
     }
     return cost;
   }
@@ -205,7 +205,7 @@ void Trials::open_groups(const Prepared& prepared, std::vector<std::int64_t>& ab
 }
 
 bool Trials::is_short(double run_s) const {
-  return run_s > 0 && run_s * 1e9 < static_cast<double>(start_.lead_ns());
+  return start_.has_one_clock() && run_s > 0 && run_s * 1e9 < static_cast<double>(start_.least_ns());
 }
 
 double Trials::next_after_s(double run_s) { return kRoom * run_s + kRoom_s; }
@@ -263,9 +263,7 @@ void Trials::agree_that_nothing_is_lost(Prepared& prepared) {
   throw TransportError(*reason);
 }
 
-Trials::Checked Trials::check(const Trial& trial, Prepared& prepared, std::vector<std::int64_t>& able) {
-  const std::size_t n = trial.candidates.size();
-  Checked checked{.first_s = std::vector<double>(n, 0.0)};
+void Trials::check(const Trial& trial, Prepared& prepared, std::vector<std::int64_t>& able, Checked& checked) {
   double as_predicted_s = kNoSample;  // the least prediction that came true
   double fastest_s = kNoSample;       // of recipes, with a right result
   const bool tells = !trial.predicted_s.empty();
@@ -301,12 +299,12 @@ Trials::Checked Trials::check(const Trial& trial, Prepared& prepared, std::vecto
       as_predicted_s = std::min(as_predicted_s, trial.predicted_s[c]);
   }
   if (agree_on_first(is_lost(prepared), able, checked)) agree_that_nothing_is_lost(prepared);
-  return checked;
 }
 
 bool Trials::agree_on_first(bool is_lost, std::vector<std::int64_t>& able, Checked& checked) {
   const std::size_t n = able.size();
-  std::vector<double> most(checked.first_s);
+  std::vector<double>& most = checked.agreed;  // there is room: memory must not be lacking on one rank alone
+  most.assign(checked.first_s.begin(), checked.first_s.end());
   for (const std::int64_t each : able) most.push_back(each == 0 ? 1 : 0);
   most.push_back(checked.late ? 1 : 0);
   most.push_back(is_lost ? 1 : 0);
@@ -324,8 +322,11 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
   Prepared prepared;
   TrialResult result;
   std::vector<std::int64_t> able;
+  Checked checked;
   const auto no_room = agreement_.failed([&] {
     prepared = prepare(trial);
+    checked.first_s.assign(n, 0.0);
+    checked.agreed.reserve(2 * n + 2);
     result.seconds.resize(n);
     able.assign(prepared.able.begin(), prepared.able.end());
   });
@@ -337,8 +338,7 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
   native_.allreduce_min(able);
   open_groups(prepared, able);
   const std::int64_t began_ns = now_ns();
-  Checked checked{.first_s = std::vector<double>(n, 0.0)};
-  if (!trial.is_checked) checked = check(trial, prepared, able);
+  if (!trial.is_checked) check(trial, prepared, able, checked);
   result.spares_native = checked.spares_native;
   std::vector<double>& first_s = checked.first_s;
   const double checked_s = static_cast<double>(now_ns() - began_ns) * 1e-9;
@@ -362,15 +362,20 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
   } next;
   if (transport_.rank() == 0) {
     next.is_decided = conduct.is_decided() ? 1 : 0;
-    std::vector<double> turn_s;
-    for (const double run_s : first_s) turn_s.push_back(is_short(run_s) ? next_after_s(run_s) : run_s + begin_s);
-    if (next.is_decided == 0) next.wanted = repeat(conduct.cost(turn_s));
+    std::vector<double> told_s;
+    std::vector<double> behind_s;
+    for (const double run_s : first_s) {
+      told_s.push_back(run_s + begin_s);
+      behind_s.push_back(is_short(run_s) ? next_after_s(run_s) : told_s.back());
+    }
+    if (next.is_decided == 0) next.wanted = repeat(conduct.cost(told_s, behind_s));
   }
   native_.broadcast(std::as_writable_bytes(std::span(&next, 1)), 0);
   if (next.is_decided != 0) return result;
   const auto n_rounds = static_cast<std::size_t>(next.wanted.rounds);
   const auto n_in_turn = static_cast<std::size_t>(next.wanted.in_turn);
   Times runs;
+  bool keeps_time = true;  // short runs begin by the clock: the same on all ranks, as all times are
   std::string letters;
   std::vector<double> overslept_s;
   if (n_rounds == 0 || agreement_.failed([&] {
@@ -386,13 +391,13 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
     native_.broadcast(std::as_writable_bytes(std::span(letters)), 0);
     if (letters.find_first_not_of(kOut) == std::string::npos) break;  // all is decided
     runs.clear();
-    double after_s = 0;  // the first of a round is told
     for (std::size_t i = 0; i < n; ++i) {
       const std::size_t c = (i + round) % n;
       if (letters[c] == kOut) continue;
+      double after_s = 0;  // the first of a turn is told, so that nobody's delay outlives the turn
       const auto next_run = [&] {
         const Run run = run_once(trial, prepared, c, after_s);
-        after_s = is_short(first_s[c]) ? next_after_s(first_s[c]) : 0;
+        if (keeps_time && is_short(first_s[c])) after_s = next_after_s(first_s[c]);
         return run;
       };
       if (letters[c] == kWakesAndRuns) next_run();
@@ -402,13 +407,16 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
     runs.agree(native_);
     if (runs.is_any_lost()) agree_that_nothing_is_lost(prepared);
     const std::span<const double> times = runs.seconds();
-    if (std::find(times.begin(), times.end(), kNoSample) != times.end()) start_.widen();
+    if (std::find(times.begin(), times.end(), kNoSample) != times.end()) {
+      // Runs that nobody is told to begin are too long for that here; next time all are told. Or they were, too late.
+      keeps_time ? void(keeps_time = false) : void(start_.widen());
+    }
     for (std::size_t c = 0; c < n; ++c) {
       if (letters[c] == kOut) continue;
       const std::span<const double> mine = times.subspan(c * n_in_turn, n_in_turn);
       std::copy_if(mine.begin(), mine.end(), std::back_inserter(result.seconds[c]),
                    [](double seconds) { return seconds != kNoSample; });
-      overslept_s.push_back(runs.overslept_s(c * n_in_turn));
+      if (mine.front() != kNoSample) overslept_s.push_back(runs.overslept_s(c * n_in_turn));
     }
     conduct.learn(result.seconds, static_cast<int>((n_rounds - round - 1) * n_in_turn));
   }
@@ -484,7 +492,8 @@ TrialResult Trials::order(const Trial& trial, const Repeat& repeat) {
 
 void Trials::end() {
   native_.barrier_asleep();
-  agreement_.share(std::string(kEnd));
+  std::string order(kEnd);
+  if (const auto reason = agreement_.share_and(order, [] {})) throw TransportError("a trial's order: " + *reason);
 }
 
 void Trials::follow() {

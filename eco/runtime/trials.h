@@ -142,9 +142,10 @@ class Trials {
     std::vector<double> first_s;  // of the latest rank
     bool late = false;            // any rank
     bool spares_native = false;
+    std::vector<double> agreed;  // room to agree on it
   };
   // Collective. Runs each once; `able`: of whom all ranks' results were right.
-  Checked check(const Trial& trial, Prepared& prepared, std::vector<std::int64_t>& able);
+  void check(const Trial& trial, Prepared& prepared, std::vector<std::int64_t>& able, Checked& checked);
   // Collective. The same on all ranks from now on: who is able on all, and what the latest rank has; whether one is lost.
   bool agree_on_first(bool is_lost, std::vector<std::int64_t>& able, Checked& checked);
   // Collective. So long after the last run began, or (0) when all have been told to.
