@@ -25,7 +25,9 @@ struct SampleTable {
   // Keeps sizes ascending; returns the place of the new one.
   std::size_t add_size(std::size_t bytes);
   void drop_size(std::size_t size);
-  const std::vector<double>& of(std::size_t pair, std::size_t size) const { return pairs[pair].samples[size]; }
+  const std::vector<double>& of(std::size_t pair, std::size_t size) const {
+    return pairs[pair].samples[size];
+  }
   double label(std::size_t pair, std::size_t size) const { return confirmed_minimum(of(pair, size)); }
 
   int n_hosts = 0;

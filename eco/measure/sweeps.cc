@@ -52,8 +52,7 @@ class Sweeper {
     for (const KnownTimes& known : options.known) {
       known_[table_.index_of(known.a, known.b)] = &known;
       const auto smallest = known.samples.find(kSmallestBytes);
-      if (smallest != known.samples.end())
-        visits_.saw(known.a, known.b, confirmed_minimum(smallest->second));
+      if (smallest != known.samples.end()) visits_.saw(known.a, known.b, confirmed_minimum(smallest->second));
     }
     if (!options.level_of_host.empty()) represent(options.level_of_host);
     start_s_ = options.clock();
@@ -149,7 +148,8 @@ class Sweeper {
   std::vector<std::size_t> missing(std::size_t bytes, const IsWanted& is_wanted) const {
     std::vector<std::size_t> pairs;
     for (std::size_t i = 0; i < table_.pairs.size(); ++i) {
-      const bool is_left_out = !represents_.empty() && !represents_[i] && !(between_sites_ && bytes <= kSmallBytes);
+      const bool is_left_out =
+          !represents_.empty() && !represents_[i] && !(between_sites_ && bytes <= kSmallBytes);
       if (!is_known(i, bytes) && !is_left_out && is_wanted(i)) pairs.push_back(i);
     }
     return pairs;
@@ -304,7 +304,8 @@ class Sweeper {
   void repeat_contradicted(std::size_t size) {
     const std::vector<int> sites = visits_.sites();
     const auto site = [&](int host) { return sites[static_cast<std::size_t>(host)]; };
-    for (const std::size_t pair : missing(table_.sizes[size], [&](std::size_t i) { return visits_.is_far(i); })) {
+    for (const std::size_t pair :
+         missing(table_.sizes[size], [&](std::size_t i) { return visits_.is_far(i); })) {
       if (elapsed() > most_s_) return;
       if (site(table_.pairs[pair].a) == site(table_.pairs[pair].b)) visits_.visit(pair, size);
     }
@@ -322,8 +323,8 @@ class Sweeper {
       trips_s += seconds;
       longest_s = std::max(longest_s, seconds);
     }
-    const auto far = missing(table_.sizes[size],
-                             [&](std::size_t pair) { return !is_own(pair) && visits_.is_far(pair); });
+    const auto far =
+        missing(table_.sizes[size], [&](std::size_t pair) { return !is_own(pair) && visits_.is_far(pair); });
     if (far.empty() || trips_s == 0) return true;
     const double n_rounds = std::ceil(2.0 * static_cast<double>(far.size()) / table_.n_hosts);
     const double round_s = elapsed() * longest_s / trips_s;
@@ -398,9 +399,9 @@ class Sweeper {
   SampleTable table_;
   Visits visits_;
   std::vector<const KnownTimes*> known_;  // by pair; null if nothing is
-  double most_s_ = kNever;  // until when anything is visited
+  double most_s_ = kNever;                // until when anything is visited
   std::vector<int> level_of_host_;
-  bool between_sites_ = false;  // and levels are sites
+  bool between_sites_ = false;                                     // and levels are sites
   std::vector<bool> represents_;                                   // by pair; empty where all are visited
   std::map<std::pair<int, int>, std::vector<std::size_t>> alike_;  // of those, by their hosts' levels
   double start_s_ = 0;

@@ -16,8 +16,9 @@ namespace {
 struct Bench {
   double now = 0;
   std::function<double(int a, int b, std::size_t bytes, int visit)> law;
-  std::function<double(const std::vector<structure::Pair>& round)> slower = nullptr;  // of a round, by what factor
-  double order_s = 0;                                                                // that a round costs besides
+  std::function<double(const std::vector<structure::Pair>& round)> slower =
+      nullptr;         // of a round, by what factor
+  double order_s = 0;  // that a round costs besides
   std::map<std::tuple<int, int, std::size_t>, int> visits = {};
   std::map<std::size_t, std::size_t> rounds = {};  // of more than one pair, by bytes
   std::vector<int> level_of_host = {};             // where pairs stand for those like them

@@ -44,7 +44,8 @@ class Visits {
 
   void visit(std::size_t pair, std::size_t size);
   // Those that are far apart last. False if `in_time` said no before the end.
-  bool visit_all(const std::vector<std::size_t>& pairs, std::size_t size, const std::function<bool()>& in_time);
+  bool visit_all(const std::vector<std::size_t>& pairs, std::size_t size,
+                 const std::function<bool()>& in_time);
   // Seconds one way, no sample.
   double glance(std::size_t pair, std::size_t bytes) const {
     return ping_({hosts_of(pair)}, bytes, 1).front().front();
@@ -60,8 +61,8 @@ class Visits {
   void take(std::size_t pair, std::size_t size, const std::vector<double>& trips);
   void visit_round(const std::vector<std::size_t>& pairs, std::size_t size);
   void give_up_rounds(std::size_t size);
-  bool disturb_each_other(const std::vector<std::size_t>& pairs, const std::vector<std::vector<double>>& times,
-                          std::size_t size);
+  bool disturb_each_other(const std::vector<std::size_t>& pairs,
+                          const std::vector<std::vector<double>>& times, std::size_t size);
 
   SampleTable& table_;
   const Pinger& ping_;
@@ -71,7 +72,7 @@ class Visits {
   std::vector<bool> visited_;
   std::set<std::size_t> disturbed_;                                // bytes of rounds that disturb
   std::set<std::pair<std::size_t, std::pair<int, int>>> checked_;  // bytes, and two sites
-  std::map<std::size_t, std::set<std::size_t>> in_rounds_;         // by bytes: pairs with samples beside others
+  std::map<std::size_t, std::set<std::size_t>> in_rounds_;  // by bytes: pairs with samples beside others
 };
 
 }  // namespace eco::measure

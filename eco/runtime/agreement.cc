@@ -59,7 +59,8 @@ struct Agreement::Head {
   std::array<char, kRoom> text{};
 };
 
-std::optional<std::string> Agreement::share_and(std::string& text, const std::function<void()>& work, int root) {
+std::optional<std::string> Agreement::share_and(std::string& text, const std::function<void()>& work,
+                                                int root) {
   Head head;
   head.size = static_cast<std::int64_t>(text.size());
   text.copy(head.text.data(), Head::kRoom);

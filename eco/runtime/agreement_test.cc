@@ -58,7 +58,8 @@ class Exaggerating final : public transport::PassingNative {
   void broadcast(std::span<std::byte> bytes, int root) override {
     below_.broadcast(bytes, root);
     const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
-    if (exaggerates_ && !has_exaggerated_) std::memcpy(bytes.data(), &huge, sizeof huge);  // the text's length
+    if (exaggerates_ && !has_exaggerated_)
+      std::memcpy(bytes.data(), &huge, sizeof huge);  // the text's length
     has_exaggerated_ = true;
   }
 

@@ -12,8 +12,9 @@ namespace eco::runtime {
 namespace {
 
 // What has been checked is lost if no round follows. Where the fewest cost no more than so many times the check, they are made,
-// though it gets late, but no more than the trial's own time: what is spent too much is missing at the next trial.
+// though it gets late, but in no more than so many times the trial's own time: what is spent too much is missing at the next one.
 constexpr double kLate = 1.5;
+constexpr double kOwn = 2;
 
 }  // namespace
 
@@ -57,7 +58,7 @@ plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialL
       const int in_turn = turn_of(cost);
       const double left = rounds_in(limits.until_s - clock(), cost, in_turn);
       if (left < fewest) {
-        const double most_s = std::min(kLate * (clock() - began_s), limits.until_s - began_s);
+        const double most_s = std::min(kLate * (clock() - began_s), kOwn * (limits.until_s - began_s));
         const bool may_be_late = rounds_in(most_s, cost, in_turn) >= fewest;
         return may_be_late ? Repetitions{fewest, in_turn} : Repetitions{};
       }

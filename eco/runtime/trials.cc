@@ -108,7 +108,8 @@ std::string Trial::text() const {
   out << coll::name(problem.collective) << ' ' << problem.n_ranks << ' ' << problem.root << ' '
       << problem.bytes << ' ' << problem.element_bytes << ' ' << keeps_all << ' ' << is_checked << ' '
       << predicted_s.size() << ' ' << native_least_s;
-  for (const double seconds : predicted_s) out << ' ' << std::min(seconds, std::numeric_limits<double>::max());
+  for (const double seconds : predicted_s)
+    out << ' ' << std::min(seconds, std::numeric_limits<double>::max());
   out << '\n';
   for (const auto& candidate : candidates)
     out << (candidate ? candidate->text() : std::string(algo::kNativePart)) << '\n';
@@ -263,7 +264,8 @@ void Trials::agree_that_nothing_is_lost(Prepared& prepared) {
   throw TransportError(*reason);
 }
 
-void Trials::check(const Trial& trial, Prepared& prepared, std::vector<std::int64_t>& able, Checked& checked) {
+void Trials::check(const Trial& trial, Prepared& prepared, std::vector<std::int64_t>& able,
+                   Checked& checked) {
   double as_predicted_s = kNoSample;  // the least prediction that came true
   double fastest_s = kNoSample;       // of recipes, with a right result
   const bool tells = !trial.predicted_s.empty();
@@ -486,14 +488,16 @@ Traced Trials::trace(const coll::CommonProblem& problem, const algo::Recipe& rec
 TrialResult Trials::order(const Trial& trial, const Repeat& repeat) {
   native_.barrier_asleep();
   std::string order = trial.text();
-  if (const auto reason = agreement_.share_and(order, [] {})) throw TransportError("a trial's order: " + *reason);
+  if (const auto reason = agreement_.share_and(order, [] {}))
+    throw TransportError("a trial's order: " + *reason);
   return run(trial, repeat);
 }
 
 void Trials::end() {
   native_.barrier_asleep();
   std::string order(kEnd);
-  if (const auto reason = agreement_.share_and(order, [] {})) throw TransportError("a trial's order: " + *reason);
+  if (const auto reason = agreement_.share_and(order, [] {}))
+    throw TransportError("a trial's order: " + *reason);
 }
 
 void Trials::follow() {

@@ -131,7 +131,8 @@ class Trials {
 
    private:
     std::size_t n() const { return values_.size() / 2; }
-    std::vector<double> values_;  // seconds, then less than nothing for what was slept too long; above 0: a rank is lost
+    std::vector<double>
+        values_;  // seconds, then less than nothing for what was slept too long; above 0: a rank is lost
   };
 
   Prepared prepare(const Trial& trial);
