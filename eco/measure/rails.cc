@@ -25,7 +25,7 @@ constexpr int kFirstStreamTag = 2;
 constexpr std::size_t kMostRails = 8;
 
 constexpr std::size_t kOnRailBytes = 16384;
-constexpr std::size_t kSmallBytes = 8;
+constexpr std::size_t kRailPingBytes = 8;
 constexpr std::int64_t kFewestOnRail = 4;
 // Within what one connection takes without asking (TcpOptions::credit_bytes).
 constexpr std::int64_t kMostOnRail = 200;
@@ -166,8 +166,8 @@ void time_rails(Streams& streams, const Pair& pair, const RailsOptions& options,
   std::vector<RailStream> alone;
   std::vector<double> alone_s;
   for (std::size_t rail = 0; rail < n_rails; ++rail) {
-    streams.run(on(rail, kSmallBytes, 1));  // opens its connections
-    found[n_rails + rail] = best_of(streams, on(rail, kSmallBytes, 1)) / 2;
+    streams.run(on(rail, kRailPingBytes, 1));  // opens its connections
+    found[n_rails + rail] = best_of(streams, on(rail, kRailPingBytes, 1)) / 2;
     std::int64_t count = messages(pair.bytes_per_s, options);
     const double one_s = best_of(streams, on(rail, kOnRailBytes, 1));
     const double all_s = best_of(streams, on(rail, kOnRailBytes, count));

@@ -12,7 +12,7 @@ namespace {
 // a tenth of its time would pull an average of many less than 20 % down, where nobody notices.
 constexpr int kMostTrips = 2;
 // A pair that takes less than this share of its time alone is disturbed by those that are visited beside it.
-constexpr double kUndisturbed = 0.9;
+constexpr double kAsAlone = 0.9;
 
 }  // namespace
 
@@ -125,7 +125,7 @@ bool Visits::disturb_each_other(const std::vector<std::size_t>& pairs,
     const std::pair<int, int> between = std::minmax(site(hosts.from), site(hosts.to));
     if (!checked_.insert({bytes, between}).second) continue;
     const auto alone = ping_({hosts}, bytes, static_cast<int>(times[i].size())).front();
-    if (confirmed_minimum(alone) < kUndisturbed * confirmed_minimum(times[i])) return true;
+    if (confirmed_minimum(alone) < kAsAlone * confirmed_minimum(times[i])) return true;
   }
   return false;
 }
