@@ -21,7 +21,7 @@ namespace eco::map {
 struct MapOptions {
   // Of the messages that a program exchanges. Where nobody says, one whose latency counts and one that fills links: the
   // two sizes at which hosts are parted into subnets too (docs/characterization.md).
-  std::vector<std::size_t> sizes = {1024, net::kLargestPairBytes};
+  std::vector<std::size_t> sizes = {net::kSmallPairBytes, net::kLargestPairBytes};
   std::size_t most_work = 100'000'000;  // numbers that refining looks at, in all: some tenths of a second
 };
 

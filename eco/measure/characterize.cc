@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "eco/base/errors.h"
 #include "eco/measure/conductor.h"
@@ -15,7 +16,9 @@
 #include "eco/measure/sharing.h"
 #include "eco/measure/subnet_rates.h"
 #include "eco/measure/sweeps.h"
+#include "eco/measure/visits.h"
 #include "eco/net/io.h"
+#include "eco/structure/disjoint.h"
 #include "eco/structure/sampler.h"
 
 namespace eco::measure {
@@ -109,8 +112,21 @@ class Session {
     samples_ = std::move(found.samples);
   }
 
+  // At the same time: one after the other takes as long as timing the pairs. Of more hosts few pairs are asked for.
+  void open_connections(int n_hosts) {
+    constexpr int kMostHosts = 32;
+    if (n_hosts > kMostHosts) return;
+    std::vector<structure::Pair> waiting;
+    for (int a = 0; a < n_hosts; ++a) {
+      for (int b = a + 1; b < n_hosts; ++b) waiting.push_back({a, b});
+    }
+    while (!waiting.empty())
+      conductor_.trips(flows_of(structure::take_disjoint(waiting, n_hosts)), kSmallestBytes, 1);
+  }
+
   // True if all its levels are confirmed, and Figure 2 says the same of the times it has: what follows may rest on them.
   bool find_tree_first(net::Network& network) {
+    open_connections(network.n_hosts());
     find_tree(network, 0.1, {});
     is_tree_used_ = network.tree.is_sure() && says_the_same(samples_, network.n_hosts(), network.tree);
     return is_tree_used_;
@@ -155,6 +171,11 @@ class Session {
   }
 
   int rank_of(int host) const { return placement_.rank_of_host[static_cast<std::size_t>(host)]; }
+  std::vector<Flow> flows_of(const std::vector<structure::Pair>& pairs) const {
+    std::vector<Flow> flows;
+    for (const structure::Pair& pair : pairs) flows.push_back({rank_of(pair.from), rank_of(pair.to)});
+    return flows;
+  }
 
   void measure_pairs(net::Network& network) {
     SweepOptions sweep;
@@ -167,9 +188,7 @@ class Session {
     sweep.known = is_tree_used_ ? times_of_tree() : remembered_;
     if (is_tree_used_) sweep.level_of_host = network.tree.level_of_host();
     const Pinger ping = [this](const std::vector<structure::Pair>& pairs, std::size_t bytes, int trips) {
-      std::vector<Flow> flows;
-      for (const structure::Pair& pair : pairs) flows.push_back({rank_of(pair.from), rank_of(pair.to)});
-      std::vector<std::vector<double>> seconds = conductor_.trips(flows, bytes, trips);
+      std::vector<std::vector<double>> seconds = conductor_.trips(flows_of(pairs), bytes, trips);
       for (std::vector<double>& of_pair : seconds) {
         for (double& trip : of_pair) trip /= 2;  // one way
       }
@@ -322,9 +341,11 @@ net::Network unpack(const std::string& text) {
   return net::parse_network(std::string_view(text).substr(1), "the measured network");
 }
 
-std::string conduct(Conductor& conductor, const CharacterizeOptions& options) {
+// `whole` is rank 0's, the text all ranks'.
+std::string conduct(Conductor& conductor, const CharacterizeOptions& options, net::Network& whole) {
   try {
-    return "N" + net::to_json(Session(conductor, options).measure());
+    whole = net::parse_network(net::to_json(Session(conductor, options).measure()), "the measured network");
+    return "N" + net::to_json(whole.without_samples());
   } catch (const Unsupported& error) {
     return std::string("E") + error.what();
   }
@@ -349,9 +370,12 @@ net::Network characterize(transport::Transport& transport, transport::Native& na
                           " host identities for " + std::to_string(transport.n_ranks()) +
                           " ranks; give one for each rank");
   }
-  return unpack(conducted(
-      transport, native, options.clock, [&](Conductor& conductor) { return conduct(conductor, options); },
-      options.pause));
+  net::Network whole;
+  const std::string text = conducted(
+      transport, native, options.clock,
+      [&](Conductor& conductor) { return conduct(conductor, options, whole); }, options.pause);
+  net::Network network = unpack(text);
+  return transport.rank() == 0 ? std::move(whole) : std::move(network);
 }
 
 }  // namespace eco::measure

@@ -4,7 +4,7 @@
 //   CharacterizeOptions options;
 //   options.host_of_rank = identities;                       // allgathered by the caller
 //   options.transport = "openmpi 5.0.11 point-to-point";
-//   net::Network network = characterize(transport, native, options);    // collective; the same on every rank
+//   net::Network network = characterize(transport, native, options);    // collective; samples on rank 0 alone
 //
 // One rank of each host measures, the others wait. Pairs are timed by round trips, one at a time unless they are far apart:
 // several trips, total over twice their number; all pairs make a sweep, sweeps are repeated, and the lowest confirmed sweep labels the pair
@@ -57,7 +57,8 @@ struct CharacterizeOptions {
   std::function<void(const std::string& what, double fraction)> progress;
 };
 
-// Collective over the transport's group. Throws on every rank alike: InvalidArgument if host_of_rank has not one entry
+// Collective over the transport's group. The network is the same on every rank, but only rank 0's has what it was derived
+// from (net::Network::without_samples()): that grows with the pairs, and slow links would carry it. Throws on every rank alike: InvalidArgument if host_of_rank has not one entry
 // per rank, Unsupported if the budget is too short for two sweeps of the smallest sizes. Throws TransportError where
 // the transport reports a lost peer (under MPI the launcher ends the job instead).
 net::Network characterize(transport::Transport& transport, transport::Native& native,

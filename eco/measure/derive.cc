@@ -11,7 +11,6 @@
 namespace eco::measure {
 namespace {
 
-constexpr std::size_t kSmallReference = 1024;
 constexpr std::size_t kLargestForLatency = 16384;
 
 // A link between subnets under 0.8 of what both of them reach inside is a slow link of its own. Nearer rates are two
@@ -106,13 +105,13 @@ net::Partition partition_at(int n_hosts, const std::vector<net::PairTimes>& pair
 net::Partition find_subnets(int n_hosts, const std::vector<std::size_t>& sizes,
                             const std::vector<net::PairTimes>& pairs) {
   if (sizes.empty()) return net::partition_figure2(net::CostMatrix(n_hosts));
-  return net::common_refinement({partition_at(n_hosts, pairs, nearest_size(sizes, kSmallReference)),
+  return net::common_refinement({partition_at(n_hosts, pairs, nearest_size(sizes, net::kSmallPairBytes)),
                                  partition_at(n_hosts, pairs, sizes.size() - 1)});
 }
 
 std::vector<std::size_t> contested_pairs(int n_hosts, const std::vector<std::size_t>& sizes,
                                          const std::vector<net::PairTimes>& pairs, std::size_t size) {
-  const std::size_t small = nearest_size(sizes, kSmallReference);
+  const std::size_t small = nearest_size(sizes, net::kSmallPairBytes);
   const std::size_t other = size == small ? sizes.size() - 1 : small;
   const auto labels = [&](std::size_t at) {
     std::vector<std::size_t> part_of_host(static_cast<std::size_t>(n_hosts));

@@ -171,7 +171,9 @@ void time_rails(Streams& streams, const Pair& pair, const RailsOptions& options,
     std::int64_t count = messages(pair.bytes_per_s, options);
     const double one_s = best_of(streams, on(rail, kOnRailBytes, 1));
     const double all_s = best_of(streams, on(rail, kOnRailBytes, count));
-    found[rail] = std::max(1.0, stream_rate(kOnRailBytes, static_cast<int>(count), one_s, all_s));
+    // A machine that is busy can make one message take as long as many; then their whole time is the safest statement.
+    const double slope = stream_rate(kOnRailBytes, static_cast<int>(count), one_s, all_s);
+    found[rail] = slope > 0 ? slope : static_cast<double>(kOnRailBytes) * static_cast<double>(count) / all_s;
     // Beside another rail it has as many messages as make both take as long.
     count = messages(found[rail], options);
     alone.push_back(on(rail, kOnRailBytes, count));

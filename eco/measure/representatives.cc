@@ -1,7 +1,9 @@
 #include "eco/measure/representatives.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "eco/base/quantile.h"
@@ -9,33 +11,67 @@
 namespace eco::measure {
 namespace {
 
-constexpr int kBetweenLevels = 2;  // pairs
+constexpr std::size_t kBetweenLevels = 2;  // pairs
 
 using Levels = std::pair<int, int>;
+using Hosts = std::vector<int>;
+
+std::map<int, Hosts> hosts_by(const std::vector<int>& level_of_host) {
+  std::map<int, Hosts> hosts_of;
+  for (std::size_t host = 0; host < level_of_host.size(); ++host)
+    hosts_of[level_of_host[host]].push_back(static_cast<int>(host));
+  return hosts_of;
+}
+
+// Pairs of hosts, as they are wanted.
+class Wanted {
+ public:
+  void add(int a, int b) { pairs_.insert(std::minmax(a, b)); }
+  // The first `n` pairs of two sets of hosts, of which the smaller begins again where it ends.
+  void add_across(const Hosts& some, const Hosts& others, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) add(some[i % some.size()], others[i % others.size()]);
+  }
+  std::vector<bool> by_pair(int n_hosts) const {
+    std::vector<bool> chosen;
+    for (int a = 0; a < n_hosts; ++a) {
+      for (int b = a + 1; b < n_hosts; ++b) chosen.push_back(pairs_.contains({a, b}));
+    }
+    return chosen;
+  }
+
+ private:
+  std::set<std::pair<int, int>> pairs_;  // the lower host first
+};
 
 }  // namespace
 
 std::vector<bool> representatives(const std::vector<int>& level_of_host) {
-  const int n = static_cast<int>(level_of_host.size());
-  std::map<int, std::vector<int>> hosts_of;
-  for (int host = 0; host < n; ++host)
-    hosts_of[level_of_host[static_cast<std::size_t>(host)]].push_back(host);
-  std::map<Levels, bool> wanted;  // pairs of hosts, the lower first
-  for (const auto& [level, hosts] : hosts_of) {
+  const std::map<int, Hosts> hosts_of = hosts_by(level_of_host);
+  Wanted wanted;
+  for (auto level = hosts_of.begin(); level != hosts_of.end(); ++level) {
+    const Hosts& hosts = level->second;
     const std::size_t m = hosts.size();
-    for (std::size_t i = 0; m > 1 && i < m; ++i) wanted[std::minmax(hosts[i], hosts[(i + 1) % m])] = true;
-    for (const auto& [other, others] : hosts_of) {
-      if (other <= level) continue;
-      for (std::size_t i = 0; i < kBetweenLevels; ++i) {
-        wanted[std::minmax(hosts[i % m], others[i % others.size()])] = true;
+    for (std::size_t i = 0; m > 1 && i < m; ++i) wanted.add(hosts[i], hosts[(i + 1) % m]);
+    for (auto other = std::next(level); other != hosts_of.end(); ++other)
+      wanted.add_across(hosts, other->second, kBetweenLevels);
+  }
+  return wanted.by_pair(static_cast<int>(level_of_host.size()));
+}
+
+std::vector<bool> representatives_of_sites(const std::vector<int>& site_of_host) {
+  const std::map<int, Hosts> hosts_of = hosts_by(site_of_host);
+  Wanted wanted;
+  for (auto site = hosts_of.begin(); site != hosts_of.end(); ++site) {
+    const Hosts& hosts = site->second;
+    for (const int a : hosts) {
+      for (const int b : hosts) {
+        if (a < b) wanted.add(a, b);
       }
     }
+    for (auto other = std::next(site); other != hosts_of.end(); ++other)
+      wanted.add_across(hosts, other->second, std::max(hosts.size(), other->second.size()));
   }
-  std::vector<bool> chosen;
-  for (int a = 0; a < n; ++a) {
-    for (int b = a + 1; b < n; ++b) chosen.push_back(wanted.contains({a, b}));
-  }
-  return chosen;
+  return wanted.by_pair(static_cast<int>(site_of_host.size()));
 }
 
 void stand_in(std::vector<net::PairTimes>& pairs, const std::vector<int>& level_of_host) {

@@ -4,6 +4,8 @@
 //
 // Pairs are alike if their hosts hang on the same two levels. Of hosts on one level each is measured with the next, the last
 // with the first, so that each is in two pairs and a host that is slow itself shows; of two levels two pairs of four hosts.
+//
+// Before there is a tree, but sites are known (visits.h): all pairs inside a site, and of two sites every host once.
 #pragma once
 
 #include <vector>
@@ -14,6 +16,7 @@ namespace eco::measure {
 
 // Local, pure.
 std::vector<bool> representatives(const std::vector<int>& level_of_host);
+std::vector<bool> representatives_of_sites(const std::vector<int>& site_of_host);
 
 // Pairs without samples at a size get the median label of those like them that have; labels of all sizes there already. `pairs`
 // are all, in order.

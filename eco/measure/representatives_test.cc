@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 namespace eco::measure {
 namespace {
@@ -38,6 +39,26 @@ TEST(Representatives, EveryHostTwiceOnItsLevelAndTwoPairsOfTwoLevels) {
   EXPECT_EQ(inside, (std::vector<int>{2, 2, 2, 2, 2, 2, 2, 0}));
   EXPECT_EQ(across, 2U);
   EXPECT_EQ(with_lone, 4U);
+}
+
+TEST(Representatives, OfSitesAllPairsInsideAndEveryHostOnceWithEachOtherSite) {
+  const std::vector<int> site_of_host = {0, 1, 0, 1, 1, 2};
+  const std::vector<bool> chosen = representatives_of_sites(site_of_host);
+  const auto pairs = all_pairs(6);
+  ASSERT_EQ(chosen.size(), pairs.size());
+  std::vector<std::set<int>> sites_met(6);
+  std::size_t across = 0;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const int a = site_of_host[static_cast<std::size_t>(pairs[i].a)];
+    const int b = site_of_host[static_cast<std::size_t>(pairs[i].b)];
+    if (a == b) EXPECT_TRUE(chosen[i]) << pairs[i].a << '-' << pairs[i].b;
+    if (a == b || !chosen[i]) continue;
+    ++across;
+    sites_met[static_cast<std::size_t>(pairs[i].a)].insert(b);
+    sites_met[static_cast<std::size_t>(pairs[i].b)].insert(a);
+  }
+  for (const std::set<int>& met : sites_met) EXPECT_EQ(met.size(), 2U);
+  EXPECT_EQ(across, 3U + 2U + 3U) << "as many as the larger site has hosts";
 }
 
 TEST(Representatives, StandInForPairsLikeThem) {

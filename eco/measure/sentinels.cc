@@ -23,8 +23,7 @@ namespace {
 constexpr double kFactor = 1.5;
 constexpr double kSlowerBy_s = 200e-6;
 
-// Small enough to cost little, large enough to show a bridge; where only a slow link parts subnets, the larger one.
-constexpr std::size_t kSmallProbe = 1024;
+// Where only a slow link parts subnets, instead of the small one.
 constexpr std::size_t kLarge = 16384;
 
 constexpr std::size_t kFewestSlow = 6;  // a pair is slow after so many pings of which not one was in time,
@@ -214,7 +213,7 @@ class Sentinels {
           std::find_if(hosts.begin(), hosts.end(), [&](int host) { return !moved.contains(host); });
       if (leader == hosts.end()) continue;
       for (const auto& [other, subnet] : subnet_of_leader)
-        probes.push_back(probe(other, *leader, kSmallProbe));
+        probes.push_back(probe(other, *leader, net::kSmallPairBytes));
       subnet_of_leader.emplace(*leader, static_cast<int>(s));
     }
     sample(probes);
@@ -226,7 +225,7 @@ class Sentinels {
 
   // The size at which a host of this subnet would be seen to have left for the nearest other.
   std::size_t telling_size(const std::vector<int>& hosts) const {
-    if (hosts.size() < 2) return kSmallProbe;
+    if (hosts.size() < 2) return net::kSmallPairBytes;
     const auto tells = [&](std::size_t bytes) {
       double nearest_s = std::numeric_limits<double>::infinity();
       for (const std::vector<int>& others : hosts_of_subnet_) {
@@ -234,7 +233,7 @@ class Sentinels {
       }
       return is_beyond(nearest_s, kFactor * expected_s(hosts[0], hosts[1], bytes));
     };
-    return !tells(kSmallProbe) && tells(kLarge) ? kLarge : kSmallProbe;
+    return !tells(net::kSmallPairBytes) && tells(kLarge) ? kLarge : net::kSmallPairBytes;
   }
 
   // As measured, or else as the model has it.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "eco/base/errors.h"
@@ -17,7 +18,7 @@ constexpr int kMostRepeats = 10;
 
 // 8 B shows the latency; 1 KiB and the largest are the partition's reference sizes; 16 KiB lies below the eager limit
 // of every library we know, so that a change of protocol at 64 KiB does not pass for a rate.
-constexpr std::array<std::size_t, 4> kSizes = {kSmallestBytes, kSmallBytes, kReliableBytes,
+constexpr std::array<std::size_t, 4> kSizes = {kSmallestBytes, net::kSmallPairBytes, kReliableBytes,
                                                net::kLargestPairBytes};
 constexpr std::array<std::size_t, 5> kLargeSizes = {net::kLargestPairBytes, 32768, kReliableBytes, 8192,
                                                     4096};
@@ -95,29 +96,17 @@ class Sweeper {
   }
 
   // From now on pairs stand for those between the same levels, which are not visited.
-  void represent(std::vector<int> level_of_host) {
-    level_of_host_ = std::move(level_of_host);
+  void represent(const std::vector<int>& level_of_host) {
+    level_of_host_ = level_of_host;
     represents_ = representatives(level_of_host_);
     list_alike();
   }
 
-  // The same of pairs between sites alone, at sizes that are not small: every host is in one pair with each other site.
-  void represent_between_sites() {
+  // The same of pairs between sites, at sizes that are not small.
+  void represent_sites() {
     between_sites_ = true;
     level_of_host_ = visits_.sites();
-    std::map<int, std::vector<int>> hosts_of;
-    for (int host = 0; host < table_.n_hosts; ++host)
-      hosts_of[level_of_host_[static_cast<std::size_t>(host)]].push_back(host);
-    represents_.assign(table_.pairs.size(), false);
-    for (std::size_t i = 0; i < represents_.size(); ++i) represents_[i] = is_inside_site(i);
-    for (const auto& [site, hosts] : hosts_of) {
-      for (const auto& [other, others] : hosts_of) {
-        for (std::size_t i = 0; other > site && i < std::max(hosts.size(), others.size()); ++i) {
-          const auto [a, b] = std::minmax(hosts[i % hosts.size()], others[i % others.size()]);
-          represents_[table_.index_of(a, b)] = true;
-        }
-      }
-    }
+    represents_ = representatives_of_sites(level_of_host_);
     list_alike();
   }
 
@@ -149,7 +138,7 @@ class Sweeper {
     std::vector<std::size_t> pairs;
     for (std::size_t i = 0; i < table_.pairs.size(); ++i) {
       const bool is_left_out =
-          !represents_.empty() && !represents_[i] && !(between_sites_ && bytes <= kSmallBytes);
+          !represents_.empty() && !represents_[i] && !(between_sites_ && bytes <= net::kSmallPairBytes);
       if (!is_known(i, bytes) && !is_left_out && is_wanted(i)) pairs.push_back(i);
     }
     return pairs;
@@ -182,7 +171,7 @@ class Sweeper {
   bool is_sure(std::size_t pair, std::size_t size) const {
     const std::vector<double>& own = table_.of(pair, size);
     if (!minimum_is_suspect(own)) return true;
-    if (own.empty() || represents_.empty() || table_.sizes[size] <= kSmallBytes) return false;
+    if (own.empty() || represents_.empty() || table_.sizes[size] <= net::kSmallPairBytes) return false;
     if (between_sites_ && is_inside_site(pair)) return false;
     const double label = confirmed_minimum(own);
     const std::vector<std::size_t>& alike = alike_.at(levels_of(pair));
@@ -210,7 +199,7 @@ class Sweeper {
     for (int i = 0; i < sweeps; ++i) {
       for (std::size_t size = 0; size < kSizes.size(); ++size) {
         say("pairs, sweep " + std::to_string(i + 1) + " of " + std::to_string(sweeps), done / total);
-        const bool all = i == 0 || represents_.empty() || kSizes[size] <= kSmallBytes;
+        const bool all = i == 0 || represents_.empty() || kSizes[size] <= net::kSmallPairBytes;
         all ? void(visit_all(missing(kSizes[size]), size, kNever)) : sweep_unsure(size);
         done += static_cast<double>(kSizes[size]) + 4096;
       }
@@ -222,13 +211,14 @@ class Sweeper {
     if (options_.budget_s <= 0) say("pairs, until small messages settle", 1.0);
     const std::vector<std::size_t>& sizes = table_.sizes;
     for (std::size_t size = 0; size < sizes.size(); ++size) {
-      if (sizes[size] <= kSmallBytes) settle(size, deadline_s, 1, [&] { return missing(sizes[size]); });
+      if (sizes[size] <= net::kSmallPairBytes)
+        settle(size, deadline_s, 1, [&] { return missing(sizes[size]); });
     }
     if (!represents_.empty()) return;
     // Where only one of the reference sizes parts hosts, either the network is like that (a bridge, a slow uplink) or
     // these very pairs were disturbed: they get more visits.
-    for (const std::size_t size : {nearest_size(sizes, kSmallBytes), sizes.size() - 1}) {
-      settle(size, deadline_s, sizes[size] <= kSmallBytes ? kPatience : 1,
+    for (const std::size_t size : {nearest_size(sizes, net::kSmallPairBytes), sizes.size() - 1}) {
+      settle(size, deadline_s, sizes[size] <= net::kSmallPairBytes ? kPatience : 1,
              [&] { return parted_only_at(size); });
     }
   }
@@ -279,14 +269,14 @@ class Sweeper {
 
   void sweep_within_budget() {
     const double budget = options_.budget_s;
-    const double most_s = most_s_ = std::max(options_.most_s, budget);
+    most_s_ = std::max(options_.most_s, budget);
     const std::size_t n_missing = missing(kSmallestBytes).size();
     visits_.set_visit_s(n_missing == 0 ? budget : 0.2 * budget / static_cast<double>(4 * n_missing));
-    for (const std::size_t bytes : {kSmallestBytes, kSmallBytes}) {
+    for (const std::size_t bytes : {kSmallestBytes, net::kSmallPairBytes}) {
       const std::size_t size = add_size(bytes);
       say("pairs, " + std::to_string(bytes) + " B", elapsed() / budget);
-      const bool fits = bytes != kSmallestBytes || first_row_says_it_fits(size, most_s);
-      if (!fits || !sweep_twice(size, most_s, most_s)) {
+      const bool fits = bytes != kSmallestBytes || first_row_says_it_fits(size);
+      if (!fits || !sweep_twice(size, most_s_, most_s_)) {
         throw Unsupported("characterize: two sweeps over " + std::to_string(n_missing) +
                           " pairs of hosts do not fit into a budget of " + std::to_string(budget) +
                           " s; measure once with eco characterize, or raise ECO_BUDGET");
@@ -294,8 +284,8 @@ class Sweeper {
       if (bytes == kSmallestBytes) repeat_contradicted(size);
     }
     if (table_.pairs.empty()) return;
-    if (represents_.empty() && visits_.is_any_far()) represent_between_sites();
-    sweep_largest_that_fits(kLargeDeadline * budget, most_s);
+    if (represents_.empty() && visits_.is_any_far()) represent_sites();
+    sweep_largest_that_fits(kLargeDeadline * budget);
     sweep_known_sizes_that_fit(kLargeDeadline * budget);
     settle_all(kDeadline * budget);
   }
@@ -313,7 +303,7 @@ class Sweeper {
 
   // Where hosts are far apart, rank 0's own pairs say what rounds of the others will take: what can't be done in time is not
   // begun.
-  bool first_row_says_it_fits(std::size_t size, double most_s) {
+  bool first_row_says_it_fits(std::size_t size) {
     const auto is_own = [&](std::size_t pair) { return table_.pairs[pair].a == 0; };
     const std::vector<std::size_t> own = missing(table_.sizes[size], is_own);
     if (!visit_all(own, size, kDeadline * options_.budget_s)) return false;
@@ -328,11 +318,11 @@ class Sweeper {
     if (far.empty() || trips_s == 0) return true;
     const double n_rounds = std::ceil(2.0 * static_cast<double>(far.size()) / table_.n_hosts);
     const double round_s = elapsed() * longest_s / trips_s;
-    return elapsed() + 2 * n_rounds * round_s <= most_s;
+    return elapsed() + 2 * n_rounds * round_s <= most_s_;
   }
 
-  // The least size that is reliable may take until `most_s`.
-  void sweep_largest_that_fits(double deadline_s, double most_s) {
+  // The least size that is reliable may take as long as anything may.
+  void sweep_largest_that_fits(double deadline_s) {
     const double small_visit_s = visits_.visit_s();
     visits_.set_visit_s(0);
     // First the sizes that only the missing pairs have to be visited at.
@@ -340,7 +330,7 @@ class Sweeper {
     std::stable_partition(sizes.begin(), sizes.end(),
                           [this](std::size_t bytes) { return is_known_where_any(bytes); });
     for (const std::size_t bytes : sizes) {
-      const double first_s = bytes == kReliableBytes ? most_s : deadline_s;
+      const double first_s = bytes == kReliableBytes ? most_s_ : deadline_s;
       if (bytes > kLargeSizes.back() && 2 * sweep_estimate(bytes) > first_s - elapsed()) continue;
       const std::size_t size = add_size(bytes);
       say("pairs, " + std::to_string(bytes) + " B", elapsed() / options_.budget_s);

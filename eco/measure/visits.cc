@@ -35,7 +35,7 @@ bool Visits::is_dear(std::size_t pair) const {
 int Visits::trips_of(std::size_t pair, std::size_t size) const {
   if (in_budget_ && is_dear(pair)) return kMostTrips;
   if (table_.of(pair, size).empty()) {
-    return table_.sizes[size] > kSmallBytes ? 1 : kMostTrips;  // what it costs is not known yet
+    return table_.sizes[size] > net::kSmallPairBytes ? 1 : kMostTrips;  // what it costs is not known yet
   }
   const double allowed = visit_s_ / (2 * std::max(table_.label(pair, size), 1e-9));
   return static_cast<int>(std::clamp(allowed, 1.0, static_cast<double>(kMostTrips)));

@@ -18,8 +18,6 @@
 
 namespace eco::measure {
 
-// Up to these messages only the way counts where it is long.
-inline constexpr std::size_t kSmallBytes = 1024;
 inline constexpr std::size_t kSmallestBytes = 8;
 
 // Seconds one way of each of so many round trips, by pair; all pairs at the same time, and no host is in two.
@@ -54,7 +52,7 @@ class Visits {
  private:
   structure::Pair hosts_of(std::size_t pair) const { return {table_.pairs[pair].a, table_.pairs[pair].b}; }
   bool goes_in_rounds(std::size_t size) const {
-    return table_.sizes[size] <= kSmallBytes && !disturbed_.contains(table_.sizes[size]);
+    return table_.sizes[size] <= net::kSmallPairBytes && !disturbed_.contains(table_.sizes[size]);
   }
   bool is_dear(std::size_t pair) const;
   int trips_of(std::size_t pair, std::size_t size) const;

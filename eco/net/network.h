@@ -89,6 +89,8 @@ struct Route {
   double latency_s = 0;        // time of a message of no bytes, without the overheads
 };
 
+// A message small enough to cost little and large enough to show a bridge: where the way is long, only the way counts.
+inline constexpr std::size_t kSmallPairBytes = 1024;
 // The largest message that pairs are measured with. A network measured up to here is as well known as it gets.
 inline constexpr std::size_t kLargestPairBytes = 65536;
 

@@ -1,18 +1,15 @@
 #include "eco/runtime/trials.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <iterator>
 #include <limits>
-#include <new>
 #include <numeric>
-#include <sstream>
 #include <utility>
 
 #include "eco/algo/algorithm.h"
 #include "eco/base/errors.h"
 #include "eco/base/quantile.h"
+#include "eco/plan/planner.h"
 #include "eco/runtime/abandoned.h"
 #include "eco/runtime/combine.h"
 #include "eco/runtime/contents.h"
@@ -26,123 +23,13 @@ using sched::Schedule;
 using transport::Status;
 
 constexpr std::string_view kEnd = "end";
-// The next run begins a quarter later than the one before it has taken, and so much more, where nobody is told when.
-constexpr double kRoom = 1.25;
-constexpr double kRoom_s = 3e-3;
 constexpr double kNoSample = std::numeric_limits<double>::infinity();  // survives the maximum over the ranks
 
-// What a rank does in a round: one letter for each candidate.
-constexpr char kOut = '-';
-constexpr char kRuns = 'r';
-constexpr char kWakesAndRuns = 'w';
-
-// Their own, but where the library is known to take long already it comes last: it may not have to run.
-std::vector<std::size_t> order_of_check(const Trial& trial) {
-  std::vector<std::size_t> order(trial.candidates.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  if (trial.native_least_s > 0 && !trial.predicted_s.empty())
-    std::stable_partition(order.begin(), order.end(),
-                          [&](std::size_t c) { return trial.candidates[c].has_value(); });
-  return order;
-}
-
-// Rank 0's part of a trial whose candidates have been checked: who runs next.
-class Conduct {
- public:
-  Conduct(const Trial& trial, const std::vector<std::int64_t>& able, const std::vector<double>& first_s,
-          bool first_counts)
-      : decides_(!trial.keeps_all && !trial.is_checked) {
-    for (std::size_t c = 0; c < able.size(); ++c) {
-      Known known{.is_native = !trial.candidates[c], .is_open = able[c] != 0};
-      if (known.is_native) known.least_s = trial.native_least_s;
-      if (decides_ && first_counts && known.is_open) known.first_s = first_s[c];
-      known_.push_back(known);
-    }
-  }
-
-  // What the round before has shown of each, and how many are to come.
-  void learn(const std::vector<std::vector<double>>& runs, int left) {
-    if (!decides_) return;
-    for (std::size_t c = 0; c < known_.size(); ++c) {
-      known_[c].runs = runs[c];
-      known_[c].left = left;
-    }
-    const std::vector<bool> again = undecided(known_, plan::kGainNeeded);
-    for (std::size_t c = 0; c < known_.size(); ++c) known_[c].is_open = known_[c].is_open && again[c];
-  }
-
-  // Of those that are not out: what a run takes that is told to begin, and what one takes behind it in its turn.
-  Cost cost(const std::vector<double>& told_s, const std::vector<double>& behind_s) const {
-    Cost cost;
-    for (std::size_t c = 0; c < known_.size(); ++c) {
-      if (!known_[c].is_open) continue;
-      cost.run_s += behind_s[c];
-      if (is_wakened(c)) cost.wake_s += told_s[c];
-    }
-    return cost;
-  }
-
-  bool is_decided() const {
-    return std::none_of(known_.begin(), known_.end(), [](const Known& one) { return one.is_open; });
-  }
-
-  std::string round(bool wakes) const {
-    std::string letters;
-    for (std::size_t c = 0; c < known_.size(); ++c)
-      letters += !known_[c].is_open ? kOut : wakes && is_wakened(c) ? kWakesAndRuns : kRuns;
-    return letters;
-  }
-
- private:
-  bool is_wakened(std::size_t c) const { return !known_[c].first_s || !is_long_run(*known_[c].first_s); }
-
-  bool decides_;
-  std::vector<Known> known_;
-};
+// Where nobody is told, the next run begins a quarter later than the one before it has taken, and so much more.
+constexpr double kRoom = 1.25;
+constexpr double kRoom_s = 3e-3;
 
 }  // namespace
-
-std::string Trial::text() const {
-  std::ostringstream out;
-  out.precision(std::numeric_limits<double>::max_digits10);
-  out << coll::name(problem.collective) << ' ' << problem.n_ranks << ' ' << problem.root << ' '
-      << problem.bytes << ' ' << problem.element_bytes << ' ' << keeps_all << ' ' << is_checked << ' '
-      << predicted_s.size() << ' ' << native_least_s;
-  for (const double seconds : predicted_s)
-    out << ' ' << std::min(seconds, std::numeric_limits<double>::max());
-  out << '\n';
-  for (const auto& candidate : candidates)
-    out << (candidate ? candidate->text() : std::string(algo::kNativePart)) << '\n';
-  return out.str();
-}
-
-Trial Trial::parse(std::string_view text) {
-  std::istringstream lines{std::string(text)};
-  std::string line;
-  std::getline(lines, line);
-  std::istringstream first{line};
-  Trial trial;
-  std::string collective;
-  std::size_t n_predicted = 0;
-  first >> collective >> trial.problem.n_ranks >> trial.problem.root >> trial.problem.bytes >>
-      trial.problem.element_bytes >> trial.keeps_all >> trial.is_checked >> n_predicted >>
-      trial.native_least_s;
-  for (double seconds = 0; trial.predicted_s.size() < n_predicted && first >> seconds;)
-    trial.predicted_s.push_back(seconds);
-  const auto known = coll::collective_from_name(collective);
-  if (!first || !known) throw InvalidArgument("trial: '" + line + "' is not an order");
-  trial.problem.collective = *known;
-  while (std::getline(lines, line)) {
-    if (line == algo::kNativePart)
-      trial.candidates.emplace_back();
-    else
-      trial.candidates.emplace_back(algo::parse_recipe(line));
-  }
-  if (n_predicted != 0 && n_predicted != trial.candidates.size())
-    throw InvalidArgument("trial: " + std::to_string(n_predicted) + " predictions of " +
-                          std::to_string(trial.candidates.size()) + " candidates");
-  return trial;
-}
 
 // This rank's part of a trial.
 struct Trials::Prepared {
@@ -273,7 +160,7 @@ void Trials::check(const Trial& trial, Prepared& prepared, std::vector<std::int6
     if (!trial.candidates[c]) return fastest_s * (1 + plan::kGainNeeded) <= trial.native_least_s;
     return trial.predicted_s[c] * (1 + plan::kGainNeeded) >= as_predicted_s;
   };
-  for (const std::size_t c : order_of_check(trial)) {
+  for (const std::size_t c : trial.order_of_check()) {
     if (able[c] == 0) continue;
     if (tells && is_spared(c)) {  // the same on all ranks, as all that it follows from
       able[c] = 0;
@@ -342,67 +229,75 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
   const std::int64_t began_ns = now_ns();
   if (!trial.is_checked) check(trial, prepared, able, checked);
   result.spares_native = checked.spares_native;
-  std::vector<double>& first_s = checked.first_s;
-  const double checked_s = static_cast<double>(now_ns() - began_ns) * 1e-9;
+  const double check_s = static_cast<double>(now_ns() - began_ns) * 1e-9;
   const bool first_counts = !checked.late;
   // On a network of long latency the first instant was named too late to be heard of; so would those of all runs be.
   for (bool late = checked.late; late && start_.widen();) late = !agreement_.all(!start_.wait().late);
   // The same numbers on all ranks, so the same answer.
   for (std::size_t c = 0; c < n; ++c) {
     const bool counts =
-        first_counts && !trial.keeps_all && !trial.is_checked && runtime::first_counts(first_s[c]);
-    if (able[c] != 0 && counts) result.seconds[c].push_back(first_s[c]);
+        first_counts && !trial.keeps_all && !trial.is_checked && runtime::first_counts(checked.first_s[c]);
+    if (able[c] != 0 && counts) result.seconds[c].push_back(checked.first_s[c]);
   }
-  Conduct conduct(trial, able, first_s, first_counts);
-  conduct.learn(result.seconds, 1);
-  // With what it takes to begin together: on a network of long latency that is more than the run.
-  const double runs_s = std::accumulate(first_s.begin(), first_s.end(), 0.0);
-  const double begin_s = std::max(0.0, checked_s - runs_s) / static_cast<double>(std::max<std::size_t>(n, 1));
-  struct Next {
-    std::int64_t is_decided = 0;
-    Repetitions wanted;
-  } next;
+  std::optional<Conduct> conduct;  // of rank 0
   if (transport_.rank() == 0) {
-    next.is_decided = conduct.is_decided() ? 1 : 0;
-    std::vector<double> told_s;
-    std::vector<double> behind_s;
-    for (const double run_s : first_s) {
-      told_s.push_back(run_s + begin_s);
-      behind_s.push_back(is_short(run_s) ? next_after_s(run_s) : told_s.back());
-    }
-    if (next.is_decided == 0) next.wanted = repeat(conduct.cost(told_s, behind_s));
+    conduct.emplace(trial, able, checked.first_s, first_counts);
+    conduct->learn(result.seconds, 1);
+  }
+  const Next next = agree_on_rounds(conduct, checked, check_s, repeat);
+  if (!next.is_decided) run_rounds(trial, prepared, checked.first_s, next.wanted, conduct, result);
+  return result;
+}
+
+Trials::Next Trials::agree_on_rounds(const std::optional<Conduct>& conduct, const Checked& checked,
+                                     double check_s, const Repeat& repeat) {
+  Next next;
+  if (conduct) {
+    next.is_decided = conduct->is_decided();
+    // With what it takes to begin together: on a network of long latency that is more than the run.
+    const std::vector<double>& first_s = checked.first_s;
+    const double runs_s = std::accumulate(first_s.begin(), first_s.end(), 0.0);
+    const double begin_s = std::max(0.0, check_s - runs_s) / static_cast<double>(first_s.size());
+    const auto told_s = [&](double run_s) { return run_s + begin_s; };
+    const auto behind_s = [&](double run_s) { return is_short(run_s) ? next_after_s(run_s) : told_s(run_s); };
+    if (!next.is_decided) next.wanted = repeat(conduct->cost(told_s, behind_s));
   }
   native_.broadcast(std::as_writable_bytes(std::span(&next, 1)), 0);
-  if (next.is_decided != 0) return result;
-  const auto n_rounds = static_cast<std::size_t>(next.wanted.rounds);
-  const auto n_in_turn = static_cast<std::size_t>(next.wanted.in_turn);
+  return next;
+}
+
+void Trials::run_rounds(const Trial& trial, Prepared& prepared, const std::vector<double>& first_s,
+                        const Repetitions& wanted, std::optional<Conduct>& conduct, TrialResult& result) {
+  const std::size_t n = trial.candidates.size();
+  const auto n_in_turn = static_cast<std::size_t>(wanted.in_turn);
   Times runs;
   bool keeps_time = true;  // short runs begin by the clock: the same on all ranks, as all times are
   std::string letters;
   std::vector<double> overslept_s;
-  if (n_rounds == 0 || agreement_.failed([&] {
+  if (wanted.rounds == 0 || agreement_.failed([&] {
         runs = Times(n * n_in_turn);
-        letters.assign(n, kOut);
+        letters.assign(n, static_cast<char>(Letter::out));
       })) {
     result.seconds.assign(n, {});
-    return result;
+    return;
   }
-  for (std::size_t round = 0; round < n_rounds; ++round) {
-    // The order in which they run is turned from round to round.
-    if (transport_.rank() == 0) letters = conduct.round(next.wanted.wakes);
+  const auto is_out = [&](std::size_t c) { return letters[c] == static_cast<char>(Letter::out); };
+  for (int round = 0; round < wanted.rounds; ++round) {
+    if (conduct) letters = conduct->letters(wanted.wakes);
     native_.broadcast(std::as_writable_bytes(std::span(letters)), 0);
-    if (letters.find_first_not_of(kOut) == std::string::npos) break;  // all is decided
+    if (letters.find_first_not_of(static_cast<char>(Letter::out)) == std::string::npos) break;  // decided
     runs.clear();
     for (std::size_t i = 0; i < n; ++i) {
-      const std::size_t c = (i + round) % n;
-      if (letters[c] == kOut) continue;
+      // The order in which they run is turned from round to round.
+      const std::size_t c = (i + static_cast<std::size_t>(round)) % n;
+      if (is_out(c)) continue;
       double after_s = 0;  // the first of a turn is told, so that nobody's delay outlives the turn
       const auto next_run = [&] {
         const Run run = run_once(trial, prepared, c, after_s);
         if (keeps_time && is_short(first_s[c])) after_s = next_after_s(first_s[c]);
         return run;
       };
-      if (letters[c] == kWakesAndRuns) next_run();
+      if (letters[c] == static_cast<char>(Letter::wakes_and_runs)) next_run();
       for (std::size_t k = 0; k < n_in_turn; ++k) runs.set(c * n_in_turn + k, next_run());
     }
     runs.set_lost(is_lost(prepared));
@@ -414,16 +309,15 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
       keeps_time ? void(keeps_time = false) : void(start_.widen());
     }
     for (std::size_t c = 0; c < n; ++c) {
-      if (letters[c] == kOut) continue;
+      if (is_out(c)) continue;
       const std::span<const double> mine = times.subspan(c * n_in_turn, n_in_turn);
       std::copy_if(mine.begin(), mine.end(), std::back_inserter(result.seconds[c]),
                    [](double seconds) { return seconds != kNoSample; });
       if (mine.front() != kNoSample) overslept_s.push_back(runs.overslept_s(c * n_in_turn));
     }
-    conduct.learn(result.seconds, static_cast<int>((n_rounds - round - 1) * n_in_turn));
+    if (conduct) conduct->learn(result.seconds, (wanted.rounds - round - 1) * wanted.in_turn);
   }
   if (!overslept_s.empty()) result.overslept_s = base::median(std::move(overslept_s));
-  return result;
 }
 
 Traced Trials::trace(const coll::CommonProblem& problem, const algo::Recipe& recipe, int n_runs) {

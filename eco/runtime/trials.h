@@ -15,57 +15,23 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "eco/algo/recipe.h"
 #include "eco/coll/problem.h"
 #include "eco/exec/executor.h"
 #include "eco/net/group_view.h"
-#include "eco/plan/planner.h"
 #include "eco/runtime/agreement.h"
 #include "eco/runtime/common_start.h"
+#include "eco/runtime/conduct.h"
+#include "eco/runtime/trial.h"
 #include "eco/transport/native.h"
 #include "eco/transport/transport.h"
 
 namespace eco::runtime {
-
-struct Trial {
-  coll::CommonProblem problem;
-  std::vector<std::optional<algo::Recipe>> candidates;  // nothing: the native collective
-  bool keeps_all = false;                               // also candidates that have lost already are timed
-  bool is_checked = false;  // by an earlier trial of these candidates: they are timed at once, and all kept
-  // What each is predicted to take. Where it is given, a candidate is not run that has nothing to offer, since an earlier one's
-  // first run was as predicted (undecided.h).
-  std::vector<double> predicted_s{};
-  double native_least_s = 0;  // the library's own takes no less, as is known from fewer bytes
-
-  std::string text() const;
-  static Trial parse(std::string_view text);
-};
-
-// Seconds of each candidate's runs; empty where it could not be built, or gave a wrong result.
-struct TrialResult {
-  std::vector<std::vector<double>> seconds;
-  // How late even the first rank woke, in the middle of the runs: taken off their seconds, but finer than that nothing can be
-  // told. In a program ranks come by themselves, and a difference that a trial shows below it is another one there.
-  double overslept_s = 0;
-  bool spares_native = false;  // it did not run: a recipe takes less than it is known to take for fewer bytes
-};
-
-// A round is a turn of every candidate, and a turn one run that is not timed and then some that are: connections that
-// carried nothing for a while, or something else, have forgotten what the path bears (TCP, after 200 ms), and a program
-// that repeats a call finds them awake.
-struct Repetitions {
-  int rounds = 0;
-  int in_turn = 0;    // timed
-  bool wakes = true;  // whether turns have the run that is not timed; of a long one that decides none has
-};
 
 // What one rank did in the run in the middle of several of one recipe (Trials::trace).
 struct Traced {
@@ -74,15 +40,6 @@ struct Traced {
   std::int64_t began_ns = 0;    // its common start by this rank's clock, which the trace is in
   exec::Trace trace{now_ns};
 };
-
-// Seconds that a run of each candidate takes, and a run of each that has to be wakened.
-struct Cost {
-  double run_s = 0;
-  double wake_s = 0;
-};
-
-// How often to run those that were not decided by their first runs; no round: there is no time to decide it.
-using Repeat = std::function<Repetitions(const Cost& cost)>;
 
 class Trials {
  public:
@@ -149,6 +106,17 @@ class Trials {
   void check(const Trial& trial, Prepared& prepared, std::vector<std::int64_t>& able, Checked& checked);
   // Collective. The same on all ranks from now on: who is able on all, and what the latest rank has; whether one is lost.
   bool agree_on_first(bool is_lost, std::vector<std::int64_t>& able, Checked& checked);
+  // Whether the check has decided all, or how often who is left runs.
+  struct Next {
+    bool is_decided = false;
+    Repetitions wanted;
+  };
+  // Collective; as the conduct of rank 0, which alone has one, says. `check_s`: what the whole check took on this rank.
+  Next agree_on_rounds(const std::optional<Conduct>& conduct, const Checked& checked, double check_s,
+                       const Repeat& repeat);
+  // Collective.
+  void run_rounds(const Trial& trial, Prepared& prepared, const std::vector<double>& first_s,
+                  const Repetitions& wanted, std::optional<Conduct>& conduct, TrialResult& result);
   // Collective. So long after the last run began, or (0) when all have been told to.
   Run run_once(const Trial& trial, Prepared& prepared, std::size_t candidate, double after_s = 0);
   // Whether a run of so long is so short that telling all when the next one begins would take longer; and when it begins.

@@ -153,6 +153,53 @@ TEST(Trials, ALongOneNeedsTimeForItsCheckAndOneRound) {
   EXPECT_FALSE(is_measured(0.5, 0.01)) << "the check of what is short tells nothing";
 }
 
+// The clock stands still until rank 0 is asked how often to run, and is then where the test says.
+TEST(Trials, ALateOneIsEndedIfItsRoundsCostNoMoreThanItsCheckDid) {
+  const Trial trial = trial_with({"allreduce/chain"});
+  const std::vector<const algo::Recipe*> candidates{nullptr, &*trial.candidates[1]};
+  const auto is_measured = [&](double until_s, double asked_s) {
+    bool measured = false;
+    conduct_trials(0.01, 0, [&](Trials& trials) {
+      int read = 0;
+      const Clock clock = [&] { return ++read <= 2 ? 0 : asked_s; };
+      const TrialLimits limits{.until_s = until_s, .cell_s = 0.2, .fewest = 2, .most = 4, .in_turn = 2};
+      const auto found = measure_by_trials(trials, clock, limits)(trial.problem, candidates, {{1e-6, 1e-6}});
+      measured = !found.empty() && found[0] && found[1];
+    });
+    return measured;
+  };
+  EXPECT_TRUE(is_measured(1, 0)) << "in time";
+  EXPECT_TRUE(is_measured(1, 2)) << "late, but the rounds take a small part of what the check has taken";
+  EXPECT_FALSE(is_measured(1e-3, 2e-3)) << "they take longer than that";
+}
+
+// One message of one rank takes longer than the time until the next run begins by the clock.
+struct Stumbling final : testing::PassingTransport {
+  Stumbling(transport::Transport& below, int at) : PassingTransport(below), at_(at) {}
+  transport::Status post_send(int peer, int tag, std::span<const std::byte> bytes, transport::SendMode mode,
+                              transport::Ticket ticket) override {
+    if (rank() == 1 && ++sent_ == at_) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    return below_.post_send(peer, tag, bytes, mode, ticket);
+  }
+  int at_;
+  int sent_ = 0;
+};
+
+TEST(Trials, WhoIsLateByTheClockCostsRunsAndNotTheTrial) {
+  const auto network = std::make_shared<const net::Network>(net::synthetic_network(testing::kNetwork));
+  const net::GroupView view = net::make_view(network, {0, 1, 2, 3});
+  transport::Hub hub(4);
+  transport::run_ranks(hub, [&](transport::LoopbackTransport& transport, transport::LoopbackNative& native) {
+    Stumbling stumbling(transport, 6);
+    Trials trials(stumbling, native, view, CommonStart(native, true, 2 * kLead_ns));
+    Trial trial = trial_with({"allreduce/chain"});
+    trial.keeps_all = true;
+    const TrialResult result = trials.run(trial, [](const Cost&) { return Repetitions{2, 3}; });
+    EXPECT_GE(result.seconds[1].size(), 3U) << "the runs of the next round are told";
+    EXPECT_LT(result.seconds[1].size(), 6U) << "whoever begins late does not count";
+  });
+}
+
 TEST(Trials, WhatRanksOversleepIsPartOfTheSpread) {
   EXPECT_DOUBLE_EQ(summarize({3, 1, 2, 5, 4}, 0).spread_s, 1);
   const plan::Measurement overslept = summarize({3, 1, 2, 5, 4}, 0.5);
