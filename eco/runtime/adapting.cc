@@ -171,16 +171,15 @@ void Communicator::serve_nothing_more() {
 void Communicator::race(Steps& steps) {
   const std::string text = steps.look("", [&] { return std::pair(Found::text, contenders_text()); }).second;
   std::vector<std::vector<Choice>> contenders;
-  Needs needs;
-  steps.together("", [&] {
+  Needs needs = agree(steps, [&](Needs& here) {
     contenders = parse_contenders(text, racing_);
-    needs = needs_;
+    here = needs_;
     for (std::size_t c = 0; c < watch_->cells().size(); ++c) {
       for (const Choice& choice : contenders[c]) {
-        if (choice.recipe) reserve(watch_->cells()[c].problem, *choice.recipe, needs);
+        if (choice.recipe) reserve(watch_->cells()[c].problem, *choice.recipe, here);
       }
     }
-    check_tags(needs);
+    check_tags(here);
   });
   provide(steps, std::move(needs));
   watch_->begin_race(std::move(contenders));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 
@@ -31,11 +33,26 @@ TEST(Agreement, OneRankThatThrowsIsAReasonOnAll) {
     EXPECT_FALSE(agreement.equal(transport.rank() == 1 ? 1u : 2u));
     EXPECT_FALSE(agreement.equal(transport.rank() == 1 ? std::uint64_t{1} << 63 : 0u));
     EXPECT_FALSE(agreement.all(transport.rank() != 2));
+    // Numbers in the same exchange, as the work has set them, whether it fails or not.
+    std::array<std::int64_t, 2> least{};
+    const auto set = [&] { least = {transport.rank(), -transport.rank()}; };
+    EXPECT_FALSE(agreement.failed(set, least));
+    EXPECT_EQ(least, (std::array<std::int64_t, 2>{0, -2}));
+    EXPECT_TRUE(agreement.failed(
+        [&] {
+          least = {7 - transport.rank(), 7};
+          if (transport.rank() == 1) throw Error("no");
+        },
+        least));
+    EXPECT_EQ(least, (std::array<std::int64_t, 2>{5, 7}));
+    Alike alike(transport.rank() == 2 ? std::uint64_t{1} << 40 : 0u, 0xfedcba9876543210u);
+    EXPECT_FALSE(agreement.failed([] {}, alike.least()));
+    EXPECT_EQ(alike.are_equal(), (std::array<bool, 2>{false, true}));
     EXPECT_EQ(agreement.share("from " + std::to_string(transport.rank()), 2), "from 2");
     EXPECT_EQ(agreement.share({}), "");
     EXPECT_EQ(agreement.largest(transport.rank()), 2.0);
-    // Lengths on both sides of what goes with its length.
-    for (const std::size_t n : {1023u, 1024u, 1025u, 5000u}) {
+    // Lengths on both sides of what goes with its length, and of what there is room for.
+    for (const std::size_t n : {1023u, 1024u, 1025u, 5000u, 33792u, 33793u, 100'000u}) {
       const std::string sent(n, 'x');
       EXPECT_EQ(agreement.share(transport.rank() == 1 ? sent : "mine", 1), sent);
       std::string text = transport.rank() == 0 ? sent : "";

@@ -91,12 +91,11 @@ class Arming {
       const FoundView found = find_view(steps_, transport_, native_, options_, hosts, request_, measuring_s_);
       const net::GroupView view = result.view = found.view;
       if (request_.network_only) throw StaysNative{"only the network was asked for"};
-      FoundPlan plan = find_plan_in(view);
+      FoundPlan plan = find_plan_in(found);
       leave_out_disabled(plan.table, options_);
-      const std::string provenance = steps_.agreement().share(found.provenance + "; " + plan.source);
       if (plan.table.is_all_native()) result.reason = kAsGood;
       result.communicator = reserved(view, plan);
-      result.communicator->provenance_ = provenance;
+      result.communicator->provenance_ = plan.source;
     } catch (const StaysNative& native) {
       result.reason = native.reason;
       result.failed = native.failed;
@@ -121,8 +120,11 @@ class Arming {
     const std::string asked = std::to_string(options_.agreed_digest()) + (request_.plan_anew ? "anew" : "") +
                               std::string(plan::name(request_.effort)) + names(request_.collectives) +
                               call_text();
-    const auto [same_version, same_options] = steps_.agreement().equal(
-        std::stoull(base::digest(version), nullptr, 16), std::stoull(base::digest(asked), nullptr, 16));
+    Alike alike(std::stoull(base::digest(version), nullptr, 16),
+                std::stoull(base::digest(asked), nullptr, 16));
+    steps_.together(
+        "", [&] { identities_.resize(static_cast<std::size_t>(steps_.n_ranks())); }, alike.least());
+    const auto [same_version, same_options] = alike.are_equal();
     if (!same_version) {
       throw StaysNative{"ranks run different versions of ECO; install the same everywhere", true};
     }
@@ -139,12 +141,10 @@ class Arming {
     put(mine.address, identity_.host.address);
     put(mine.boot_id, identity_.host.boot_id);
     put(mine.net_namespace, identity_.host.net_namespace);
-    std::vector<IdentityRecord> all;
-    steps_.together("", [&] { all.resize(static_cast<std::size_t>(steps_.n_ranks())); });
-    native_.allgather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+    native_.allgather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(identities_)));
     std::vector<net::HostId> hosts;
-    steps_.together("", [&] {
-      for (const IdentityRecord& record : all) {
+    steps_.alone("", [&] {
+      for (const IdentityRecord& record : identities_) {
         hosts.push_back(
             {get(record.name), get(record.address), get(record.boot_id), get(record.net_namespace)});
       }
@@ -152,7 +152,7 @@ class Arming {
     return hosts;
   }
 
-  FoundPlan find_plan_in(const net::GroupView& view) {
+  FoundPlan find_plan_in(const FoundView& found) {
     const bool all = request_.collectives.empty();
     PlanRequest request{
         .collectives = all ? coll::all_collectives() : request_.collectives,
@@ -160,10 +160,12 @@ class Arming {
         .effort = request_.effort,
         .sizes = request_.sizes,
         .call = request_.call,
+        .network = found.provenance,
         .most_s = options_.budget_s > 0 ? most_s_of(options_, measuring_s_, all) : request_.offline_s,
         .progress = request_.progress};
     leave_out_disabled(request.collectives, options_, [](Collective collective) { return collective; });
-    return find_plan(steps_, transport_, native_, view, options_, identity_.version, request, measuring_s_);
+    return find_plan(steps_, transport_, native_, found.view, options_, identity_.version, request,
+                     measuring_s_);
   }
 
   std::unique_ptr<Communicator> reserved(const net::GroupView& view, FoundPlan& plan) {
@@ -195,6 +197,7 @@ class Arming {
   const Identity& identity_;
   const ArmRequest& request_;
   Steps steps_;
+  std::vector<IdentityRecord> identities_;  // room for all ranks'
   double measuring_s_ = 0;
 };
 
@@ -212,13 +215,26 @@ ArmResult Communicator::arm(transport::Transport& transport, transport::Native& 
 std::unique_ptr<Communicator> Communicator::reserved(Steps& steps, transport::Transport& transport,
                                                      const net::GroupView& view, plan::PlanTable table) {
   std::unique_ptr<Communicator> communicator;
-  Needs needs;
-  steps.together("", [&] {
+  Needs needs = agree(steps, [&](Needs& here) {
     communicator.reset(new Communicator(transport, view, std::move(table)));
-    communicator->reserve(communicator->table_.entries, needs);
+    communicator->reserve(communicator->table_.entries, here);
   });
   communicator->provide(steps, std::move(needs));
   return communicator;
+}
+
+Communicator::Needs Communicator::agree(Steps& steps, const std::function<void(Needs&)>& reserve) {
+  Needs needs;
+  std::int64_t fewest = 0;  // channels, and less than nothing: the least of all ranks' is then the most
+  steps.together(
+      "",
+      [&] {
+        reserve(needs);
+        fewest = -needs.channels;
+      },
+      std::span(&fewest, 1));
+  needs.channels = static_cast<int>(-fewest);
+  return needs;
 }
 
 void Communicator::provide(Steps& steps, Needs needs) {
@@ -229,7 +245,6 @@ void Communicator::provide(Steps& steps, Needs needs) {
     });
   }
   transport_.close_groups_but(needs.groups);  // those of trials that lost
-  needs.channels = static_cast<int>(steps.agreement().largest(needs.channels));
   needs_ = std::move(needs);
 }
 
@@ -292,10 +307,9 @@ Learned Communicator::learn(transport::Native& native, const Options& options, c
         return entry.collective != call.collective && table_.knows(entry.collective);
       });
       leave_out_disabled(found.table, options);
-      Needs needs;
-      steps.together("", [&] {
-        needs = needs_;
-        reserve(found.table.entries, needs);
+      Needs needs = agree(steps, [&](Needs& here) {
+        here = needs_;
+        reserve(found.table.entries, here);
       });
       provide(steps, std::move(needs));
       if (found.table.is_all_native()) learned.reason = kAsGood;

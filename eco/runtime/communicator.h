@@ -231,6 +231,8 @@ class Communicator {
   void check_tags(const Needs& needs) const;
   void know_what_stands(const plan::PlanTable& table);
   void serve_nothing_more();
+  // Collective: what `reserve` finds to be needed, of channels as many as any rank needs. Throws StaysNative on all alike.
+  static Needs agree(Steps& steps, const std::function<void(Needs&)>& reserve);
   // Collective: tags and groups for all that was reserved. Throws StaysNative on all alike.
   void provide(Steps& steps, Needs needs);
   // Collective: one of this table on all ranks, its resources reserved. Throws StaysNative on all alike.

@@ -41,18 +41,20 @@ class Finding {
   FoundView find() {
     const std::string transport = transport_name(native_, transport_);
     std::string source;
-    const auto [found, found_text] = steps_.look("", [&]() -> std::pair<Found, std::string> {
+    net::Network network;
+    const auto look = [&]() -> std::pair<Found, std::string> {
       if (!options_.network_file.empty()) {
-        const net::Network network = net::load_network(options_.network_file);
-        hosts_of_ranks(network, hosts_, true);
+        const net::Network by_hand = net::load_network(options_.network_file);
+        hosts_of_ranks(by_hand, hosts_, true);
         source = options_.network_file;
-        return {Found::by_hand, net::to_json(network.without_samples())};
+        return {Found::by_hand, net::to_json(by_hand.without_samples())};
       }
       const net::FoundNetwork remembered = store_.find_network(hosts_, transport);
       if (remembered.network) {
         source = "remembered";
         remembered_ = *remembered.network;
         const bool looks = looks_after() && options_.measure == MeasurePolicy::automatic;
+        if (looks) prepare_sentinels();
         return {looks ? Found::doubtful : Found::text, net::to_json(remembered_.without_samples())};
       }
       if (options_.measure == MeasurePolicy::never) {
@@ -60,14 +62,14 @@ class Finding {
                 remembered.reason + ", and measuring is not allowed or its budget is used up"};
       }
       return {Found::measure, {}};
+    };
+    const auto [found, text] = steps_.look("", look, [&](Found what, const std::string& found_text) {
+      if (what == Found::text || what == Found::by_hand || what == Found::doubtful)
+        network = net::parse_network(found_text, "the network");
     });
-    if (found == Found::nothing) throw StaysNative{found_text};
-    const bool has_moved = found == Found::doubtful && have_hosts_moved(looks_after());
-    net::Network network;
+    if (found == Found::nothing) throw StaysNative{text};
+    const bool has_moved = found == Found::doubtful && have_hosts_moved();
     if (found == Found::measure || has_moved) network = measured_network(has_moved, transport, source);
-    steps_.together("", [&] {
-      if (network.hosts.empty()) network = net::parse_network(found_text, "the network");
-    });
     if (found != Found::by_hand) look_for_rails(network, source);
     FoundView result;
     steps_.together("", [&] {
@@ -88,6 +90,7 @@ class Finding {
       source += ", its rails not measured";
       return;
     }
+    steps_.together("", [] {});  // so that nobody measures alone
     const double start_s = clock_();
     measure::MeasuredRails measured;
     std::optional<std::string> reason;
@@ -124,25 +127,24 @@ class Finding {
     if (request_.job != nullptr) request_.job->looked_after(hosts_);
   }
 
-  // Whether hosts of the remembered network are not where they were: every rank learns the same, and rank 0 which. Rank 0's
-  // `looks` counts.
-  bool have_hosts_moved(bool looks) {
-    measure::SentinelOptions how;
-    steps_.together("", [&] {
-      if (steps_.rank() != 0 || !looks) return;  // nobody is asked then
-      how.host_of_rank = hosts_of_ranks(remembered_, hosts_, false);
-      how.seed = static_cast<unsigned>(std::chrono::steady_clock::now().time_since_epoch().count());
-    });
+  // Rank 0: the remembered network will be looked after. Without it nobody is asked.
+  void prepare_sentinels() {
+    sentinels_.host_of_rank = hosts_of_ranks(remembered_, hosts_, false);
+    sentinels_.seed = static_cast<unsigned>(std::chrono::steady_clock::now().time_since_epoch().count());
+  }
+
+  // Whether hosts of the remembered network are not where they were: every rank learns the same, and rank 0 which.
+  bool have_hosts_moved() {
     const double start_s = clock_();
     std::vector<int> moved;
     std::optional<std::string> reason;
     try {
-      moved = measure::find_moved(transport_, native_, remembered_, how);  // throws on all ranks alike
+      moved = measure::find_moved(transport_, native_, remembered_, sentinels_);  // throws on all ranks alike
     } catch (const std::exception& error) {
       reason = error.what();
     }
     measuring_s_ += clock_() - start_s;
-    steps_.together("looking after the remembered network: ", [&] {
+    steps_.alone("looking after the remembered network: ", [&] {
       if (reason) throw Error(*reason);
       have_looked_after();
       if (steps_.rank() != 0) return;
@@ -172,9 +174,12 @@ class Finding {
       // Put together from what other jobs measured: that is looked after like a network that is remembered as a whole, also
       // where it was looked after just now. Of two hosts that are far from each other chance may have named the wrong one.
       steps_.together("", [&] {
-        if (steps_.rank() == 0) remembered_ = network;
+        if (steps_.rank() != 0) return;
+        remembered_ = network;
+        sentinels_ = {};
+        if (has_moved || looks_after()) prepare_sentinels();
       });
-      const bool have_more_moved = have_hosts_moved(has_moved || looks_after());
+      const bool have_more_moved = have_hosts_moved();
       if (have_more_moved) network = characterized(transport);
       has_moved = has_moved || have_more_moved;
     }
@@ -241,8 +246,9 @@ class Finding {
   const ArmRequest& request_;
   measure::Clock clock_;
   net::Store store_;
-  net::Network remembered_;         // rank 0, with its samples
-  std::vector<net::HostId> moved_;  // rank 0
+  net::Network remembered_;             // rank 0, with its samples
+  measure::SentinelOptions sentinels_;  // rank 0: how it is looked after
+  std::vector<net::HostId> moved_;      // rank 0
   double& measuring_s_;
 };
 

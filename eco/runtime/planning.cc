@@ -98,15 +98,35 @@ class Planning {
 
   FoundPlan find(double& measuring_s) {
     FoundPlan plan;
-    const auto [found, text] = steps_.look("", [&] { return look(plan.source); });
+    std::string source;  // rank 0's
+    const auto look_here = [&] {
+      auto [found, text] = look(source);
+      return std::pair(found, is_plan(found) ? in_full(source, text) : text);
+    };
+    const auto [found, text] = steps_.look("", look_here, [&](Found what, const std::string& found_text) {
+      if (is_plan(what)) plan = parsed(found_text);
+    });
     if (found == Found::nothing) throw StaysNative{text};
-    const std::string table = found == Found::measure ? made(plan.source, measuring_s) : text;
-    steps_.together("", [&] { plan.table = plan::PlanTable::from_json(table); });
+    if (found == Found::measure) {
+      std::string made_text = made(source, measuring_s);
+      const auto reason = steps_.agreement().share_and(made_text, [&] { plan = parsed(made_text); });
+      if (reason) throw StaysNative{*reason, true};
+    }
     plan.by_hand = found == Found::by_hand;
     return plan;
   }
 
  private:
+  // A plan goes from rank 0 to the others behind a line that says where it is from.
+  static bool is_plan(Found found) { return found == Found::text || found == Found::by_hand; }
+  std::string in_full(const std::string& source, const std::string& table) const {
+    return (request_.network.empty() ? "" : request_.network + "; ") + source + '\n' + table;
+  }
+  static FoundPlan parsed(const std::string& text) {
+    const std::size_t end = text.find('\n');
+    return {.table = plan::PlanTable::from_json(text.substr(end + 1)), .source = text.substr(0, end)};
+  }
+
   bool follows_graph() const {
     return std::any_of(request_.collectives.begin(), request_.collectives.end(), coll::follows_graph);
   }
@@ -215,7 +235,7 @@ class Planning {
     return static_cast<std::int64_t>(1e9 * longest_s * std::ceil(std::log2(view_.n_ranks())));
   }
 
-  // Collective. The table's text, on every rank.
+  // Collective. What in_full() says of it on rank 0, and nothing on the others.
   std::string made(std::string& source, double& measuring_s) {
     const double start_s = clock_();
     std::unique_ptr<Trials> trials;
@@ -252,9 +272,11 @@ class Planning {
     source = "plan made in this job in " + seconds_text(took_s);
     if (borrowed_) source += ", starting from " + borrowed_->from;
     steps_.together("remembering the plan: ", [&] {
-      if (steps_.rank() == 0) text = remembered(plan::PlanTable::from_json(text), source);
+      if (steps_.rank() != 0) return;
+      text = remembered(plan::PlanTable::from_json(text), source);
+      text = in_full(source, text);
     });
-    return steps_.agreement().share(std::move(text));
+    return text;
   }
 
   // Rank 0. Ends the trials whatever happens; a lost transport has ended them on all ranks already.

@@ -2,10 +2,22 @@
 
 #include <cstdio>
 #include <exception>
+#include <utility>
+
+#include "eco/base/errors.h"
 
 namespace eco::runtime {
-
 namespace {
+
+// What it throws is said to be of the step.
+template <class Work>
+auto said_of(const std::string& step, const Work& work) {
+  try {
+    return work();
+  } catch (const std::exception& error) {
+    throw Error(step + error.what());
+  }
+}
 
 // What rank 0 found, or why it found nothing, as one text.
 std::string looked(const std::function<std::pair<Found, std::string>()>& on_rank_0) {
@@ -23,17 +35,48 @@ std::string looked(const std::function<std::pair<Found, std::string>()>& on_rank
 
 }  // namespace
 
-void Steps::together(const std::string& step, const std::function<void()>& work) {
-  if (const auto reason = agreement_.failed(work)) throw StaysNative{step + *reason, true};
+void Steps::report() {
+  if (met_) std::rethrow_exception(std::exchange(met_, nullptr));
+}
+
+void Steps::together(const std::string& step, const std::function<void()>& work,
+                     std::span<std::int64_t> least) {
+  const auto reason = agreement_.failed(
+      [&] {
+        report();
+        said_of(step, work);
+      },
+      least);
+  if (reason) throw StaysNative{*reason, true};
+}
+
+void Steps::alone(const std::string& step, const std::function<void()>& work) {
+  try {
+    said_of(step, work);
+  } catch (...) {
+    if (!met_) met_ = std::current_exception();
+  }
 }
 
 std::pair<Found, std::string> Steps::look(const std::string& step,
-                                          const std::function<std::pair<Found, std::string>()>& on_rank_0) {
-  std::string text = rank_ == 0 ? looked(on_rank_0) : std::string();
-  text = agreement_.share(std::move(text));
-  const auto found = static_cast<Found>(text[0]);
-  text.erase(0, 1);
-  if (found == Found::error) throw StaysNative{step + text, true};
+                                          const std::function<std::pair<Found, std::string>()>& on_rank_0,
+                                          const Take& take) {
+  std::string text;
+  if (rank_ == 0) {
+    text = looked([&] {
+      report();
+      return said_of(step, on_rank_0);
+    });
+  }
+  Found found{};
+  const auto reason = agreement_.share_and(text, [&] {
+    report();
+    found = static_cast<Found>(text[0]);
+    text.erase(0, 1);
+    if (found != Found::error) said_of(step, [&] { take(found, text); });
+  });
+  if (reason) throw StaysNative{*reason, true};
+  if (found == Found::error) throw StaysNative{text, true};
   return {found, std::move(text)};
 }
 

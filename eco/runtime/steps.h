@@ -3,10 +3,14 @@
 //
 //   Steps steps(native, rank, n_ranks);
 //   steps.together("reading: ", [&] { network = parse(text); });           // or StaysNative on every rank
-//   const auto [found, text] = steps.look("", [&] { ... });                // rank 0 looks, all learn what it found
+//   const auto [found, text] = steps.look("", [&] { ... }, [&](Found found, const std::string& text) { ... });
+//                                                        // rank 0 looks, all learn what it found and make something of it
 #pragma once
 
+#include <cstdint>
+#include <exception>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -44,16 +48,27 @@ class Steps {
   int n_ranks() const { return n_ranks_; }
   Agreement& agreement() { return agreement_; }
 
-  // Ends the step on every rank if `work`, which must not communicate, threw on any.
-  void together(const std::string& step, const std::function<void()>& work);
-  // Rank 0 looks, all learn what it found; what it throws ends the step everywhere.
-  std::pair<Found, std::string> look(const std::string& step,
-                                     const std::function<std::pair<Found, std::string>()>& on_rank_0);
+  // Ends the step on every rank if `work`, which must not communicate, threw on any. `least` as Agreement::failed() has it.
+  void together(const std::string& step, const std::function<void()>& work,
+                std::span<std::int64_t> least = {});
+  // Not collective: what `work` throws here ends the next step on every rank. What ranks say to each other until then must not
+  // rest on it.
+  void alone(const std::string& step, const std::function<void()>& work);
+  // Rank 0 looks, all learn what it found; what it throws ends the step everywhere. So does what `take` throws, which then
+  // gets it on every rank, and must not communicate.
+  using Take = std::function<void(Found found, const std::string& text)>;
+  std::pair<Found, std::string> look(
+      const std::string& step, const std::function<std::pair<Found, std::string>()>& on_rank_0,
+      const Take& take = [](Found, const std::string&) {});
 
  private:
+  // Throws what alone() met with.
+  void report();
+
   Agreement agreement_;
   int rank_;
   int n_ranks_;
+  std::exception_ptr met_;
 };
 
 // "1.2 s".

@@ -184,15 +184,16 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
 
   runtime_ = std::move(result.communicator);
   // Broadcasts that form receive from anybody, which these can't.
-  if (session_.options().late && !is_beside_mpi()) {
-    const auto form = [&] {
-      runtime_->form_around_the_late(*session_.options().late, session_.options().forming);
-    };
-    if (agreement.steps.agreement().failed(form)) runtime_->stay_static();
+  const bool forms = session_.options().late && !is_beside_mpi();
+  const bool follows = session_.options().ambient.has_value();
+  const auto adapt = [&] {
+    if (forms) runtime_->form_around_the_late(*session_.options().late, session_.options().forming);
+    if (follows) runtime_->follow_ambient(*session_.options().ambient);
+  };
+  if ((forms || follows) && agreement.steps.agreement().failed(adapt)) {
+    if (forms) runtime_->stay_static();
+    if (follows) runtime_->ignore_ambient();
   }
-  if (session_.options().ambient &&
-      agreement.steps.agreement().failed([&] { runtime_->follow_ambient(*session_.options().ambient); }))
-    runtime_->ignore_ambient();
   state_ = State::armed;
   why_native_ = std::move(result.reason);
   session_.note_armed(*this);
