@@ -52,6 +52,10 @@ def describe(network: dict[str, Any]) -> str:
     """One line; `eco show` shows the rest."""
     hosts, subnets = network["hosts"], network["subnets"]
     sizes = "+".join(str(len(subnet["hosts"])) for subnet in subnets)
-    text = f"{len(hosts)} hosts in {len(subnets)} subnet{'s' if len(subnets) > 1 else ''} ({sizes})"
+    text = f"{_counted(len(hosts), 'host')} in {_counted(len(subnets), 'subnet')} ({sizes})"
     measured = len(network.get("plogp", ()))
-    return f"{text}, pLogP in {measured} direction{'s' if measured > 1 else ''}" if measured else text
+    return f"{text}, pLogP in {_counted(measured, 'direction')}" if measured else text
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' if number > 1 else ''}"

@@ -97,8 +97,8 @@ class _Reader:
         )
         if len(d.hosts) > MAX_HOSTS:
             raise self.fail("segments", f"{len(d.hosts)} hosts", f"at most {MAX_HOSTS} can be emulated")
-        if len(d.hosts) < 2:
-            raise self.fail("segments", "fewer than two hosts", "a network needs two")
+        if len(d.hosts) * d.ranks_per_host < 2:
+            raise self.fail("segments", "one host of one rank", "give more hosts, or ranks_per_host")
         rails = sorted({s.rail for s in segments})
         if rails != list(range(len(rails))):
             raise self.fail("segments", f"rails {rails}", "number them 0, 1, ... without gaps")
