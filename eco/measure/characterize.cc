@@ -16,9 +16,7 @@
 #include "eco/measure/sharing.h"
 #include "eco/measure/subnet_rates.h"
 #include "eco/measure/sweeps.h"
-#include "eco/measure/visits.h"
 #include "eco/net/io.h"
-#include "eco/structure/disjoint.h"
 #include "eco/structure/sampler.h"
 
 namespace eco::measure {
@@ -112,21 +110,8 @@ class Session {
     samples_ = std::move(found.samples);
   }
 
-  // At the same time: one after the other takes as long as timing the pairs. Of more hosts few pairs are asked for.
-  void open_connections(int n_hosts) {
-    constexpr int kMostHosts = 32;
-    if (n_hosts > kMostHosts) return;
-    std::vector<structure::Pair> waiting;
-    for (int a = 0; a < n_hosts; ++a) {
-      for (int b = a + 1; b < n_hosts; ++b) waiting.push_back({a, b});
-    }
-    while (!waiting.empty())
-      conductor_.trips(flows_of(structure::take_disjoint(waiting, n_hosts)), kSmallestBytes, 1);
-  }
-
   // True if all its levels are confirmed, and Figure 2 says the same of the times it has: what follows may rest on them.
   bool find_tree_first(net::Network& network) {
-    open_connections(network.n_hosts());
     find_tree(network, 0.1, {});
     is_tree_used_ = network.tree.is_sure() && says_the_same(samples_, network.n_hosts(), network.tree);
     return is_tree_used_;
@@ -341,7 +326,7 @@ net::Network unpack(const std::string& text) {
   return net::parse_network(std::string_view(text).substr(1), "the measured network");
 }
 
-// `whole` is rank 0's, the text all ranks'.
+// `whole` is rank 0's, the text all ranks'. Both are read from what was written, so that they are equal to the last digit.
 std::string conduct(Conductor& conductor, const CharacterizeOptions& options, net::Network& whole) {
   try {
     whole = net::parse_network(net::to_json(Session(conductor, options).measure()), "the measured network");
@@ -374,8 +359,8 @@ net::Network characterize(transport::Transport& transport, transport::Native& na
   const std::string text = conducted(
       transport, native, options.clock,
       [&](Conductor& conductor) { return conduct(conductor, options, whole); }, options.pause);
-  net::Network network = unpack(text);
-  return transport.rank() == 0 ? std::move(whole) : std::move(network);
+  const bool is_measured_here = transport.rank() == 0 && !whole.hosts.empty();
+  return is_measured_here ? std::move(whole) : unpack(text);
 }
 
 }  // namespace eco::measure

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "eco/measure/samples.h"
+#include "eco/measure/visits.h"
+#include "eco/structure/disjoint.h"
 #include "eco/structure/find.h"
 #include "eco/structure/sampler.h"
 
@@ -12,7 +14,10 @@ namespace {
 
 std::string sizes_of(const net::Partition& parts) {
   std::string text;
-  for (const auto& part : parts) text += (text.empty() ? "" : "+") + std::to_string(part.size());
+  for (const auto& part : parts) {
+    if (!text.empty()) text += '+';
+    text += std::to_string(part.size());
+  }
   return text;
 }
 
@@ -35,6 +40,25 @@ class Remembered final : public structure::Probe {
   int n_hosts_;
   ProbeSamples samples_;
 };
+
+// All at the same time, as far as they can: one after the other takes as long as timing the pairs. Of more hosts few pairs are
+// asked for.
+void open_connections(Conductor& conductor, const std::vector<int>& rank_of_host) {
+  constexpr int kMostHosts = 32;
+  const int n = static_cast<int>(rank_of_host.size());
+  if (n > kMostHosts) return;
+  std::vector<structure::Pair> waiting;
+  for (int a = 0; a < n; ++a) {
+    for (int b = a + 1; b < n; ++b) waiting.push_back({a, b});
+  }
+  const auto rank_of = [&](int host) { return rank_of_host[static_cast<std::size_t>(host)]; };
+  while (!waiting.empty()) {
+    std::vector<Flow> flows;
+    for (const structure::Pair& pair : structure::take_disjoint(waiting, n))
+      flows.push_back({rank_of(pair.from), rank_of(pair.to)});
+    conductor.trips(flows, kSmallestBytes, 1);
+  }
+}
 
 void describe(net::Level& level, std::size_t s, const net::Network& network) {
   level.kind = network.subnets[s].kind;
@@ -66,6 +90,7 @@ net::Tree tree_of_samples(const net::Network& network) {
 TreeFound find_tree(Conductor& conductor, const TreeSearch& search) {
   LiveProbe probe(conductor, search.rank_of_host, search.clock, search.asked, search.known);
   const double start_s = search.clock();
+  if (search.known.empty()) open_connections(conductor, search.rank_of_host);
   structure::Found found = structure::find_structure(probe);
   found.tree.in_parallel = found.in_parallel && search.known.empty();
   found.tree.seconds = search.clock() - start_s;

@@ -31,6 +31,8 @@ constexpr std::int64_t kFewestOnRail = 4;
 constexpr std::int64_t kMostOnRail = 200;
 constexpr double kStreamInJob_s = 0.02;
 constexpr double kStreamOffline_s = 0.1;
+// Of many messages and of one: nearer times tell no rate.
+constexpr double kMoreTakeLonger = 1.2;
 constexpr int kRailRepeats = 3;
 constexpr std::size_t kMostPairsInJob = 3;
 constexpr std::size_t kMostPairsOffline = 64;
@@ -163,20 +165,26 @@ void time_rails(Streams& streams, const Pair& pair, const RailsOptions& options,
     stream.count[rail] = count;
     return stream;
   };
-  std::vector<RailStream> alone;
-  std::vector<double> alone_s;
+  std::vector<double> whole;  // bytes a second, the way there and back with them
+  bool are_slopes = true;
   for (std::size_t rail = 0; rail < n_rails; ++rail) {
     streams.run(on(rail, kRailPingBytes, 1));  // opens its connections
     found[n_rails + rail] = best_of(streams, on(rail, kRailPingBytes, 1)) / 2;
-    std::int64_t count = messages(pair.bytes_per_s, options);
+    const std::int64_t count = messages(pair.bytes_per_s, options);
     const double one_s = best_of(streams, on(rail, kOnRailBytes, 1));
     const double all_s = best_of(streams, on(rail, kOnRailBytes, count));
-    // A machine that is busy can make one message take as long as many; then their whole time is the safest statement.
-    const double slope = stream_rate(kOnRailBytes, static_cast<int>(count), one_s, all_s);
-    found[rail] = slope > 0 ? slope : static_cast<double>(kOnRailBytes) * static_cast<double>(count) / all_s;
+    found[rail] = stream_rate(kOnRailBytes, static_cast<int>(count), one_s, all_s);
+    whole.push_back(static_cast<double>(kOnRailBytes) * static_cast<double>(count) / all_s);
+    are_slopes = are_slopes && all_s >= kMoreTakeLonger * one_s;
+  }
+  // Rails are compared with each other: all by their slopes or, where a busy machine or a long way hides that of one, all by
+  // their whole times.
+  if (!are_slopes) std::copy(whole.begin(), whole.end(), found.begin());
+  std::vector<RailStream> alone;
+  std::vector<double> alone_s;
+  for (std::size_t rail = 0; rail < n_rails; ++rail) {
     // Beside another rail it has as many messages as make both take as long.
-    count = messages(found[rail], options);
-    alone.push_back(on(rail, kOnRailBytes, count));
+    alone.push_back(on(rail, kOnRailBytes, messages(found[rail], options)));
     alone_s.push_back(best_of(streams, alone.back()));
   }
   for (std::size_t rail = 1; rail < n_rails; ++rail) {

@@ -5,7 +5,7 @@
 // Pairs are alike if their hosts hang on the same two levels. Of hosts on one level each is measured with the next, the last
 // with the first, so that each is in two pairs and a host that is slow itself shows; of two levels two pairs of four hosts.
 //
-// Before there is a tree, but sites are known (visits.h): all pairs inside a site, and of two sites every host once.
+// Before there is a tree, but sites are known (visits.h): all pairs inside a site, and of two sites as many as the larger has hosts, each host in one at least.
 #pragma once
 
 #include <vector>

@@ -51,7 +51,9 @@ TEST(Representatives, OfSitesAllPairsInsideAndEveryHostOnceWithEachOtherSite) {
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const int a = site_of_host[static_cast<std::size_t>(pairs[i].a)];
     const int b = site_of_host[static_cast<std::size_t>(pairs[i].b)];
-    if (a == b) EXPECT_TRUE(chosen[i]) << pairs[i].a << '-' << pairs[i].b;
+    if (a == b) {
+      EXPECT_TRUE(chosen[i]) << pairs[i].a << '-' << pairs[i].b;
+    }
     if (a == b || !chosen[i]) continue;
     ++across;
     sites_met[static_cast<std::size_t>(pairs[i].a)].insert(b);

@@ -10,6 +10,7 @@
 #include "eco/measure/derive.h"
 #include "eco/measure/representatives.h"
 #include "eco/measure/visits.h"
+#include "eco/net/network.h"
 
 namespace eco::measure {
 namespace {

@@ -14,6 +14,7 @@
 
 #include "eco/measure/long_ways.h"
 #include "eco/measure/samples.h"
+#include "eco/net/network.h"
 #include "eco/structure/probe.h"
 
 namespace eco::measure {

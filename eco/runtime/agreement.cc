@@ -11,17 +11,6 @@
 
 namespace eco::runtime {
 
-Alike::Alike(std::uint64_t one, std::uint64_t other) {
-  const auto low = [](std::uint64_t x) { return static_cast<std::int64_t>(x & 0xffffffffu); };
-  const auto high = [](std::uint64_t x) { return static_cast<std::int64_t>(x >> 32); };
-  least_ = {low(one), -low(one), high(one), -high(one), low(other), -low(other), high(other), -high(other)};
-}
-
-std::array<bool, 2> Alike::are_equal() const {
-  return {least_[0] == -least_[1] && least_[2] == -least_[3],
-          least_[4] == -least_[5] && least_[6] == -least_[7]};
-}
-
 std::optional<std::string> Agreement::failed(const std::function<void()>& work,
                                              std::span<std::int64_t> least) {
   ECO_ASSERT(light, least.size() <= kMostNumbers, "numbers travel in fixed room");
@@ -48,10 +37,14 @@ std::optional<std::string> Agreement::failed(const std::function<void()>& work,
   return std::string(reason.data());
 }
 
-bool Agreement::equal(std::uint64_t number) {
-  Alike alike(number, 0);
-  native_.allreduce_min(alike.least());
-  return alike.are_equal()[0];
+std::array<bool, 2> Agreement::equal(std::uint64_t one, std::uint64_t other) {
+  // The least of x and of -x: equal everywhere if the least is also the largest. In halves, so that -x exists.
+  const auto low = [](std::uint64_t x) { return static_cast<std::int64_t>(x & 0xffffffffu); };
+  const auto high = [](std::uint64_t x) { return static_cast<std::int64_t>(x >> 32); };
+  std::array<std::int64_t, 8> least = {low(one),   -low(one),   high(one),   -high(one),
+                                       low(other), -low(other), high(other), -high(other)};
+  native_.allreduce_min(least);
+  return {least[0] == -least[1] && least[2] == -least[3], least[4] == -least[5] && least[6] == -least[7]};
 }
 
 bool Agreement::all(bool mine) {

@@ -20,24 +20,11 @@
 
 namespace eco::runtime {
 
-// Numbers that all ranks should have alike, as Agreement::failed() exchanges them.
-class Alike {
- public:
-  Alike(std::uint64_t one, std::uint64_t other);
-  std::span<std::int64_t> least() { return least_; }
-  // Once they were exchanged: whether all ranks have the same of each.
-  std::array<bool, 2> are_equal() const;
-
- private:
-  // The least of x and of -x: equal everywhere if the least is also the largest. In halves, so that -x exists.
-  std::array<std::int64_t, 8> least_;
-};
-
 class Agreement {
  public:
   static constexpr std::size_t kReasonRoom =
       2048;  // reasons travel in fixed room: memory may be what is lacking
-  static constexpr std::size_t kMostNumbers = 8;
+  static constexpr std::size_t kMostNumbers = 2;
 
   Agreement(transport::Native& native, int rank, int n_ranks)
       : native_(native), rank_(rank), n_ranks_(n_ranks) {}
@@ -46,8 +33,9 @@ class Agreement {
   // such rank, on every rank the same (cut off after kReasonRoom); nothing if all succeeded. In the same exchange numbers, which
   // `work` may set: of each the least of all ranks'.
   std::optional<std::string> failed(const std::function<void()>& work, std::span<std::int64_t> least = {});
-  // True if all ranks passed the same number.
-  bool equal(std::uint64_t number);
+  // True if all ranks passed the same number; of two, for each.
+  bool equal(std::uint64_t number) { return equal(number, 0)[0]; }
+  std::array<bool, 2> equal(std::uint64_t one, std::uint64_t other);
   // True if it is true on all ranks.
   bool all(bool mine);
   // `root`'s text, on every rank. Throws TransportError on every rank if one has no memory for it.

@@ -9,7 +9,9 @@
 // A collective that a program calls later for the first time is learned: plan and reserve again, for it alone.
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -88,14 +90,14 @@ class Arming {
     try {
       check();
       const std::vector<net::HostId> hosts = identities();
-      const FoundView found = find_view(steps_, transport_, native_, options_, hosts, request_, measuring_s_);
+      FoundView found = find_view(steps_, transport_, native_, options_, hosts, request_, measuring_s_);
       const net::GroupView view = result.view = found.view;
       if (request_.network_only) throw StaysNative{"only the network was asked for"};
       FoundPlan plan = find_plan_in(found);
       leave_out_disabled(plan.table, options_);
       if (plan.table.is_all_native()) result.reason = kAsGood;
       result.communicator = reserved(view, plan);
-      result.communicator->provenance_ = plan.source;
+      result.communicator->provenance_ = std::move(plan.source);
     } catch (const StaysNative& native) {
       result.reason = native.reason;
       result.failed = native.failed;
@@ -120,15 +122,25 @@ class Arming {
     const std::string asked = std::to_string(options_.agreed_digest()) + (request_.plan_anew ? "anew" : "") +
                               std::string(plan::name(request_.effort)) + names(request_.collectives) +
                               call_text();
-    Alike alike(std::stoull(base::digest(version), nullptr, 16),
-                std::stoull(base::digest(asked), nullptr, 16));
-    steps_.together(
-        "", [&] { identities_.resize(static_cast<std::size_t>(steps_.n_ranks())); }, alike.least());
-    const auto [same_version, same_options] = alike.are_equal();
+    // In as many words in every build, as whoever has another one knows nothing of the rest. A rank without memory for the
+    // identities has options like nobody's.
+    bool has_room = true;
+    try {
+      identities_.resize(static_cast<std::size_t>(steps_.n_ranks()));
+    } catch (const std::exception&) {
+      has_room = false;
+    }
+    const std::uint64_t options = std::stoull(base::digest(asked), nullptr, 16);
+    const std::uint64_t nobodys = options + 1 + static_cast<std::uint64_t>(steps_.rank());
+    const auto [same_version, same_options] = steps_.agreement().equal(
+        std::stoull(base::digest(version), nullptr, 16), has_room ? options : nobodys);
     if (!same_version) {
       throw StaysNative{"ranks run different versions of ECO; install the same everywhere", true};
     }
     if (!same_options) {
+      steps_.together("", [&] {
+        if (!has_room) throw Unsupported("no memory to learn who the ranks are");
+      });
       throw StaysNative{"ranks have different ECO_ options; set the same on all nodes", true};
     }
     if (options_.mode == Mode::off) throw StaysNative{"ECO=off"};
@@ -152,7 +164,7 @@ class Arming {
     return hosts;
   }
 
-  FoundPlan find_plan_in(const FoundView& found) {
+  FoundPlan find_plan_in(FoundView& found) {
     const bool all = request_.collectives.empty();
     PlanRequest request{
         .collectives = all ? coll::all_collectives() : request_.collectives,
@@ -160,7 +172,7 @@ class Arming {
         .effort = request_.effort,
         .sizes = request_.sizes,
         .call = request_.call,
-        .network = found.provenance,
+        .network = std::move(found.provenance),
         .most_s = options_.budget_s > 0 ? most_s_of(options_, measuring_s_, all) : request_.offline_s,
         .progress = request_.progress};
     leave_out_disabled(request.collectives, options_, [](Collective collective) { return collective; });
@@ -206,8 +218,7 @@ ArmResult Communicator::arm(transport::Transport& transport, transport::Native& 
   try {
     return Arming(transport, native, options, identity, request).run();
   } catch (const std::exception& error) {
-    // Where the native library itself failed, so that nothing can be agreed through it any more; or on all ranks, where
-    // one had no memory for a shared text.
+    // Where the native library itself failed, so that nothing can be agreed through it any more.
     return failure(error);
   }
 }
@@ -322,7 +333,7 @@ Learned Communicator::learn(transport::Native& native, const Options& options, c
     }
     learned.seconds_measuring = steps.agreement().largest(learned.seconds_measuring);
   } catch (const std::exception& error) {
-    // As in arm(): nothing can be agreed any more, or nothing has been, on all ranks.
+    // As in arm(): nothing can be agreed any more.
     learned.reason = std::string("learning failed: ") + error.what();
     serve_nothing_more();
   }

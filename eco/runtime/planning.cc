@@ -99,28 +99,34 @@ class Planning {
   FoundPlan find(double& measuring_s) {
     FoundPlan plan;
     std::string source;  // rank 0's
+    const Steps::Take take = [&](Found found, const std::string& text) {
+      if (found == Found::text || found == Found::by_hand) plan = parsed(text);
+    };
     const auto look_here = [&] {
       auto [found, text] = look(source);
-      return std::pair(found, is_plan(found) ? in_full(source, text) : text);
+      return std::pair(found, plan_in_full(found, source, text));
     };
-    const auto [found, text] = steps_.look("", look_here, [&](Found what, const std::string& found_text) {
-      if (is_plan(what)) plan = parsed(found_text);
-    });
+    const auto [found, text] = steps_.look("", look_here, take);
     if (found == Found::nothing) throw StaysNative{text};
     if (found == Found::measure) {
-      std::string made_text = made(source, measuring_s);
-      const auto reason = steps_.agreement().share_and(made_text, [&] { plan = parsed(made_text); });
-      if (reason) throw StaysNative{*reason, true};
+      const std::string table = made(source, measuring_s);
+      const auto remember = [&] {
+        const std::string all = remembered(plan::PlanTable::from_json(table), source);
+        return std::pair(Found::text, plan_in_full(Found::text, source, all));
+      };
+      steps_.look("remembering the plan: ", remember, take);
     }
     plan.by_hand = found == Found::by_hand;
     return plan;
   }
 
  private:
-  // A plan goes from rank 0 to the others behind a line that says where it is from.
-  static bool is_plan(Found found) { return found == Found::text || found == Found::by_hand; }
-  std::string in_full(const std::string& source, const std::string& table) const {
-    return (request_.network.empty() ? "" : request_.network + "; ") + source + '\n' + table;
+  // A plan goes from rank 0 to the others behind a line that says where it is from; anything else goes as it is.
+  std::string plan_in_full(Found found, const std::string& source, const std::string& text) const {
+    if (found != Found::text && found != Found::by_hand) return text;
+    std::string line = (request_.network.empty() ? "" : request_.network + "; ") + source;
+    std::replace(line.begin(), line.end(), '\n', ' ');  // parts of it are from files
+    return line + '\n' + text;
   }
   static FoundPlan parsed(const std::string& text) {
     const std::size_t end = text.find('\n');
@@ -235,7 +241,7 @@ class Planning {
     return static_cast<std::int64_t>(1e9 * longest_s * std::ceil(std::log2(view_.n_ranks())));
   }
 
-  // Collective. What in_full() says of it on rank 0, and nothing on the others.
+  // Collective. The table's text on rank 0, nothing on the others.
   std::string made(std::string& source, double& measuring_s) {
     const double start_s = clock_();
     std::unique_ptr<Trials> trials;
@@ -271,11 +277,6 @@ class Planning {
     }
     source = "plan made in this job in " + seconds_text(took_s);
     if (borrowed_) source += ", starting from " + borrowed_->from;
-    steps_.together("remembering the plan: ", [&] {
-      if (steps_.rank() != 0) return;
-      text = remembered(plan::PlanTable::from_json(text), source);
-      text = in_full(source, text);
-    });
     return text;
   }
 

@@ -32,14 +32,14 @@ struct PlanRequest {
   // In a job: the call at hand. Made for its size and its root's subnet, and all else is left open.
   std::optional<coll::CommonProblem> call{};
   const plan::PlanTable* present = nullptr;  // what serves now, where nothing is remembered
-  std::string network{};  // rank 0's: where that is from, which the plan's source begins with
-  double most_s = 0;      // that making it may take; offline, 0: as long as it needs
+  std::string network{};                     // rank 0's: where that is from; the plan's source begins with it
+  double most_s = 0;                         // that making it may take; offline, 0: as long as it needs
   std::function<void(const std::string& what, double fraction)> progress;
 };
 
 struct FoundPlan {
   plan::PlanTable table;  // the same on all ranks
-  std::string source;     // "network of 8 hosts ..., remembered; plan remembered", on all ranks
+  std::string source;     // "network of 8 hosts ..., remembered; plan remembered"; the same on all ranks
   bool by_hand = false;   // the user's file, on all ranks if on rank 0: there is nothing to be added to it
 };
 

@@ -70,13 +70,13 @@ std::pair<Found, std::string> Steps::look(const std::string& step,
   }
   Found found{};
   const auto reason = agreement_.share_and(text, [&] {
-    report();
     found = static_cast<Found>(text[0]);
     text.erase(0, 1);
-    if (found != Found::error) said_of(step, [&] { take(found, text); });
+    if (found == Found::error) throw Error(text);  // before what others have met with
+    report();
+    said_of(step, [&] { take(found, text); });
   });
   if (reason) throw StaysNative{*reason, true};
-  if (found == Found::error) throw StaysNative{text, true};
   return {found, std::move(text)};
 }
 

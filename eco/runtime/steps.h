@@ -38,7 +38,7 @@ enum class Found : char {
   error = 'E'
 };
 
-// All functions are collective.
+// All functions but alone() are collective.
 class Steps {
  public:
   Steps(transport::Native& native, int rank, int n_ranks)

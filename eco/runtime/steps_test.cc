@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "eco/base/errors.h"
 #include "eco/transport/loopback/loopback.h"

@@ -1,6 +1,8 @@
 #include "preload/backend/group.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <numeric>
@@ -17,6 +19,16 @@ namespace {
 constexpr double kNanosecondsPerSecond = 1e9;
 // Where cells of all roots are one.
 constexpr int kAnyRoot = 0;
+
+template <class Work>
+std::int64_t works(const Work& work) {
+  try {
+    work();
+    return 1;
+  } catch (const std::exception&) {
+    return 0;
+  }
+}
 
 }  // namespace
 
@@ -186,14 +198,17 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
   // Broadcasts that form receive from anybody, which these can't.
   const bool forms = session_.options().late && !is_beside_mpi();
   const bool follows = session_.options().ambient.has_value();
+  std::array<std::int64_t, 2> able = {1, 1};  // on all ranks, to form and to follow
   const auto adapt = [&] {
-    if (forms) runtime_->form_around_the_late(*session_.options().late, session_.options().forming);
-    if (follows) runtime_->follow_ambient(*session_.options().ambient);
+    if (forms) {
+      able[0] = works(
+          [&] { runtime_->form_around_the_late(*session_.options().late, session_.options().forming); });
+    }
+    if (follows) able[1] = works([&] { runtime_->follow_ambient(*session_.options().ambient); });
   };
-  if ((forms || follows) && agreement.steps.agreement().failed(adapt)) {
-    if (forms) runtime_->stay_static();
-    if (follows) runtime_->ignore_ambient();
-  }
+  if (forms || follows) agreement.steps.agreement().failed(adapt, able);
+  if (able[0] == 0) runtime_->stay_static();
+  if (able[1] == 0) runtime_->ignore_ambient();
   state_ = State::armed;
   why_native_ = std::move(result.reason);
   session_.note_armed(*this);

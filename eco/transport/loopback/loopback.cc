@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "eco/base/assert.h"
 #include "eco/base/errors.h"
 #include "eco/coll/meaning.h"
 #include "eco/transport/rank_threads.h"
@@ -212,11 +213,13 @@ Status LoopbackTransport::test_some(std::span<Ticket> done, std::size_t& n_done)
   return hand_back(lock, done, n_done);
 }
 
-void LoopbackNative::meet_barrier(const void* mine) {
+void LoopbackNative::meet_barrier(const Hub::Contribution& mine) {
   std::unique_lock lock(hub_.mutex_);
   hub_.contributions_[static_cast<std::size_t>(rank_)] = mine;
   const std::uint64_t generation = hub_.generation_;
   if (++hub_.arrived_ == hub_.n_ranks_) {
+    for (const Hub::Contribution& other : hub_.contributions_)
+      ECO_ASSERT(light, mine.is_of_the_same_call(other), "all ranks are in the same native collective");
     hub_.arrived_ = 0;
     ++hub_.generation_;
     hub_.changed_.notify_all();
@@ -231,12 +234,12 @@ void LoopbackNative::meet_barrier(const void* mine) {
     throw TransportError("loopback: a rank was lost during a native collective");
 }
 
-void LoopbackNative::meet(const void* mine,
-                          const std::function<void(const std::vector<const void*>&)>& read) {
+void LoopbackNative::meet(const Hub::Contribution& mine,
+                          const std::function<void(const std::vector<Hub::Contribution>&)>& read) {
   meet_barrier(mine);
   // Between the two meetings nobody changes what the contributions point to; a rank that is faster writes its own
   // again, with the value it has.
-  std::vector<const void*> all;
+  std::vector<Hub::Contribution> all;
   {
     const std::lock_guard lock(hub_.mutex_);
     all = hub_.contributions_;
@@ -249,9 +252,11 @@ void LoopbackNative::run(const coll::CommonProblem& problem, std::span<const std
                          std::span<std::byte> output) {
   if (problem.collective == coll::Collective::barrier) return barrier();
   if (problem.collective == coll::Collective::broadcast) return broadcast(output, problem.root);
-  meet(input.data(), [&](const auto& all) {
+  // Along a graph parts that no edge joins may differ in their bytes.
+  const std::size_t bytes = coll::follows_graph(problem.collective) ? 0 : problem.bytes;
+  meet({input.data(), coll::name(problem.collective), bytes, problem.root}, [&](const auto& all) {
     const auto at = [&all](int rank, std::size_t offset) {
-      return static_cast<const std::byte*>(all[static_cast<std::size_t>(rank)]) + offset;
+      return static_cast<const std::byte*>(all[static_cast<std::size_t>(rank)].memory) + offset;
     };
     for (const coll::Part& part : coll::meaning(problem, rank_)) {
       std::memcpy(output.data() + part.offset, at(part.first, part.input_offset), part.bytes);
@@ -269,21 +274,21 @@ void LoopbackNative::run(const coll::CommonProblem& problem, std::span<const std
   });
 }
 
-void LoopbackNative::barrier() { meet_barrier(nullptr); }
+void LoopbackNative::barrier() { meet_barrier({.kind = "barrier"}); }
 
 void LoopbackNative::broadcast(std::span<std::byte> bytes, int root) {
-  meet(bytes.data(), [&](const auto& all) {
+  meet({bytes.data(), "broadcast", bytes.size(), root}, [&](const auto& all) {
     if (rank_ != root && !bytes.empty())
-      std::memcpy(bytes.data(), all[static_cast<std::size_t>(root)], bytes.size());
+      std::memcpy(bytes.data(), all[static_cast<std::size_t>(root)].memory, bytes.size());
   });
 }
 
 void LoopbackNative::allreduce_min(std::span<std::int64_t> values) {
   const std::vector<std::int64_t> mine(values.begin(), values.end());
-  meet(mine.data(), [&](const auto& all) {
-    for (const void* one : all) {
+  meet({mine.data(), "allreduce of least", values.size_bytes()}, [&](const auto& all) {
+    for (const auto& one : all) {
       for (std::size_t i = 0; i < values.size(); ++i) {
-        values[i] = std::min(values[i], static_cast<const std::int64_t*>(one)[i]);
+        values[i] = std::min(values[i], static_cast<const std::int64_t*>(one.memory)[i]);
       }
     }
   });
@@ -291,18 +296,19 @@ void LoopbackNative::allreduce_min(std::span<std::int64_t> values) {
 
 void LoopbackNative::allreduce_max(std::span<double> values) {
   const std::vector<double> mine(values.begin(), values.end());
-  meet(mine.data(), [&](const auto& all) {
-    for (const void* one : all) {
+  meet({mine.data(), "allreduce of most", values.size_bytes()}, [&](const auto& all) {
+    for (const auto& one : all) {
       for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = std::max(values[i], static_cast<const double*>(one)[i]);
+        values[i] = std::max(values[i], static_cast<const double*>(one.memory)[i]);
     }
   });
 }
 
 void LoopbackNative::allgather(std::span<const std::byte> mine, std::span<std::byte> all) {
-  meet(mine.data(), [&](const auto& contributions) {
+  meet({mine.data(), "allgather", mine.size()}, [&](const auto& contributions) {
     for (std::size_t rank = 0; rank < contributions.size(); ++rank) {
-      if (!mine.empty()) std::memcpy(all.data() + rank * mine.size(), contributions[rank], mine.size());
+      if (!mine.empty())
+        std::memcpy(all.data() + rank * mine.size(), contributions[rank].memory, mine.size());
     }
   });
 }

@@ -19,6 +19,7 @@
 #include <mutex>
 #include <random>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -111,7 +112,18 @@ class Hub {
   // Meeting point of the native collectives.
   int arrived_ = 0;
   std::uint64_t generation_ = 0;
-  std::vector<const void*> contributions_;
+  // To a native collective, by rank; and which one the rank is in, so that tests see ranks part that would else read each
+  // other's memory.
+  struct Contribution {
+    const void* memory = nullptr;
+    std::string_view kind;
+    std::size_t bytes = 0;
+    int root = 0;
+    bool is_of_the_same_call(const Contribution& other) const {
+      return kind == other.kind && bytes == other.bytes && root == other.root;
+    }
+  };
+  std::vector<Contribution> contributions_;
 };
 
 class LoopbackTransport final : public Transport {
@@ -155,8 +167,9 @@ class LoopbackNative final : public Native {
 
  private:
   // All ranks meet, `read` runs on each while all contributions are there, then all leave.
-  void meet(const void* mine, const std::function<void(const std::vector<const void*>&)>& read);
-  void meet_barrier(const void* mine);
+  void meet(const Hub::Contribution& mine,
+            const std::function<void(const std::vector<Hub::Contribution>&)>& read);
+  void meet_barrier(const Hub::Contribution& mine);
 
   Hub& hub_;
   int rank_;
