@@ -58,9 +58,10 @@ struct CharacterizeOptions {
 };
 
 // Collective over the transport's group. The network is the same on every rank, but only rank 0's has what it was derived
-// from (net::Network::without_samples()): that grows with the pairs, and slow links would carry it. Throws on every rank alike: InvalidArgument if host_of_rank has not one entry
-// per rank, Unsupported if the budget is too short for two sweeps of the smallest sizes. Throws TransportError where
-// the transport reports a lost peer (under MPI the launcher ends the job instead).
+// from (net::Network::without_samples()): that grows with the pairs, and slow links would carry it. Throws on every rank
+// alike: InvalidArgument if host_of_rank has not one entry per rank, Unsupported if the budget is too short for two sweeps
+// of the smallest sizes. Throws TransportError where the transport reports a lost peer (under MPI the launcher ends the
+// job instead).
 net::Network characterize(transport::Transport& transport, transport::Native& native,
                           const CharacterizeOptions& options);
 
