@@ -25,7 +25,7 @@ class Simulator {
       : network_(*view.network),
         view_(view),
         sources_(sources),
-        wires_(network_),
+        wires_(network_, true),
         channels_(view, {}),
         events_(sources.size()),
         cpu_(sources.size()) {}
@@ -51,8 +51,7 @@ class Simulator {
           on_arrival(event.message);
           break;
         default:  // of synchronous sends
-          complete(transits_[event.message].letter.from, transits_[event.message].letter.ticket,
-                   transits_[event.message].message.first);
+          on_confirmation(transits_[event.message]);
       }
     }
     return finish();
@@ -74,6 +73,7 @@ class Simulator {
   ScheduleSource& source(int rank) { return *sources_[static_cast<std::size_t>(rank)]; }
 
   void enter(int rank) {
+    cpu(rank) = wires_.woken(cpu(rank));
     source(rank).enter();
     take_orders(rank);
   }
@@ -139,8 +139,7 @@ class Simulator {
 
   void on_hop(std::uint32_t index) {
     Transit& transit = transits_[index];
-    const net::Route& route = channels_.route(channels_[transit.channel]);
-    const sim::Passage passage = wires_.pass(transit.message, route, transit.message.wire_bytes);
+    const sim::Passage passage = wires_.pass(transit.message, route_of(transit), transit.message.wire_bytes);
     events_.push(transit.message.first.s, index, passage.arrives ? EventKind::arrival : EventKind::hop,
                  static_cast<std::size_t>(transit.letter.from));
   }
@@ -148,8 +147,21 @@ class Simulator {
   void on_arrival(std::uint32_t index) {
     const Letter& letter = transits_[index].letter;
     const int to = letter.to;
-    cpu(to) = later(cpu(to), transits_[index].message.first).after_overhead(network_.receive_overhead_s);
+    cpu(to) = wires_.awake(cpu(to), route_of(transits_[index]), transits_[index].message.first)
+                  .after_overhead(network_.receive_overhead_s);
     if (auto met = mail_.put(letter)) receive(*met, cpu(to));
+  }
+
+  void on_confirmation(const Transit& transit) {
+    const int sender = transit.letter.from;
+    complete(sender, transit.letter.ticket,
+             wires_.awake(cpu(sender), way_back_of(transit), transit.message.first));
+  }
+
+  const net::Route& route_of(const Transit& transit) { return channels_.route(channels_[transit.channel]); }
+
+  const net::Route& way_back_of(const Transit& transit) {
+    return channels_.way_back(channels_[transit.channel]);
   }
 
   void receive(const Meeting& met, const Moment& when) {
@@ -157,8 +169,7 @@ class Simulator {
     if (!bytes.empty()) std::memcpy(met.slot.target.data(), bytes.data(), bytes.size());
     if (met.letter.owes_completion) {
       Transit& transit = transits_[met.letter.number];
-      const double latency_s = channels_.route(channels_[transit.channel]).latency_s;
-      transit.message.first = when.after_latency(latency_s);
+      transit.message.first = wires_.answered(way_back_of(transit), when);
       events_.push(transit.message.first.s, met.letter.number, EventKind::confirmation,
                    static_cast<std::size_t>(met.slot.rank));
     }

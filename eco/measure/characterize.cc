@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "eco/base/errors.h"
+#include "eco/measure/common.h"
 #include "eco/measure/conductor.h"
 #include "eco/measure/derive.h"
 #include "eco/measure/find_tree.h"
@@ -81,7 +82,11 @@ class Session {
     network.frame_bytes = options_.frame_bytes;
     network.envelope_bytes = options_.envelope_bytes;
     network.reverse_share = reverse_share(network.concurrent);
-    measure_common(network);
+    say("what all hosts have in common", 0.95);
+    const Common common =
+        measure_common(conductor_, network, placement_.rank_of_host, [this] { return in_time(); });
+    network.common_message_s = common.message_s;
+    network.common_wake_s = common.wake_s;
     fit_latencies(network);
     if (!network.tree.is_known()) find_tree_last(network);
     if (network.tree.is_known()) network.tree.verdict = verdict(network.tree, by_figure2, by_tree);
@@ -156,11 +161,6 @@ class Session {
   }
 
   int rank_of(int host) const { return placement_.rank_of_host[static_cast<std::size_t>(host)]; }
-  std::vector<Flow> flows_of(const std::vector<structure::Pair>& pairs) const {
-    std::vector<Flow> flows;
-    for (const structure::Pair& pair : pairs) flows.push_back({rank_of(pair.from), rank_of(pair.to)});
-    return flows;
-  }
 
   void measure_pairs(net::Network& network) {
     SweepOptions sweep;
@@ -173,7 +173,8 @@ class Session {
     sweep.known = is_tree_used_ ? times_of_tree() : remembered_;
     if (is_tree_used_) sweep.level_of_host = network.tree.level_of_host();
     const Pinger ping = [this](const std::vector<structure::Pair>& pairs, std::size_t bytes, int trips) {
-      std::vector<std::vector<double>> seconds = conductor_.trips(flows_of(pairs), bytes, trips);
+      std::vector<std::vector<double>> seconds =
+          conductor_.trips(flows_of(pairs, placement_.rank_of_host), bytes, trips);
       for (std::vector<double>& of_pair : seconds) {
         for (double& trip : of_pair) trip /= 2;  // one way
       }
@@ -274,37 +275,6 @@ class Session {
     const double overheads = network.send_overhead_s + network.receive_overhead_s;
     network.memory_latency_s = std::max(0.0, small - overheads);
     if (large > small) network.memory_bytes_per_s = static_cast<double>(kLarge - 8) / (large - small);
-  }
-
-  // All hosts, or as many of them, evenly chosen: what they have in common shows where many speak at once.
-  void measure_common(net::Network& network) {
-    constexpr std::size_t kMostHosts = 12;
-    constexpr int kRounds = 4;
-    network.finish();
-    const auto n = static_cast<std::size_t>(network.n_hosts());
-    if (n < 3) return;
-    std::vector<int> hosts;
-    for (std::size_t i = 0; i < std::min(n, kMostHosts); ++i) {
-      hosts.push_back(static_cast<int>(i * n / std::min(n, kMostHosts)));
-    }
-    const net::PairTimes* slowest = nullptr;
-    for (const net::PairTimes& pair : network.pairs) {
-      const auto takes_part = [&](int host) { return std::binary_search(hosts.begin(), hosts.end(), host); };
-      if (!takes_part(pair.a) || !takes_part(pair.b)) continue;
-      if (slowest == nullptr || pair.seconds.front() > slowest->seconds.front()) slowest = &pair;
-    }
-    if (slowest == nullptr) return;
-    std::vector<int> ranks;
-    for (const int host : hosts) ranks.push_back(rank_of(host));
-    double two_s = 1e300;
-    double all_s = 1e300;
-    say("what all hosts have in common", 0.95);
-    for (int i = 0; i < kProbeRepeats && in_time(); ++i) {
-      two_s = std::min(
-          two_s, conductor_.exchange({rank_of(slowest->a), rank_of(slowest->b)}, kExchangedBytes, kRounds));
-      all_s = std::min(all_s, conductor_.exchange(ranks, kExchangedBytes, kRounds));
-    }
-    if (all_s < 1e300) network.common_message_s = common_message(network, hosts, two_s, all_s);
   }
 
   // Of the progress, where pLogP is measured too: that takes longer than everything before it.

@@ -157,9 +157,23 @@ TEST(Characterize, FindsWhatEveryMessageTakesOfSomethingCommon) {
   expect_near(network.common_message_s, 10e-6, 0.3, "common");
   // It also shows as the gap of small messages, so overheads and latency are known as a sum only.
   expect_model_fits(network, 0.05);
+  EXPECT_LT(network.common_wake_s, 2e-6);
   for (const char* description : {kThreeSubnets, kEco1995, kOneSwitch}) {
     EXPECT_EQ(measured(description).common_message_s, 0) << description;
+    EXPECT_EQ(measured(description).common_wake_s, 0) << description;
   }
+}
+
+TEST(Characterize, FindsWhatWakingTakesOfSomethingCommon) {
+  Network truth = net::synthetic_network(kOneSwitch);
+  truth.common_message_s = 10e-6;
+  truth.common_wake_s = 20e-6;
+  truth.finish();
+  const Network network = measured(truth, one_rank_per_host(truth));
+  EXPECT_GT(network.common_wake_s, 5e-6);
+  // How often a rank wakes in an exchange of all with all is not known; in a ring it is.
+  expect_near(network.common_message_s + network.common_wake_s, 30e-6, 0.1, "both");
+  expect_model_fits(network, 0.05);
 }
 
 TEST(Characterize, ThreeBusesWithoutUplinks) {

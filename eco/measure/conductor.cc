@@ -113,9 +113,10 @@ Delayed Conductor::delayed(int from, int to, std::size_t bytes, double pause_s) 
   return {at_sender.posting_s, at_sender.elapsed_s, at_receiver.elapsed_s};
 }
 
-double Conductor::exchange(const std::vector<int>& ranks, std::size_t bytes, int rounds) {
+double Conductor::exchange(const std::vector<int>& ranks, int n_next, std::size_t bytes, int rounds) {
   Order exchange{Action::exchange, static_cast<std::int64_t>(bytes), rounds, -1, -1};
   exchange.n_members = static_cast<std::int64_t>(ranks.size());
+  exchange.n_next = n_next;
   prober_.gather(ranks);
   bool takes_part = false;
   for (const int rank : ranks) {

@@ -58,7 +58,11 @@ class Conductor {
   Delayed delayed(int from, int to, std::size_t bytes, double pause_s);
   // All ranks of the group send `bytes` to each other, so many rounds after a first one that brings them together: seconds
   // of one round on the slowest.
-  double exchange(const std::vector<int>& ranks, std::size_t bytes, int rounds);
+  double exchange(const std::vector<int>& ranks, std::size_t bytes, int rounds) {
+    return exchange(ranks, static_cast<int>(ranks.size()) - 1, bytes, rounds);
+  }
+  // The same, but each sends only to so many behind it, in this order and round: with 1, a ring.
+  double exchange(const std::vector<int>& ranks, int n_next, std::size_t bytes, int rounds);
   // Tells all other ranks that the text of the result, this long, follows.
   void finish(std::size_t bytes);
 

@@ -20,10 +20,6 @@ constexpr double kSlower = 0.8;
 // Two flows over one shared link end at twice their time; over separate links at 1 to 1.2 times.
 constexpr double kShared = 1.4;
 
-// An exchange of small messages that takes longer than this times what links and processors explain is held up by
-// something else.
-constexpr double kUnexplained = 1.25;
-
 using Chosen = std::function<bool(const net::PairTimes&)>;
 
 // Median over the chosen pairs of the slope between the two largest sizes.
@@ -204,27 +200,6 @@ void derive_uplinks(net::Network& network, const std::vector<SharingTest>& quest
     }
     network.uplinks.push_back(uplink);
   }
-}
-
-double common_message(const net::Network& network, const std::vector<int>& hosts, double two_s,
-                      double all_s) {
-  const double n = static_cast<double>(hosts.size());
-  const double n_messages = n * (n - 1);
-  if (n_messages <= 2 || !(two_s > 0)) return 0;
-  std::vector<double> busy_s(network.resources.size());
-  for (const int from : hosts) {
-    for (const int to : hosts) {
-      if (from == to) continue;
-      for (const int r : network.route(from, to).resources) {
-        const auto resource = static_cast<std::size_t>(r);
-        busy_s[resource] += network.wire_bytes(kExchangedBytes) / network.resources[resource].bytes_per_s;
-      }
-    }
-  }
-  const double links_s = *std::max_element(busy_s.begin(), busy_s.end());
-  const double processor_s = (n - 2) * std::max(network.send_overhead_s, network.receive_overhead_s);
-  if (all_s <= kUnexplained * (two_s + std::max(links_s, processor_s))) return 0;
-  return (all_s - two_s) / (n_messages - 2);
 }
 
 void fit_latencies(net::Network& network) {

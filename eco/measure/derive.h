@@ -41,14 +41,6 @@ double stream_rate(std::size_t bytes, int count, double one_s, double all_s);
 // What the tests across borders say: uplinks. `network.concurrent` holds the tests, `questions` what each asked.
 void derive_uplinks(net::Network& network, const std::vector<SharingTest>& questions);
 
-// What messages of the tests of common_message() hold.
-inline constexpr std::size_t kExchangedBytes = 8;
-
-// What each of the messages of an exchange takes of something that all its hosts have in common: `all_s` is the time of
-// one in which each of `hosts` sends a small message to each other, `two_s` that of two of them, the slowest pair. 0 where
-// the hosts' own links and processors explain the time. The network is finished, without latencies.
-double common_message(const net::Network& network, const std::vector<int>& hosts, double two_s, double all_s);
-
 // Latencies of all classes, given rates, uplinks and overheads; leaves the network finished.
 void fit_latencies(net::Network& network);
 

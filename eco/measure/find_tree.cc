@@ -51,13 +51,8 @@ void open_connections(Conductor& conductor, const std::vector<int>& rank_of_host
   for (int a = 0; a < n; ++a) {
     for (int b = a + 1; b < n; ++b) waiting.push_back({a, b});
   }
-  const auto rank_of = [&](int host) { return rank_of_host[static_cast<std::size_t>(host)]; };
-  while (!waiting.empty()) {
-    std::vector<Flow> flows;
-    for (const structure::Pair& pair : structure::take_disjoint(waiting, n))
-      flows.push_back({rank_of(pair.from), rank_of(pair.to)});
-    conductor.trips(flows, kSmallestBytes, 1);
-  }
+  while (!waiting.empty())
+    conductor.trips(flows_of(structure::take_disjoint(waiting, n), rank_of_host), kSmallestBytes, 1);
 }
 
 void describe(net::Level& level, std::size_t s, const net::Network& network) {

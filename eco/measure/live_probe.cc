@@ -35,6 +35,13 @@ double at(const std::vector<double>& times, double moment) {
 
 }  // namespace
 
+std::vector<Flow> flows_of(const std::vector<Pair>& pairs, const std::vector<int>& rank_of_host) {
+  const auto rank_of = [&](int host) { return rank_of_host[static_cast<std::size_t>(host)]; };
+  std::vector<Flow> flows;
+  for (const Pair& pair : pairs) flows.push_back({rank_of(pair.from), rank_of(pair.to)});
+  return flows;
+}
+
 double rate_within(const std::vector<double>& times, std::size_t bytes, double from_s, double to_s) {
   if (times.empty() || !(to_s > from_s)) return 0;
   return static_cast<double>(bytes) * (at(times, to_s) - at(times, from_s)) / (to_s - from_s);
@@ -48,11 +55,6 @@ LiveProbe::LiveProbe(Conductor& conductor, std::vector<int> rank_of_host, Clock 
       asked_(std::move(asked)),
       known_(known) {}
 
-Flow LiveProbe::ranks_of(const Pair& pair) const {
-  return {rank_of_host_[static_cast<std::size_t>(pair.from)],
-          rank_of_host_[static_cast<std::size_t>(pair.to)]};
-}
-
 std::uint64_t LiveProbe::way(const Pair& flow) const {
   return static_cast<std::uint64_t>(flow.from) << 32U | static_cast<std::uint64_t>(flow.to);
 }
@@ -60,7 +62,7 @@ std::uint64_t LiveProbe::way(const Pair& flow) const {
 std::vector<std::vector<double>> LiveProbe::latencies(const std::vector<Pair>& pairs, int samples) {
   std::vector<std::vector<double>> seconds(pairs.size());
   std::vector<std::size_t> open;
-  std::vector<Flow> flows;
+  std::vector<Pair> asked;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     std::vector<double>& known = known_[structure::pair_key(pairs[i].from, pairs[i].to)];
     const std::size_t n = std::min(known.size(), static_cast<std::size_t>(samples));
@@ -70,12 +72,12 @@ std::vector<std::vector<double>> LiveProbe::latencies(const std::vector<Pair>& p
       continue;
     }
     open.push_back(i);
-    flows.push_back(ranks_of(pairs[i]));
+    asked.push_back(pairs[i]);
   }
   if (open.empty()) return seconds;
   asked_();
   const double start = clock_();
-  const auto trips = conductor_.trips(flows, kProbeBytes, samples);
+  const auto trips = conductor_.trips(flows_of(asked, rank_of_host_), kProbeBytes, samples);
   for (std::size_t k = 0; k < open.size(); ++k) {
     const Pair& pair = pairs[open[k]];
     std::vector<double>& all = samples_[structure::pair_key(pair.from, pair.to)];
@@ -100,9 +102,10 @@ LiveProbe::Shape LiveProbe::shape(const Pair& flow, double seconds) const {
 
 std::vector<double> LiveProbe::stream(const std::vector<Pair>& flows, double seconds, double& lasted_s) {
   std::vector<Stream> streams;
-  for (const Pair& flow : flows) {
-    const auto [bytes, count] = shape(flow, seconds);
-    streams.push_back({ranks_of(flow), bytes, count});
+  const std::vector<Flow> of_ranks = flows_of(flows, rank_of_host_);
+  for (std::size_t f = 0; f < flows.size(); ++f) {
+    const auto [bytes, count] = shape(flows[f], seconds);
+    streams.push_back({of_ranks[f], bytes, count});
     cost_.messages += count + 5;
   }
   const auto times = conductor_.arrivals(streams);

@@ -46,7 +46,6 @@ class LiveProbe final : public structure::Probe {
   };
   Shape shape(const structure::Pair& flow, double seconds) const;
   std::vector<double> stream(const std::vector<structure::Pair>& flows, double seconds, double& lasted_s);
-  Flow ranks_of(const structure::Pair& pair) const;
   std::uint64_t way(const structure::Pair& flow) const;
 
   Conductor& conductor_;
@@ -58,6 +57,9 @@ class LiveProbe final : public structure::Probe {
   std::unordered_map<std::uint64_t, double> expected_;  // bytes a second of each way, as it was last
   structure::Cost cost_;
 };
+
+// What a round of pairs of hosts is between their ranks.
+std::vector<Flow> flows_of(const std::vector<structure::Pair>& pairs, const std::vector<int>& rank_of_host);
 
 // Of messages of so many bytes that came at these times: bytes a second between two moments. 0 if none flowed.
 double rate_within(const std::vector<double>& times, std::size_t bytes, double from_s, double to_s);

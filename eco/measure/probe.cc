@@ -217,13 +217,15 @@ Answer Prober::exchange(const Order& order) {
   const std::size_t n = members_.size();
   const auto me = static_cast<std::size_t>(std::find(members_.begin(), members_.end(), transport_.rank()) -
                                            members_.begin());
+  const auto n_next = static_cast<std::size_t>(order.n_next);
   ECO_ASSERT(light, me < n, "only members are told of an exchange");
+  ECO_ASSERT(light, n_next < n, "nobody sends to itself");
   const auto round = [&] {
-    for (std::size_t i = 1; i < n; ++i) {
+    for (std::size_t i = 1; i <= n_next; ++i) {
       const int from = static_cast<int>(members_[(me + n - i) % n]);
       receive(from, kDataTag, std::span(in_).subspan((i - 1) * bytes, bytes));
     }
-    for (std::size_t i = 1; i < n; ++i) send(static_cast<int>(members_[(me + i) % n]), kDataTag, bytes);
+    for (std::size_t i = 1; i <= n_next; ++i) send(static_cast<int>(members_[(me + i) % n]), kDataTag, bytes);
     wait_all();
   };
   round();

@@ -24,6 +24,7 @@ struct Order {
   std::int64_t receive_from = -1;
   std::int64_t pause_ns = 0;   // delayed: before the receiver looks; before the sender sends
   std::int64_t n_members = 0;  // exchange: the list of so many ranks follows
+  std::int64_t n_next = 0;     // exchange: each sends to so many behind it in that list
   std::int64_t send_bytes =
       0;  // stream, arrivals: of what is sent, where `bytes` and `count` are of what comes
   std::int64_t send_count = 0;

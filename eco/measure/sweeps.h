@@ -48,8 +48,8 @@ struct PairSamples {
 };
 
 // Runs on rank 0. Without a budget: all standard sizes. With one: two sweeps of the two smallest sizes, then of the
-// largest size that fits (of pairs that are far apart one of every host and other site, for all of them); if that leaves time, at the
-// other sizes at which pairs are known. Throws Unsupported if not even the smallest fit.
+// largest size that fits (of pairs that are far apart, one of every host and other site for all of them); if that leaves
+// time, at the other sizes at which pairs are known. Throws Unsupported if not even the smallest fit.
 PairSamples sweep_pairs(int n_hosts, const Pinger& ping, const SweepOptions& options);
 
 }  // namespace eco::measure

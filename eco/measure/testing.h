@@ -256,6 +256,18 @@ class VirtualNetwork {
     });
   }
 
+  // When the receiver runs that slept until its message came: after all others who wake for what is common.
+  double woken(const Message& message) {
+    const net::Route route = network_.route(host(message.from), host(message.to));
+    double when = now_;
+    for (const int r : route.resources) {
+      const auto resource = static_cast<std::size_t>(r);
+      const double wake_s = network_.resources[resource].wake_s;
+      if (wake_s > 0) when = free_at_[resource] = std::max(now_, free_at_[resource]) + wake_s;
+    }
+    return when;
+  }
+
   void arrive(const Shared& message) {
     Rank& rank = ranks_[static_cast<std::size_t>(message->to)];
     if (message->is_rendezvous) {
@@ -293,7 +305,8 @@ class VirtualNetwork {
   void read(const Shared& message) {
     Rank& rank = ranks_[static_cast<std::size_t>(message->to)];
     const double natural = now_ - message->started;
-    const double when = std::max(now_, rank.processor_free) + network_.receive_overhead_s;
+    const double awake = rank.processor_free < now_ ? woken(*message) : rank.processor_free;
+    const double when = awake + network_.receive_overhead_s;
     rank.processor_free = when;
     if (message->factor < 1) {
       // Too early to be true: what a jumping clock would show. Everything since posting is undone for the receiver.

@@ -251,6 +251,7 @@ std::optional<std::string> contradiction(const Network& network) {
   if (!is_rate(network.combine_bytes_per_s)) return "combine_bytes_per_s is not a rate";
   if (!is_rate(network.packet_bytes)) return "packet_bytes is not positive";
   if (!is_time(network.common_message_s)) return "common_message_s is not a time";
+  if (!is_time(network.common_wake_s)) return "common_wake_s is not a time";
   for (const double share : {network.frame_bytes / network.packet_bytes,
                              network.envelope_bytes / network.packet_bytes, network.reverse_share}) {
     if (!(share >= 0 && share < 1)) return "headers, envelope or reverse_share are not below the payload's";

@@ -242,7 +242,8 @@ std::string to_json(const Network& network) {
                            {"frame_bytes", network.frame_bytes},
                            {"envelope_bytes", network.envelope_bytes},
                            {"reverse_share", network.reverse_share},
-                           {"common_message_s", network.common_message_s}};
+                           {"common_message_s", network.common_message_s},
+                           {"common_wake_s", network.common_wake_s}};
   document["pairs"] = json::array();
   for (const PairTimes& pair : network.pairs) {
     document["pairs"].push_back(
@@ -307,6 +308,7 @@ Network parse_network(std::string_view text, const std::string& where) {
   network.envelope_bytes = later("envelope_bytes");
   network.reverse_share = later("reverse_share");
   network.common_message_s = later("common_message_s");
+  network.common_wake_s = later("common_wake_s");
   fields.each("pairs", [&](const Fields& pair) {
     network.pairs.push_back({pair.get<int>("a"), pair.get<int>("b"), pair.get<std::vector<double>>("seconds"),
                              pair.get<std::vector<std::vector<double>>>("samples")});

@@ -72,10 +72,11 @@ void Network::finish() {
   places_.assign(1 + more_rails.size(), {});
   for (int rail = 0; rail < n_rails(); ++rail) place_rail(rail);
   subnet_of_host = places_[0].subnet_of_host;
-  if (common_message_s > 0) {
+  if (common_message_s > 0 || common_wake_s > 0) {
     common_ = static_cast<int>(resources.size());
     resources.push_back({ResourceKind::common, "common", std::numeric_limits<double>::infinity(), 0, -1});
     resources.back().message_s = common_message_s;
+    resources.back().wake_s = common_wake_s;
   }
 }
 
@@ -256,9 +257,9 @@ double Network::message_s(int from, int to, std::size_t bytes) const {
   double slowest = std::numeric_limits<double>::infinity();
   double seconds = send_overhead_s + receive_overhead_s + path.latency_s;
   for (const int r : path.resources) {
-    const double rate = resources[static_cast<std::size_t>(r)].bytes_per_s;
-    seconds += first / rate + resources[static_cast<std::size_t>(r)].message_s;
-    slowest = std::min(slowest, rate);
+    const Resource& resource = resources[static_cast<std::size_t>(r)];
+    seconds += first / resource.bytes_per_s + resource.message_s + resource.wake_s;
+    slowest = std::min(slowest, resource.bytes_per_s);
   }
   return seconds + (all - first) / slowest;
 }

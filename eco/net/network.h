@@ -82,6 +82,7 @@ struct Resource {
   double bytes_per_s = 0;  // payload bytes; infinite where only messages count
   double message_s = 0;    // what each message holds it beyond its bytes
   int reverse = -1;        // of a full-duplex link: its other direction, where acknowledgements go
+  double wake_s = 0;       // what waking a rank that waited holds it
 };
 
 struct Route {
@@ -175,6 +176,8 @@ struct Network {
   double common_message_s =
       0;  // what each message between hosts takes of something that all hosts have in common (the
           // processors of one machine, a switch that works packet by packet), 0 if nothing
+  double common_wake_s =
+      0;  // what waking a rank takes of it that waited for a message between hosts, or for the call
   std::string measured_at;  // ISO 8601
   std::string note;
 
@@ -204,7 +207,7 @@ struct Network {
   double wire_bytes(int from, int to, std::size_t bytes) const;
   // One message alone on the route, in seconds: the law that predictions and the fit of the latencies share, in wire
   // bytes,
-  //   overheads + latency + sum over resources of (min(bytes, packet) / rate + message_s)
+  //   overheads + latency + sum over resources of (min(bytes, packet) / rate + message_s + wake_s)
   //   + (bytes - packet) / slowest rate.
   double message_s(int from, int to, std::size_t bytes) const;
   // The pLogP parameters that hold from one host to another, of its own direction if both were measured; null if

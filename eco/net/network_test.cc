@@ -124,6 +124,7 @@ TEST(Finish, RefusesContradictions) {
   refused([](Network& n) { n.pairs[0].seconds[0] = -1; }, "pair 0: a time is not positive");
   refused([](Network& n) { n.reverse_share = 1; }, "reverse_share");
   refused([](Network& n) { n.common_message_s = -1; }, "common_message_s is not a time");
+  refused([](Network& n) { n.common_wake_s = -1; }, "common_wake_s is not a time");
   refused([](Network& n) { n.hosts.clear(); }, "there are no hosts");
 }
 

@@ -21,6 +21,7 @@ Network without_hosts(const Network& whole) {
   part.envelope_bytes = whole.envelope_bytes;
   part.reverse_share = whole.reverse_share;
   part.common_message_s = whole.common_message_s;
+  part.common_wake_s = whole.common_wake_s;
   part.measured_at = whole.measured_at;
   part.note = whole.note;
   return part;

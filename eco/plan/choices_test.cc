@@ -59,7 +59,7 @@ broadcast 2
   8: broadcast/flat segment=0 head=0 window=0 between=flat inside=flat
   16384: broadcast/subnets segment=720 head=0 tail=1 window=0 between=flat inside=flat order=2,0,1 owners=0,1
   1048575: broadcast/subnets segment=720 head=0 tail=1 window=0 between=flat inside=flat order=2,0,1 owners=0,1
-  1048576: broadcast/subnets segment=1392 head=0 window=4 between=chain inside=flat order=2,0,1
+  1048576: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=chain order=2,0,1
 )");
 }
 

@@ -32,7 +32,7 @@ struct Forecast {
   sim::Terms terms;
   std::string busiest;  // the resource that carries the most; empty if nothing is sent
   double busiest_s = 0;
-  double n_messages = 0;   // of all ranks
+  double n_messages = 0;   // of all ranks, with answers
   double n_crossings = 0;  // of them from one subnet to another
 };
 

@@ -19,7 +19,8 @@ std::optional<std::string> Agreement::failed(const std::function<void()>& work,
     std::memcpy(reason.data(), what, std::min(std::strlen(what), reason.size() - 1));
   };
   std::array<std::int64_t, 1 + kMostNumbers> numbers{};
-  std::int64_t& first_failed = numbers[0] = n_ranks_;
+  std::int64_t& first_failed = numbers[0];
+  first_failed = n_ranks_;
   try {
     work();
   } catch (const std::exception& error) {

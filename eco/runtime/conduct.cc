@@ -41,13 +41,12 @@ Cost Conduct::cost(const Takes& told_s, const Takes& behind_s) const {
   return cost;
 }
 
-std::string Conduct::letters(bool wakes) const {
-  std::string letters;
+std::vector<Letter> Conduct::letters(bool wakes) const {
+  std::vector<Letter> letters;
   for (std::size_t c = 0; c < known_.size(); ++c) {
-    const Letter letter = !known_[c].is_open       ? Letter::out
-                          : wakes && is_wakened(c) ? Letter::wakes_and_runs
-                                                   : Letter::runs;
-    letters += static_cast<char>(letter);
+    letters.push_back(!known_[c].is_open       ? Letter::out
+                      : wakes && is_wakened(c) ? Letter::wakes_and_runs
+                                               : Letter::runs);
   }
   return letters;
 }

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "eco/runtime/trial.h"
@@ -32,8 +31,8 @@ class Conduct {
   // and one behind it in its turn.
   using Takes = std::function<double(double first_s)>;
   Cost cost(const Takes& told_s, const Takes& behind_s) const;
-  // One Letter for each candidate.
-  std::string letters(bool wakes) const;
+  // One for each candidate.
+  std::vector<Letter> letters(bool wakes) const;
 
  private:
   bool is_wakened(std::size_t c) const { return !known_[c].first_s || !is_long_run(*known_[c].first_s); }

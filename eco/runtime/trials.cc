@@ -272,32 +272,31 @@ void Trials::run_rounds(const Trial& trial, Prepared& prepared, const std::vecto
   const auto n_in_turn = static_cast<std::size_t>(wanted.in_turn);
   Times runs;
   bool keeps_time = true;  // short runs begin by the clock: the same on all ranks, as all times are
-  std::string letters;
+  std::vector<Letter> letters;
   std::vector<double> overslept_s;
   if (wanted.rounds == 0 || agreement_.failed([&] {
         runs = Times(n * n_in_turn);
-        letters.assign(n, static_cast<char>(Letter::out));
+        letters.assign(n, Letter::out);
       })) {
     result.seconds.assign(n, {});
     return;
   }
-  const auto is_out = [&](std::size_t c) { return letters[c] == static_cast<char>(Letter::out); };
   for (int round = 0; round < wanted.rounds; ++round) {
     if (conduct) letters = conduct->letters(wanted.wakes);
     native_.broadcast(std::as_writable_bytes(std::span(letters)), 0);
-    if (letters.find_first_not_of(static_cast<char>(Letter::out)) == std::string::npos) break;  // decided
+    if (std::count(letters.begin(), letters.end(), Letter::out) == std::ssize(letters)) break;  // decided
     runs.clear();
     for (std::size_t i = 0; i < n; ++i) {
       // The order in which they run is turned from round to round.
       const std::size_t c = (i + static_cast<std::size_t>(round)) % n;
-      if (is_out(c)) continue;
+      if (letters[c] == Letter::out) continue;
       double after_s = 0;  // the first of a turn is told, so that nobody's delay outlives the turn
       const auto next_run = [&] {
         const Run run = run_once(trial, prepared, c, after_s);
         if (keeps_time && is_short(first_s[c])) after_s = next_after_s(first_s[c]);
         return run;
       };
-      if (letters[c] == static_cast<char>(Letter::wakes_and_runs)) next_run();
+      if (letters[c] == Letter::wakes_and_runs) next_run();
       for (std::size_t k = 0; k < n_in_turn; ++k) runs.set(c * n_in_turn + k, next_run());
     }
     runs.set_lost(is_lost(prepared));
@@ -309,7 +308,7 @@ void Trials::run_rounds(const Trial& trial, Prepared& prepared, const std::vecto
       keeps_time ? void(keeps_time = false) : void(start_.widen());
     }
     for (std::size_t c = 0; c < n; ++c) {
-      if (is_out(c)) continue;
+      if (letters[c] == Letter::out) continue;
       const std::span<const double> mine = times.subspan(c * n_in_turn, n_in_turn);
       std::copy_if(mine.begin(), mine.end(), std::back_inserter(result.seconds[c]),
                    [](double seconds) { return seconds != kNoSample; });
@@ -379,32 +378,32 @@ Traced Trials::trace(const coll::CommonProblem& problem, const algo::Recipe& rec
   return result;
 }
 
-TrialResult Trials::order(const Trial& trial, const Repeat& repeat) {
-  native_.barrier_asleep();
-  std::string order = trial.text();
-  if (const auto reason = agreement_.share_and(order, [] {}))
+void Trials::share_order(std::string& order, const std::function<void()>& read) {
+  native_.barrier_asleep();  // rank 0 predicts and proves meanwhile
+  if (const auto reason = agreement_.share_and(order, read))
     throw TransportError("a trial's order: " + *reason);
+}
+
+TrialResult Trials::order(const Trial& trial, const Repeat& repeat) {
+  std::string order = trial.text();
+  share_order(order, [] {});
   return run(trial, repeat);
 }
 
 void Trials::end() {
-  native_.barrier_asleep();
   std::string order(kEnd);
-  if (const auto reason = agreement_.share_and(order, [] {}))
-    throw TransportError("a trial's order: " + *reason);
+  share_order(order, [] {});
 }
 
 void Trials::follow() {
   for (;;) {
-    native_.barrier_asleep();  // rank 0 predicts and proves meanwhile
     std::string order;
     Trial trial;
-    const auto reason = agreement_.share_and(order, [&] {
+    share_order(order, [&] {
       if (order == kEnd) return;
       trial = Trial::parse(order);
       if (coll::follows_graph(trial.problem.collective)) trial.problem.neighbors = view_.neighbors;
     });
-    if (reason) throw TransportError("a trial's order: " + *reason);
     if (order == kEnd) return;
     run(trial, {});
   }

@@ -15,9 +15,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "eco/algo/recipe.h"
@@ -88,8 +91,8 @@ class Trials {
 
    private:
     std::size_t n() const { return values_.size() / 2; }
-    std::vector<double>
-        values_;  // seconds, then less than nothing for what was slept too long; above 0: a rank is lost
+    // Seconds, then less than nothing for what was slept too long, then, above 0, that a rank is lost.
+    std::vector<double> values_;
   };
 
   Prepared prepare(const Trial& trial);
@@ -117,6 +120,8 @@ class Trials {
   // Collective.
   void run_rounds(const Trial& trial, Prepared& prepared, const std::vector<double>& first_s,
                   const Repetitions& wanted, std::optional<Conduct>& conduct, TrialResult& result);
+  // Collective: rank 0's order, on every rank, read there. Throws TransportError on all ranks alike.
+  void share_order(std::string& order, const std::function<void()>& read);
   // Collective. So long after the last run began, or (0) when all have been told to.
   Run run_once(const Trial& trial, Prepared& prepared, std::size_t candidate, double after_s = 0);
   // Whether a run of so long is so short that telling all when the next one begins would take longer; and when it begins.

@@ -40,6 +40,7 @@ struct Channel {
   int sender = 0;
   int receiver = 0;
   std::uint32_t route = 0;
+  std::uint32_t way_back = 0;          // a route too: of answers
   std::vector<std::uint32_t> waiting;  // receives posted (operation ids) or messages arrived (indices)
   std::size_t head = 0;
   bool waiting_are_receives = false;
@@ -72,11 +73,18 @@ class Channels {
         (static_cast<std::uint64_t>(channel) * n_ranks + static_cast<std::uint64_t>(sender)) * n_ranks +
         static_cast<std::uint64_t>(receiver));
     if (is_new)
-      channels_.push_back({sender, receiver, route_number(sender, receiver, channel), {}, 0, false});
+      channels_.push_back({sender,
+                           receiver,
+                           route_number(sender, receiver, channel),
+                           route_number(receiver, sender, channel),
+                           {},
+                           0,
+                           false});
     return number;
   }
   Channel& operator[](std::uint32_t number) { return channels_[number]; }
   const net::Route& route(const Channel& channel) const { return routes_[channel.route]; }
+  const net::Route& way_back(const Channel& channel) const { return routes_[channel.way_back]; }
 
  private:
   std::uint32_t route_number(int sender, int receiver, int channel) {

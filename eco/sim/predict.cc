@@ -40,7 +40,7 @@ class Simulator {
       : view_(view),
         network_(*view.network),
         options_(options),
-        wires_(network_),
+        wires_(network_, options.sharing == Sharing::in_turn),
         channels_(view, schedules.empty() ? std::vector<std::uint8_t>() : schedules[0].rails),
         events_(2 * schedules.size() + 2 * view.network->resources.size()),
         flows_(view.network->resources) {
@@ -89,7 +89,7 @@ class Simulator {
           on_confirmation(event.message);
           break;
         case EventKind::entry:
-          advance(static_cast<int>(event.message));
+          call(static_cast<int>(event.message));
           break;
         case EventKind::wake:
           break;
@@ -111,11 +111,17 @@ class Simulator {
     const auto r = static_cast<std::size_t>(rank);
     const double arrival_s = r < options_.arrival_s.size() ? options_.arrival_s[r] : 0.0;
     if (arrival_s <= 0) {
-      advance(rank);
+      call(rank);
       return;
     }
     ranks_[r].cpu.s = arrival_s;
     events_.push(arrival_s, static_cast<std::uint32_t>(rank), EventKind::entry, sends_of(rank));
+  }
+
+  void call(int rank) {
+    Moment& cpu = ranks_[static_cast<std::size_t>(rank)].cpu;
+    cpu = wires_.woken(cpu);
+    advance(rank);
   }
 
   // Everything that `rank` can start now, as the Executor does it: receives, then local work, then one send at a time.
@@ -284,7 +290,8 @@ class Simulator {
       }
       return;
     }
-    state.cpu = later(state.cpu, message.first).after_overhead(network_.receive_overhead_s);
+    state.cpu = wires_.awake(state.cpu, channels_.route(channel), message.first)
+                    .after_overhead(network_.receive_overhead_s);
     if (message.stage == Stage::granted) {
       match(index, message.receive, state.cpu);
       advance(receiver);
@@ -297,14 +304,26 @@ class Simulator {
     }
   }
 
-  // The receive `id` is there for the request at `when`: one latency later the sender knows.
+  // The receiver says at `when` what its sender hears later.
+  void answer(std::uint32_t index, const Moment& when, EventKind what) {
+    Message& message = messages_[index];
+    const Channel& channel = channels_[message.channel];
+    message.first = wires_.answered(channels_.way_back(channel), when);
+    events_.push(message.first.s, index, what, answers_of(channel.receiver));
+    ++result_.n_messages;
+  }
+
+  // When the sender is there for an answer.
+  Moment heard(const RankState& state, const Message& message) {
+    return wires_.awake(state.cpu, channels_.way_back(channels_[message.channel]), message.first);
+  }
+
+  // The receive `id` is there for the request at `when`.
   void grant(std::uint32_t index, sched::OpId id, const Moment& when) {
     Message& message = messages_[index];
     message.stage = Stage::granted;
     message.receive = id;
-    const Channel& channel = channels_[message.channel];
-    message.first = when.after_latency(channels_.route(channel).latency_s);
-    events_.push(message.first.s, index, EventKind::clearance, answers_of(channel.receiver));
+    answer(index, when, EventKind::clearance);
   }
 
   // The sender hands over its bytes.
@@ -312,7 +331,7 @@ class Simulator {
     Message& message = messages_[index];
     const int sender = channels_[message.channel].sender;
     RankState& state = ranks_[static_cast<std::size_t>(sender)];
-    state.cpu = later(state.cpu, message.first);
+    state.cpu = heard(state, message);
     message.first = message.last = state.cpu;
     message.hop = 0;
     hand_over(index, sender);
@@ -323,12 +342,10 @@ class Simulator {
 
   // The receive `id` has its bytes at `when`.
   void match(std::uint32_t index, sched::OpId id, const Moment& when) {
-    Message& message = messages_[index];
-    const Channel& channel = channels_[message.channel];
+    const Channel& channel = channels_[messages_[index].channel];
     completes(ranks_[static_cast<std::size_t>(channel.receiver)], id, when);
     if (ranks_[static_cast<std::size_t>(channel.sender)].synchronous) {
-      message.first = when.after_latency(channels_.route(channel).latency_s);
-      events_.push(message.first.s, index, EventKind::confirmation, answers_of(channel.receiver));
+      answer(index, when, EventKind::confirmation);
     } else {
       free_messages_.push_back(index);
     }
@@ -336,12 +353,12 @@ class Simulator {
 
   void on_confirmation(std::uint32_t index) {
     const Message& message = messages_[index];
-    const Channel& channel = channels_[message.channel];
-    RankState& state = ranks_[static_cast<std::size_t>(channel.sender)];
-    state.cpu = later(state.cpu, message.first);
+    const int sender = channels_[message.channel].sender;
+    RankState& state = ranks_[static_cast<std::size_t>(sender)];
+    state.cpu = heard(state, message);
     completes(state, message.send, state.cpu);
     free_messages_.push_back(index);
-    advance(channel.sender);
+    advance(sender);
   }
 
   std::uint32_t new_message() {

@@ -14,11 +14,12 @@
 //                The message passes on packet by packet: it reaches hop k+1 one packet after it started on hop k,
 //                occupies each hop for b / rate, and leaves hop k no sooner than one packet after hop k-1.
 //   receiver     latency_s after the last hop; its CPU is then busy for receive_overhead_s
-//   synchronous  the sender learns of the match one latency later
+//   synchronous  the sender learns of the match one latency later, behind what is queued on the answer's way by then
 // A bus is one server for both directions, so a route over two buses holds both. Bytes are wire bytes (net/network.h): with
 // the envelope and the headers of packets that are not full. A message that comes to a full-duplex hop also occupies the
 // hop's other direction, for its acknowledgements: reverse_share of its bytes. What all hosts have in common is a hop
-// that each message holds for common_message_s, whatever its bytes.
+// that each message, request and answer holds for common_message_s, whatever its bytes. Whoever slept when one came, and
+// all who call at time 0, hold it for common_wake_s before they run.
 //
 // That is Sharing::in_turn. Under Sharing::fair messages queue nowhere: one latency after it was handed over a message is
 // on all of its route at once, at the rate that fair_sharing.h gives it among all others, until its bytes are through.
@@ -30,7 +31,7 @@
 //
 // Not in the model: ranks of one host that share a core (each has a processor of its own; they do share the host's
 // ports and memory, and what all hosts have in common), how TCP opens its window again after a pause, the processor's
-// part in requests and answers, an answer's way back behind queued bytes, lost packets and queues that overflow.
+// own part in requests and answers, an answer's way back behind queued bytes, lost packets and queues that overflow.
 #pragma once
 
 #include <cstddef>
@@ -102,7 +103,7 @@ struct Prediction {
   std::vector<double> resource_busy_s;  // indexed like Network::resources
   int binding = -1;                     // the busiest resource; -1 if nothing was sent
   std::uint64_t n_operations = 0;
-  std::uint64_t n_messages = 0;
+  std::uint64_t n_messages = 0;  // with the answers that confirm or grant them
   // With keep_intervals: on each resource in order of start; under fair sharing, where they overlap, in order of end.
   std::vector<Interval> intervals;
   std::vector<std::vector<Operation>> rank_operations;  // with keep_operations, in program order

@@ -225,7 +225,7 @@ TEST(Predict, LongMessagesWaitForTheirReceive) {
   const Prediction p = predict(view, chain(2, 1, 10000), options);
   EXPECT_NEAR(p.seconds, transfer + 3 * kLatency, 1e-12) << "request and answer first";
   EXPECT_NEAR(p.terms.latency_s, 3 * kLatency, 1e-12);
-  EXPECT_EQ(p.n_messages, 1u);
+  EXPECT_EQ(p.n_messages, 2u) << "its bytes and the answer";
   expect_terms_add_up(p);
 
   // A receiver that copies for 5 ms before it has room answers after that.
@@ -407,6 +407,35 @@ TEST(Predict, MessagesQueueForWhatAllHostsHaveInCommon) {
   network->common_message_s = 1e-3;
   network->finish();
   EXPECT_NEAR(both() - apart, 4e-3, 1e-9);  // four messages, one after the other
+}
+
+// Rank 0 sends `n` messages to rank 1, which answers each before the next one is sent, or none.
+std::vector<Schedule> questions(int n, bool one_by_one) {
+  std::vector<Schedule> schedules;
+  for (int rank = 0; rank < 2; ++rank) {
+    schedules.emplace_back(rank, 2);
+    schedules.back().repeat(static_cast<std::size_t>(n), [=](std::size_t i, Emitter& e) {
+      const Region at = output(one_by_one ? 0 : i, 1);  // one place can't be sent again before it was filled
+      rank == 0 ? e.send(1, at) : e.recv(0, at);
+      if (one_by_one) rank == 0 ? e.recv(1, at) : e.send(0, at);
+    });
+  }
+  return schedules;
+}
+
+TEST(Predict, WhoeverWaitsIsWokenByTurns) {
+  const auto network = network_of({2}, net::SubnetKind::switched);
+  const auto seconds = [&](int n, bool one_by_one) {
+    return predict(view_of(network), questions(n, one_by_one)).seconds;
+  };
+  const double apart = seconds(5, true);
+  const double together = seconds(5, false);
+  network->common_wake_s = 1e-3;
+  network->finish();
+  EXPECT_NEAR(seconds(5, true) - apart, 2e-3 + 10e-3,
+              1e-9);  // both when they call, then each for each message
+  EXPECT_NEAR(seconds(5, false) - together, 2e-3 + 1e-3,
+              1e-5);  // the receiver sleeps once, and finds the others there
 }
 
 }  // namespace

@@ -26,8 +26,14 @@ struct Passage {
 
 class Wires {
  public:
-  explicit Wires(const net::Network& network)
-      : network_(network), free_(network.resources.size()), busy_s_(network.resources.size()) {}
+  // Without what hosts have in common only bytes hold anything.
+  Wires(const net::Network& network, bool with_common)
+      : network_(network), free_(network.resources.size()), busy_s_(network.resources.size()) {
+    for (std::size_t r = 0; r < network.resources.size(); ++r) {
+      if (with_common && network.resources[r].kind == net::ResourceKind::common)
+        common_ = static_cast<int>(r);
+    }
+  }
 
   // The message is at its next hop at message.first; `bytes` on the wire.
   Passage pass(Message& message, const net::Route& route, double bytes) {
@@ -52,6 +58,26 @@ class Wires {
     return {resource, true, arrives, start.s, end.s};
   }
 
+  // When a rank runs that slept and could run at `when`: all who wake queue for what hosts have in common.
+  Moment woken(const Moment& when) {
+    return common_ < 0 ? when : held(when, network_.resources[static_cast<std::size_t>(common_)].wake_s);
+  }
+  // When a rank that is busy until `busy` is there for what came over this route at `when`: if it slept, awake.
+  Moment awake(const Moment& busy, const net::Route& route, const Moment& when) {
+    if (busy.s > when.s) return busy;
+    return is_between_hosts(route) ? woken(when) : when;
+  }
+  // When an answer of no bytes has come that is given at `when`, behind what is queued on its way by then.
+  Moment answered(const net::Route& way_back, const Moment& when) {
+    Moment there = when;
+    for (const int r : way_back.resources) {
+      const auto resource = static_cast<std::size_t>(r);
+      there =
+          r == common_ ? held(there, network_.resources[resource].message_s) : later(there, free_[resource]);
+    }
+    return there.after_latency(way_back.latency_s);
+  }
+
   // Of each resource; whoever lets bytes flow otherwise than by pass() adds them.
   std::vector<double>& busy_s() { return busy_s_; }
 
@@ -66,9 +92,22 @@ class Wires {
     busy_s_[resource] += busy_s;
   }
 
+  bool is_between_hosts(const net::Route& route) const {
+    return common_ >= 0 && !route.resources.empty() && route.resources.front() == common_;
+  }
+  // What hosts have in common, for so long and behind whoever has it.
+  Moment held(const Moment& when, double seconds) {
+    if (seconds == 0) return when;
+    const auto resource = static_cast<std::size_t>(common_);
+    free_[resource] = later(when, free_[resource]).after_transfer(seconds);
+    busy_s_[resource] += seconds;
+    return free_[resource];
+  }
+
   const net::Network& network_;
   std::vector<Moment> free_;  // per resource
   std::vector<double> busy_s_;
+  int common_ = -1;  // what hosts have in common: the first resource of every route between them
 };
 
 }  // namespace eco::sim

@@ -67,6 +67,24 @@ def test_refuses_with_place_value_and_remedy(old: str, new: str, parts: list[str
         assert part in str(caught.value)
 
 
+ONE_HOST = """
+name = "n"
+ranks_per_host = 1
+[[segment]]
+name = "a"
+kind = "switch"
+rate_mbit = 100
+hosts = 1
+"""
+
+
+def test_one_host_is_a_lab_where_it_has_several_ranks() -> None:
+    with pytest.raises(InvalidArgument, match=r"one host of one rank.*ranks_per_host"):
+        parse(ONE_HOST, "f.toml")
+    two_ranks = parse(ONE_HOST.replace("ranks_per_host = 1", "ranks_per_host = 2"), "f.toml")
+    assert place(two_ranks, "block") == ("h1", "h1")
+
+
 @pytest.mark.parametrize(
     ("flow", "part"),
     [

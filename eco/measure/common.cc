@@ -1,0 +1,101 @@
+#include "eco/measure/common.h"
+
+#include <algorithm>
+
+#include "eco/base/quantile.h"
+
+namespace eco::measure {
+namespace {
+
+constexpr std::size_t kMostHosts = 12;
+constexpr std::size_t kExchangedBytes = 8;
+constexpr int kExchanges = 3;
+constexpr int kRoundsOfExchange = 4;
+constexpr int kRings = 5;
+constexpr int kRoundsOfRing = 16;  // as many as a collective's, so that whoever was awake at first has slept
+
+// An exchange of small messages that takes longer than this times what links and processors explain is held up by
+// something else.
+constexpr double kUnexplained = 1.25;
+
+std::vector<int> chosen_hosts(int n_hosts) {
+  const auto n = static_cast<std::size_t>(n_hosts);
+  std::vector<int> hosts;
+  for (std::size_t i = 0; i < std::min(n, kMostHosts); ++i)
+    hosts.push_back(static_cast<int>(i * n / std::min(n, kMostHosts)));
+  return hosts;
+}
+
+// Null if no two of these hosts were measured.
+const net::PairTimes* slowest_pair(const net::Network& network, const std::vector<int>& hosts) {
+  const auto takes_part = [&](int host) { return std::binary_search(hosts.begin(), hosts.end(), host); };
+  const net::PairTimes* slowest = nullptr;
+  for (const net::PairTimes& pair : network.pairs) {
+    if (!takes_part(pair.a) || !takes_part(pair.b)) continue;
+    if (slowest == nullptr || pair.seconds.front() > slowest->seconds.front()) slowest = &pair;
+  }
+  return slowest;
+}
+
+double quickest(const std::vector<double>& seconds) {
+  return *std::min_element(seconds.begin(), seconds.end());
+}
+
+}  // namespace
+
+bool has_common(const net::Network& network, const std::vector<int>& hosts, const CommonTimes& times) {
+  std::vector<double> busy_s(network.resources.size());
+  for (const int from : hosts) {
+    for (const int to : hosts) {
+      if (from == to) continue;
+      for (const int r : network.route(from, to).resources) {
+        const auto resource = static_cast<std::size_t>(r);
+        busy_s[resource] += network.wire_bytes(kExchangedBytes) / network.resources[resource].bytes_per_s;
+      }
+    }
+  }
+  const double links_s = *std::max_element(busy_s.begin(), busy_s.end());
+  const double processor_s =
+      static_cast<double>(hosts.size() - 2) * std::max(network.send_overhead_s, network.receive_overhead_s);
+  const double two_s = quickest(times.two_s);
+  return two_s > 0 && quickest(times.all_s) > kUnexplained * (two_s + std::max(links_s, processor_s));
+}
+
+// A pair that exchanges has two messages and two that wake in its own time; all n have n (n - 1) messages, and each wakes
+// once. In a ring one message after the other holds what is common, and whoever wakes for it: n of both a round. So
+//
+//   all = two + (n (n - 1) - 2) message + (n - 2) wake        ring = n (message + wake)
+Common common_from(std::size_t n_hosts, const CommonTimes& times) {
+  const double n = static_cast<double>(n_hosts);
+  const double beyond_s = std::max(0.0, base::median(times.all_s) - base::median(times.two_s));
+  const double n_messages = n * (n - 1) - 2;
+  const Common as_messages{beyond_s / n_messages, 0};
+  if (times.ring_s.empty()) return as_messages;
+  const double both_s = base::median(times.ring_s) / n;
+  if (both_s <= as_messages.message_s) return as_messages;
+  const double message_s = std::max(0.0, (beyond_s - (n - 2) * both_s) / (n_messages - (n - 2)));
+  return {message_s, both_s - message_s};
+}
+
+Common measure_common(Conductor& conductor, net::Network& network, const std::vector<int>& rank_of_host,
+                      const std::function<bool()>& in_time) {
+  network.finish();
+  const std::vector<int> hosts = chosen_hosts(network.n_hosts());
+  const net::PairTimes* slowest = slowest_pair(network, hosts);
+  if (hosts.size() < 3 || slowest == nullptr) return {};
+  const auto rank_of = [&](int host) { return rank_of_host[static_cast<std::size_t>(host)]; };
+  const std::vector<int> two = {rank_of(slowest->a), rank_of(slowest->b)};
+  std::vector<int> all;
+  for (const int host : hosts) all.push_back(rank_of(host));
+  CommonTimes times;
+  for (int i = 0; i < kExchanges && in_time(); ++i) {
+    times.two_s.push_back(conductor.exchange(two, kExchangedBytes, kRoundsOfExchange));
+    times.all_s.push_back(conductor.exchange(all, kExchangedBytes, kRoundsOfExchange));
+  }
+  if (times.all_s.empty() || !has_common(network, hosts, times)) return {};
+  for (int i = 0; i < kRings && in_time(); ++i)
+    times.ring_s.push_back(conductor.exchange(all, 1, kExchangedBytes, kRoundsOfRing));
+  return common_from(hosts.size(), times);
+}
+
+}  // namespace eco::measure

@@ -1,0 +1,44 @@
+// What all hosts have in common: the processors of one machine that plays many hosts, a switch that works packet by packet.
+//
+//   const Common common = measure_common(conductor, network, rank_of_host, in_time);
+//   network.common_message_s = common.message_s;
+//
+// Every host sends a small message to every other at once. Where that takes longer than links and overheads explain, each
+// message holds something that all share. A host that waits for one message after the other, as in a ring, holds it longer
+// still: it has to be woken each time, while of many messages at once one wakes it for all.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "eco/measure/conductor.h"
+#include "eco/net/network.h"
+
+namespace eco::measure {
+
+struct Common {
+  double message_s = 0;  // as Network::common_message_s
+  double wake_s = 0;     // as Network::common_wake_s
+};
+
+// Seconds of a round of small messages among some hosts, one value a repetition.
+struct CommonTimes {
+  std::vector<double> two_s;   // the slowest pair, both ways
+  std::vector<double> all_s;   // each to each
+  std::vector<double> ring_s;  // each to the next one; empty: nobody looked
+};
+
+// Whether the quickest exchange of all takes longer than the hosts' own links and processors explain. `network` is
+// finished, without latencies.
+bool has_common(const net::Network& network, const std::vector<int>& hosts, const CommonTimes& times);
+
+// What the times in the middle say of so many hosts, 3 or more, that have something in common.
+Common common_from(std::size_t n_hosts, const CommonTimes& times);
+
+// Rank 0 only. Of all hosts or as many of them, evenly chosen; nothing of less than three hosts or out of time. Finishes the
+// network.
+Common measure_common(Conductor& conductor, net::Network& network, const std::vector<int>& rank_of_host,
+                      const std::function<bool()>& in_time);
+
+}  // namespace eco::measure
