@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "eco/algo/objections.h"
@@ -249,6 +250,39 @@ std::vector<Group> Levels::inside_in_blocks(Collective collective, std::size_t b
 
 Group Levels::between(Collective collective, std::size_t bytes, std::size_t root) const {
   return {leaders_, piece_.problem_of(collective, count(), bytes, static_cast<int>(root))};
+}
+
+Group Levels::between_in_blocks(Collective collective, const Layer& layer, std::size_t block) const {
+  const std::size_t n = layer.subnets.size();
+  Group group{
+      {},
+      piece_.problem_of(collective, n, n * (layer.end - layer.begin) * block, static_cast<int>(layer.root))};
+  for (const std::size_t s : layer.subnets) group.members.push_back(leaders_[s]);
+  return group;
+}
+
+Layers Levels::layers(int root) const {
+  const auto of_root = static_cast<std::size_t>(piece_.view.subnet_of_rank[static_cast<std::size_t>(root)]);
+  std::set<std::size_t> sizes;
+  for (std::size_t s = 0; s < count(); ++s) sizes.insert(members(s).size());
+  Layers layers;
+  std::size_t begin = 0;
+  for (const std::size_t end : sizes) {
+    Layer layer{.begin = begin, .end = end, .place = layers.ranks.size()};
+    for (std::size_t s = 0; s < count(); ++s) {
+      const std::vector<int>& ranks = members(s);
+      if (ranks.size() < end && s != of_root) continue;
+      if (s == of_root) layer.root = layer.subnets.size();
+      layer.subnets.push_back(s);
+      for (std::size_t i = begin; i < end; ++i) {
+        layers.ranks.push_back(ranks[i % ranks.size()]);
+        layers.is_spare.push_back(i >= ranks.size());
+      }
+    }
+    layers.all.push_back(std::move(layer));
+    begin = end;
+  }
+  return layers;
 }
 
 }  // namespace eco::algo

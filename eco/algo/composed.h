@@ -61,6 +61,25 @@ struct Composition {
 // The registry's row.
 Algorithm composed(Composition composition);
 
+// Of each subnet the members from `begin` up to `end`; only subnets with so many, and the root's.
+struct Layer {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::vector<std::size_t> subnets{};
+  std::size_t root = 0;   // index in `subnets`
+  std::size_t place = 0;  // where its first block stands among those of all layers
+};
+
+// Subnets of different sizes, cut into layers in which all have as many members: one for each size.
+struct Layers {
+  std::vector<Layer> all;
+  // Whose block stands where, layer by layer, subnet by subnet; and whether it does so for want of a member of the
+  // root's subnet, and is of another layer.
+  std::vector<int> ranks;
+  std::vector<bool> is_spare;
+  std::size_t depth() const { return all.back().end; }
+};
+
 // The subnets of a view as a composition's levels: groups inside them, and one of their leaders. In the subnet of
 // `root`, if that is a rank, it leads; elsewhere ranks take turns by lane.
 class Levels {
@@ -78,6 +97,10 @@ class Levels {
   std::vector<Group> inside_in_blocks(coll::Collective collective, std::size_t block) const;
   // The leaders; `root` is a subnet.
   Group between(coll::Collective collective, std::size_t bytes, std::size_t root = 0) const;
+  // The leaders of a layer's subnets, with a block of so many bytes for each of its members.
+  Group between_in_blocks(coll::Collective collective, const Layer& layer, std::size_t block) const;
+
+  Layers layers(int root) const;
 
   // Ranks packed subnet by subnet: how many stand before this subnet's.
   std::size_t first_of(std::size_t subnet) const { return first_[subnet]; }
@@ -109,6 +132,9 @@ Steps reduce_in_levels(const Piece& piece);
 Steps allreduce_in_levels(const Piece& piece);  // and barriers
 Steps allgather_in_levels(const Piece& piece);
 Steps reduce_scatter_in_levels(const Piece& piece);
+Steps scatter_in_levels(const Piece& piece);
+Steps gather_in_levels(const Piece& piece);
+Steps alltoall_in_levels(const Piece& piece);
 Steps scan_in_levels(const Piece& piece);  // and exscan
 
 }  // namespace eco::algo

@@ -20,6 +20,11 @@ Objection needs_levels(const CommonProblem& problem, const GroupView& view) {
   return needs_runs(problem, view);
 }
 
+Objection needs_levels_and_little(const CommonProblem& problem, const GroupView& view) {
+  if (const Objection objection = is_short(problem.bytes)) return objection;
+  return needs_levels(problem, view);
+}
+
 Objection needs_runs_of_subnets(const CommonProblem&, const GroupView& view) {
   if (const Objection objection = needs_subnets(view)) return objection;
   if (subnets_are_runs(view)) return std::nullopt;
@@ -130,6 +135,31 @@ void add_levels(std::vector<Algorithm>& all) {
                           {{"reduce/chain", "reduce/flat", "scatter/flat"}},
                           leaders,
                           needs_levels,
+                          {0, 2}}));
+  all.push_back(composed({Collective::scatter,
+                          "levels",
+                          Cut::block,
+                          scatter_in_levels,
+                          {{"scatter/flat", "scatter/binomial"}, {"scatter/binomial", "scatter/flat"}},
+                          leaders,
+                          needs_levels,
+                          {1}}));
+  all.push_back(composed({Collective::gather,
+                          "levels",
+                          Cut::block,
+                          gather_in_levels,
+                          {{"gather/binomial", "gather/flat"}, {"gather/flat", "gather/binomial"}},
+                          leaders,
+                          needs_levels,
+                          {0}}));
+  all.push_back(composed({Collective::alltoall,
+                          "levels",
+                          Cut::block,
+                          alltoall_in_levels,
+                          {{"gather/flat", "alltoall/flat", "scatter/flat"},
+                           {"gather/binomial", "alltoall/bruck", "scatter/binomial"}},
+                          leaders,
+                          needs_levels_and_little,
                           {0, 2}}));
   for (const Collective collective : {Collective::scan, Collective::exscan}) {
     const std::string inside = title(collective, "chain");

@@ -39,7 +39,6 @@ constexpr std::size_t kLimitStep = 16;
 
 constexpr std::size_t kSharedBytes = 16384;
 constexpr double kShared_s = 0.05;
-constexpr std::array<int, 2> kPairsAtOnce = {2, 4};
 
 constexpr std::array<std::size_t, 3> kExchangeSizes = {1024, 8192, 32768};
 constexpr int kExchangeRounds = 2;
@@ -307,10 +306,11 @@ class Measurement {
     const std::size_t bytes = std::min(kSharedBytes, times_.rbegin()->first);
     const double messages = kShared_s / std::max(result_.parameters.gap(bytes), 1e-9);
     const int count = static_cast<int>(std::clamp(messages, 4.0, 64.0));
-    for (const int n : kPairsAtOnce) {
+    const int most = static_cast<int>(direction_.flows.size());
+    for (int n = 2; n <= most; n *= 2) {
       // Alone and together, which may be n times as long.
       const double seconds = count * result_.parameters.gap(bytes) * kPlogpRepeats * 2 * n;
-      if (static_cast<int>(direction_.flows.size()) < n || !fits_(seconds)) return;
+      if (!fits_(seconds)) return;
       const std::vector<Flow> flows(direction_.flows.begin(), direction_.flows.begin() + n);
       double alone = 0;
       for (const Flow& one : flows) {

@@ -46,7 +46,7 @@ struct RailStream {
   std::array<std::int64_t, kMostRails> count{};
 };
 
-struct Pair {
+struct Opposite {
   int a = 0;  // ranks
   int b = 0;
   bool inside = true;
@@ -158,7 +158,7 @@ std::int64_t messages(double bytes_per_s, const RailsOptions& options) {
 }
 
 // On the first rank of a pair. A number for each rail, and of rates and latencies one each: rates, latencies, slow-downs.
-void time_rails(Streams& streams, const Pair& pair, const RailsOptions& options, std::size_t n_rails,
+void time_rails(Streams& streams, const Opposite& pair, const RailsOptions& options, std::size_t n_rails,
                 std::span<double> found) {
   const auto on = [](std::size_t rail, std::size_t bytes, std::int64_t count) {
     RailStream stream{.bytes = static_cast<std::int64_t>(bytes)};
@@ -198,7 +198,7 @@ void time_rails(Streams& streams, const Pair& pair, const RailsOptions& options,
 }
 
 // The same on all ranks: they follow from the network's structure.
-std::vector<Pair> pairs_of(const net::Network& network, const RailsOptions& options) {
+std::vector<Opposite> pairs_of(const net::Network& network, const RailsOptions& options) {
   const std::size_t most = options.in_job ? kMostPairsInJob : kMostPairsOffline;
   // Of each subnet the first rank of every host that takes part: a remembered network may be of more hosts.
   std::vector<std::vector<int>> ranks;
@@ -211,7 +211,7 @@ std::vector<Pair> pairs_of(const net::Network& network, const RailsOptions& opti
         ranks.back().push_back(static_cast<int>(found - options.host_of_rank.begin()));
     }
   }
-  std::vector<Pair> pairs;
+  std::vector<Opposite> pairs;
   for (std::size_t s = 0; s < ranks.size(); ++s) {
     const std::vector<int>& there = ranks[s];
     const double bytes_per_s = network.subnets[s].bytes_per_s;
@@ -239,12 +239,12 @@ MeasuredRails measure_rails(transport::Transport& transport, transport::Native& 
     throw Unsupported(std::to_string(n_rails) + " rails are more than are measured; name up to " +
                       std::to_string(kMostRails));
   }
-  const std::vector<Pair> pairs = pairs_of(network, options);
+  const std::vector<Opposite> pairs = pairs_of(network, options);
   const std::size_t width = 2 * n_rails + n_rails * n_rails;
   std::vector<double> found(pairs.size() * width, 0.0);
   std::array<std::int64_t, 1> good{1};
   for (std::size_t i = 0; i < pairs.size() && good[0] != 0; ++i) {
-    const Pair& pair = pairs[i];
+    const Opposite& pair = pairs[i];
     try {
       if (transport.rank() == pair.a) {
         Streams streams(transport, options, pair.b);

@@ -8,7 +8,7 @@
 //
 // The formulas know one class of pairs: every message is between two hosts of one cluster, alone on its way. What
 // several subnets, shared links or late ranks do to a schedule only the predictor says (eco/sim). They are cheap and
-// can be read, so they filter candidates and check predictions. Pure.
+// can be read, so they check predictions and continue them to groups too large to walk. Pure.
 #pragma once
 
 #include <cstddef>

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "eco/algo/algorithm.h"
+#include "eco/model/segment_search.h"
 #include "eco/net/tour.h"
 #include "eco/plan/proving.h"
 
@@ -35,6 +36,11 @@ constexpr std::size_t kClimbed = 4;
 // Changes in a row that bring nothing after which a climb ends; more where there is more to change.
 constexpr std::size_t kPatience = 50;
 constexpr std::size_t kPatiencePerSubnet = 10;
+// What climbing has of the steps; the rest is for segments.
+constexpr double kClimbShare = 0.8;
+// Segments beyond the usual ones: none shorter, and whole elements of every common type.
+constexpr std::size_t kLeastSegment = 256;
+constexpr std::size_t kSegmentStep = 16;
 // Hubs of stars, and results, at most.
 constexpr std::size_t kMostHubs = 8;
 constexpr std::size_t kMostFound = 3;
@@ -90,7 +96,21 @@ struct Knobs {
   std::vector<int> windows;
   std::vector<int> heads;
   std::vector<int> tails;
+  int leaders = 1;                              // at most; of a composition
+  std::vector<std::vector<std::string>> parts;  // that each of its places may have
 };
+
+// What may stand in each place of a composition: what is no composition itself.
+std::vector<std::vector<std::string>> parts_of(const algo::Algorithm& algorithm) {
+  std::vector<std::vector<std::string>> places;
+  for (const Collective collective : algorithm.parts) {
+    std::vector<std::string>& place = places.emplace_back();
+    for (const algo::Algorithm& part : algo::registry()) {
+      if (part.collective == collective && part.parts.empty() && !part.on_rails) place.push_back(part.name);
+    }
+  }
+  return places;
+}
 
 Knobs knobs_of(const algo::Algorithm& algorithm, const std::vector<Candidate>& fixed, const GroupView& view) {
   const std::string_view pattern = std::string_view(algorithm.name).substr(algorithm.name.find('/') + 1);
@@ -117,6 +137,12 @@ Knobs knobs_of(const algo::Algorithm& algorithm, const std::vector<Candidate>& f
     windows.insert(candidate.recipe.params.window);
     heads.insert(candidate.recipe.params.head);
     tails.insert(candidate.recipe.params.tail);
+    knobs.leaders = std::max(knobs.leaders, candidate.recipe.params.leaders);
+  }
+  knobs.parts = parts_of(algorithm);
+  if (knobs.leaders > 1) {  // as many as can take turns
+    for (const net::SubnetView& subnet : view.subnets)
+      knobs.leaders = std::max(knobs.leaders, static_cast<int>(subnet.ranks.size()));
   }
   knobs.segments.assign(segments.begin(), segments.end());
   knobs.windows.assign(windows.begin(), windows.end());
@@ -136,6 +162,8 @@ class Moves {
     if (knobs.tails.size() > 1) all_.push_back(&Moves::tail);
     if (knobs.inside) all_.push_back(&Moves::inside);
     if (knobs.degree) all_.push_back(&Moves::degree);
+    if (knobs.leaders > 1) all_.push_back(&Moves::leaders);
+    if (!knobs.parts.empty()) all_.push_back(&Moves::part);
     if (knobs.ring) all_.push_back(&Moves::ring);
     if (knobs.trees) all_.push_back(&Moves::first);
     if (knobs.owners) all_.push_back(&Moves::owners);
@@ -167,6 +195,15 @@ class Moves {
   void tail(Params& p) { p.tail = pick(knobs_.tails); }
   void inside(Params& p) { p.inside = static_cast<Shape>(below(4)); }
   void degree(Params& p) { p.degree = 2 + static_cast<int>(below(3)); }
+  void leaders(Params& p) {
+    p.leaders = 1 + static_cast<int>(below(static_cast<std::size_t>(knobs_.leaders)));
+  }
+  // The library's own stays where it is: what it takes is not known.
+  void part(Params& p) {
+    const std::size_t place = below(knobs_.parts.size());
+    if (place < p.parts.size() && p.parts[place] != algo::kNativePart)
+      p.parts[place] = pick(knobs_.parts[place]);
+  }
   void between(Params& p) {
     p.tree.clear();
     p.between = static_cast<Shape>(below(4));
@@ -268,7 +305,8 @@ class Search {
     starts.resize(std::min(starts.size(), kClimbed));
     for (std::size_t i = 0; i < starts.size(); ++i) {
       const std::size_t left = options_.most_steps - std::min(options_.most_steps, result_.n_steps);
-      climb(std::move(starts[i]), left / (starts.size() - i));
+      const auto steps = static_cast<double>(left / (starts.size() - i));
+      refine_segment(climb(std::move(starts[i]), static_cast<std::size_t>(kClimbShare * steps)));
     }
     return finish(fixed_s);
   }
@@ -336,9 +374,9 @@ class Search {
     return starts;
   }
 
-  void climb(Candidate current, std::size_t n_steps) {
+  Candidate climb(Candidate current, std::size_t n_steps) {
     Moves moves(knobs_.at(current.recipe.algorithm), view_, random_);
-    if (!moves.are_there()) return;
+    if (!moves.are_there()) return current;
     const std::size_t end = result_.n_steps + n_steps;
     const std::size_t patience = kPatience + kPatiencePerSubnet * view_.subnets.size();
     for (std::size_t in_vain = 0; in_vain < patience && result_.n_steps < end && !is_over(); ++in_vain) {
@@ -349,6 +387,24 @@ class Search {
       if (candidate->forecast.seconds < current.forecast.seconds) in_vain = 0;
       current = std::move(*candidate);
     }
+    return current;
+  }
+
+  // The same with segments that are nobody's usual ones (section 3 of the 2004 paper, by predictions).
+  void refine_segment(const Candidate& found) {
+    const std::size_t present = found.recipe.params.segment_bytes;
+    if (present == 0) return;
+    const std::vector<std::size_t>& usual = knobs_.at(found.recipe.algorithm).segments;
+    const model::SegmentRange range{.bytes = std::max(usual.back(), present),
+                                    .least_bytes = kLeastSegment,
+                                    .element_bytes = kSegmentStep};
+    model::search_segment(range, [&](std::size_t segment) {
+      if (segment == present) return found.forecast.seconds;
+      Recipe recipe = found.recipe;
+      recipe.params.segment_bytes = segment;
+      const auto candidate = predict(recipe, kFar * found.forecast.seconds);
+      return candidate ? candidate->forecast.seconds : std::numeric_limits<double>::infinity();
+    });
   }
 
   // What a plateau's walk has left in a recipe without need goes: lists first, since they are longest.

@@ -46,6 +46,19 @@ TEST(Search, BeatsTheRepertoireOnDome20) {
   EXPECT_GT(gain_of_search(Collective::allgather, 1 << 17, view), 0.1);
 }
 
+// Whole packets are the repertoire's; on a bus, where a segment's time counts twice, others are better.
+TEST(Search, FindsSegmentsOfAnyLength) {
+  const net::GroupView view =
+      view_of("hosts=4+4+4 kind=bus rate_mbit=10 uplink_mbit=10 latency_us=60 overhead_us=15");
+  const CommonProblem problem = problem_of(Collective::broadcast, 40'000, view);
+  const auto fixed = rank_candidates(problem, view, kShort);
+  const SearchResult result = search(problem, view, fixed, {.most_steps = 200, .forecast = kShort});
+  ASSERT_FALSE(result.found.empty());
+  const std::size_t segment = result.found.front().recipe.params.segment_bytes;
+  EXPECT_EQ(segment % 16, 0u);
+  for (const Candidate& candidate : fixed) EXPECT_NE(candidate.recipe.params.segment_bytes, segment);
+}
+
 TEST(Search, IsDeterministicAndBounded) {
   const net::GroupView view = view_of(kDome20);
   const CommonProblem problem = problem_of(Collective::broadcast, 16384, view);

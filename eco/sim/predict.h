@@ -31,7 +31,7 @@
 //
 // Not in the model: ranks of one host that share a core (each has a processor of its own; they do share the host's
 // ports and memory, and what all hosts have in common), how TCP opens its window again after a pause, the processor's
-// own part in requests and answers, an answer's way back behind queued bytes, lost packets and queues that overflow.
+// own part in requests and answers, lost packets and queues that overflow.
 #pragma once
 
 #include <cstddef>
@@ -103,7 +103,8 @@ struct Prediction {
   std::vector<double> resource_busy_s;  // indexed like Network::resources
   int binding = -1;                     // the busiest resource; -1 if nothing was sent
   std::uint64_t n_operations = 0;
-  std::uint64_t n_messages = 0;  // with the answers that confirm or grant them
+  std::uint64_t n_messages = 0;   // with the answers that confirm or grant them
+  std::size_t n_connections = 0;  // pairs of ranks that talk
   // With keep_intervals: on each resource in order of start; under fair sharing, where they overlap, in order of end.
   std::vector<Interval> intervals;
   std::vector<std::vector<Operation>> rank_operations;  // with keep_operations, in program order

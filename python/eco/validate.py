@@ -3,8 +3,8 @@
     outcome = validate_lab(load("three-subnets"), "openmpi", "block", options, console)
     outcome.scores()["simulate"].median_abs_error
 
-Every algorithm takes part with the parameters that are predicted best for it, and is timed beside the native
-collective in several launches of eco-rank time. docs/benchmarking.md states what the scores mean. Read
+Every algorithm that is not predicted far behind the best (`most_times`) takes part with the parameters that are predicted
+best for it, and is timed beside the native collective in several launches of eco-rank time. docs/benchmarking.md states what the scores mean. Read
 `validate_place` first.
 """
 
@@ -29,6 +29,10 @@ from eco.report.progress import launch_progress, rank_progress
 from eco.report.records import read_json, write_json
 
 NATIVE = "native"
+ESTIMATOR = (
+    "a recipe's time: median over launches of the launch's median call; error: |predicted / measured - 1|; regret: median "
+    "of the odd launches of the model's choice over that of the oracle, which is chosen on the even ones"
+)
 #: The models that are scored, by the field of a record that holds their prediction.
 MODELS = ("simulate", "closed")
 SCHEMA = "eco.validate"
@@ -360,7 +364,7 @@ def validate_lab(
     console: Console,
 ) -> Outcome:
     """Every library and placement in the lab, which is brought up once."""
-    outcome = Outcome([], provenance())
+    outcome = Outcome([], {**provenance(), "estimator": ESTIMATOR})
     outcome.provenance["lab"] = {"network": description.name, "digest": description.digest()}
     with Lab(description, library=libraries[0], placement=placements[0]) as lab:
         for library in libraries:

@@ -230,8 +230,8 @@ TEST(NativeParts, AreProvedAndRun) {
       }
     }
   }
-  for (const char* levels :
-       {"broadcast", "reduce", "allreduce", "barrier", "allgather", "reduce_scatter", "scan", "exscan"}) {
+  for (const char* levels : {"broadcast", "reduce", "allreduce", "barrier", "allgather", "reduce_scatter",
+                             "scatter", "gather", "alltoall", "scan", "exscan"}) {
     EXPECT_TRUE(kinds.contains(std::string(levels) + "/levels hosts")) << levels;
     EXPECT_TRUE(kinds.contains(std::string(levels) + "/levels subnets")) << levels;
   }
