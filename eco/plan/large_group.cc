@@ -134,7 +134,6 @@ std::optional<Forecast> LargeGroup::estimate(const algo::Recipe& recipe) const {
     };
     result.n_messages = continued(&Forecast::n_messages);
     result.n_crossings = continued(&Forecast::n_crossings);
-    result.n_connections = continued(&Forecast::n_connections);
   }
   // The additional ranks are inside subnets, where pairs are cheapest.
   const auto closed = closed_by_rates(recipe, problem_, view_);

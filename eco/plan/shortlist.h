@@ -27,8 +27,8 @@ struct Timed {
 };
 
 // Index of the one of least traffic among those that are as fast as the fastest, as far as times can tell: 2 % apart,
-// or 5 % for problems of one packet of which fewer messages cross between subnets. Traffic is connections first; for problems
-// of one packet, messages between subnets. At least one must be given.
+// or 5 % for problems of one packet of which fewer messages cross between subnets. Traffic is messages first; for problems of
+// one packet, messages between subnets. At least one must be given.
 std::size_t lightest_of_equals(const std::vector<Timed>& timed, bool one_packet);
 
 }  // namespace eco::plan

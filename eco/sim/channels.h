@@ -6,7 +6,6 @@
 //   channels.route(channels[number]).latency_s
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -73,9 +72,7 @@ class Channels {
     const auto [number, is_new] = numbers_.of(
         (static_cast<std::uint64_t>(channel) * n_ranks + static_cast<std::uint64_t>(sender)) * n_ranks +
         static_cast<std::uint64_t>(receiver));
-    if (is_new) {
-      const auto [low, high] = std::minmax(sender, receiver);
-      connections_.of(static_cast<std::uint64_t>(low) * n_ranks + static_cast<std::uint64_t>(high));
+    if (is_new)
       channels_.push_back({sender,
                            receiver,
                            route_number(sender, receiver, channel),
@@ -83,11 +80,8 @@ class Channels {
                            {},
                            0,
                            false});
-    }
     return number;
   }
-  // Pairs of ranks that have had a channel so far.
-  std::size_t n_connections() const { return connections_.size(); }
   Channel& operator[](std::uint32_t number) { return channels_[number]; }
   const net::Route& route(const Channel& channel) const { return routes_[channel.route]; }
   const net::Route& way_back(const Channel& channel) const { return routes_[channel.way_back]; }
@@ -110,7 +104,6 @@ class Channels {
   std::vector<std::uint8_t> rails_;
   std::vector<Channel> channels_;
   base::Numbering numbers_;
-  base::Numbering connections_;
   std::vector<net::Route> routes_;
   base::Numbering route_numbers_;
 };

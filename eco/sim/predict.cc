@@ -398,7 +398,6 @@ class Simulator {
     result_.seconds = result_.finished ? last.s : options_.stop_after_s;
     result_.terms = {last.s - last.latency_s - last.overhead_s - last.combine_s, last.latency_s,
                      last.overhead_s, last.combine_s};
-    result_.n_connections = channels_.n_connections();
     result_.resource_busy_s = std::move(wires_.busy_s());
     const auto busiest = std::max_element(result_.resource_busy_s.begin(), result_.resource_busy_s.end());
     if (busiest != result_.resource_busy_s.end() && *busiest > 0) {

@@ -104,7 +104,6 @@ struct Prediction {
   int binding = -1;                     // the busiest resource; -1 if nothing was sent
   std::uint64_t n_operations = 0;
   std::uint64_t n_messages = 0;   // with the answers that confirm or grant them
-  std::size_t n_connections = 0;  // pairs of ranks that talk
   // With keep_intervals: on each resource in order of start; under fair sharing, where they overlap, in order of end.
   std::vector<Interval> intervals;
   std::vector<std::vector<Operation>> rank_operations;  // with keep_operations, in program order

@@ -43,7 +43,6 @@ ordered_json describe(const plan::Candidate& candidate, const plan::Candidate& c
   record["busiest"] = forecast.busiest;
   record["busiest_s"] = forecast.busiest_s;
   record["messages"] = forecast.n_messages;
-  record["connections"] = forecast.n_connections;
   record["extrapolated"] = forecast.extrapolated;
   record["given_up"] = forecast.given_up;
   record["guesses_native"] = forecast.guesses_native;
