@@ -100,6 +100,7 @@ class Levels {
   // The leaders of a layer's subnets, with a block of so many bytes for each of its members.
   Group between_in_blocks(coll::Collective collective, const Layer& layer, std::size_t block) const;
 
+  // All members of all subnets, layer by layer; `root`, a rank, is in every one.
   Layers layers(int root) const;
 
   // Ranks packed subnet by subnet: how many stand before this subnet's.

@@ -1,6 +1,8 @@
 // The table of compositions: what one segment goes through, and the parts worth predicting.
 #include "eco/algo/compositions.h"
 
+#include <algorithm>
+
 #include "eco/algo/composed.h"
 #include "eco/algo/objections.h"
 
@@ -20,9 +22,12 @@ Objection needs_levels(const CommonProblem& problem, const GroupView& view) {
   return needs_runs(problem, view);
 }
 
-Objection needs_levels_and_little(const CommonProblem& problem, const GroupView& view) {
-  if (const Objection objection = is_short(problem.bytes)) return objection;
-  return needs_levels(problem, view);
+// A leader has, for every subnet, the blocks of as many pairs as the largest one has with another of its size.
+Objection needs_levels_and_little_of_all(const CommonProblem& problem, const GroupView& view) {
+  if (const Objection objection = needs_levels(problem, view)) return objection;
+  std::size_t largest = 0;
+  for (const net::SubnetView& subnet : view.subnets) largest = std::max(largest, subnet.ranks.size());
+  return is_short(view.subnets.size() * largest * largest * problem.block_bytes());
 }
 
 Objection needs_runs_of_subnets(const CommonProblem&, const GroupView& view) {
@@ -159,7 +164,7 @@ void add_levels(std::vector<Algorithm>& all) {
                           {{"gather/flat", "alltoall/flat", "scatter/flat"},
                            {"gather/binomial", "alltoall/bruck", "scatter/binomial"}},
                           leaders,
-                          needs_levels_and_little,
+                          needs_levels_and_little_of_all,
                           {0, 2}}));
   for (const Collective collective : {Collective::scan, Collective::exscan}) {
     const std::string inside = title(collective, "chain");

@@ -105,7 +105,7 @@ void Loads::add(std::size_t message, double sign) {
     const net::Resource& resource = network.resources[static_cast<std::size_t>(r)];
     for (std::size_t s = 0; s < held_s_.size(); ++s) {
       held_s_[s][static_cast<std::size_t>(r)] +=
-          sign * (bytes[s] / resource.bytes_per_s + resource.message_s);
+          sign * (bytes[s] / resource.bytes_per_s + resource.message_s + resource.wake_s);
       if (resource.reverse < 0) continue;
       // Acknowledgements, on the link's other direction.
       const double back = network.resources[static_cast<std::size_t>(resource.reverse)].bytes_per_s;

@@ -62,16 +62,19 @@ bool has_common(const net::Network& network, const std::vector<int>& hosts, cons
 }
 
 // A pair that exchanges has two messages and two that wake in its own time; all n have n (n - 1) messages, and each wakes
-// once. In a ring one message after the other holds what is common, and whoever wakes for it: n of both a round. So
+// once. In a ring one message after the other holds what is common, and whoever wakes for it: n of both a round, unless the
+// way of one message is longer than that. So
 //
-//   all = two + (n (n - 1) - 2) message + (n - 2) wake        ring = n (message + wake)
+//   all = two + (n (n - 1) - 2) message + (n - 2) wake        ring = n (message + wake), where that is well above two
 Common common_from(std::size_t n_hosts, const CommonTimes& times) {
   const double n = static_cast<double>(n_hosts);
   const double beyond_s = std::max(0.0, base::median(times.all_s) - base::median(times.two_s));
   const double n_messages = n * (n - 1) - 2;
   const Common as_messages{beyond_s / n_messages, 0};
   if (times.ring_s.empty()) return as_messages;
-  const double both_s = base::median(times.ring_s) / n;
+  const double ring_s = base::median(times.ring_s);
+  if (ring_s <= kUnexplained * base::median(times.two_s)) return as_messages;
+  const double both_s = ring_s / n;
   if (both_s <= as_messages.message_s) return as_messages;
   const double message_s = std::max(0.0, (beyond_s - (n - 2) * both_s) / (n_messages - (n - 2)));
   return {message_s, both_s - message_s};

@@ -24,11 +24,21 @@ TEST(Common, ARingTellsWakingFromPassing) {
   EXPECT_NEAR(found.wake_s, 20e-6, 1e-9);
 }
 
-TEST(Common, NothingWakesWhereARingTakesNoLongerThanItsMessages) {
+TEST(Common, WhereTheWayIsLongARingSaysNothing) {
   CommonTimes times = times_of({12e-6, 0});
-  times.ring_s = {80e-6};
+  times.two_s = {1e-3};
+  times.all_s = {1e-3 + 54 * 12e-6};
+  times.ring_s = {1.01e-3};
   const Common found = common_from(8, times);
   EXPECT_NEAR(found.message_s, 12e-6, 1e-9);
+  EXPECT_EQ(found.wake_s, 0);
+}
+
+TEST(Common, NothingWakesWhereARingTakesNoLongerThanItsMessages) {
+  CommonTimes times = times_of({20e-6, 0});
+  times.ring_s = {155e-6};
+  const Common found = common_from(8, times);
+  EXPECT_NEAR(found.message_s, 20e-6, 1e-9);
   EXPECT_EQ(found.wake_s, 0);
 }
 

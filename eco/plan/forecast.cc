@@ -62,7 +62,7 @@ Forecast run(const std::vector<Schedule>& schedules, const net::GroupView& view,
   result.seconds = prediction.seconds;
   result.given_up = !prediction.finished;
   result.terms = prediction.terms;
-  result.n_messages = static_cast<double>(prediction.n_messages);
+  result.n_messages = static_cast<double>(prediction.n_messages + prediction.n_answers);
   if (prediction.binding >= 0) {
     result.busiest = view.network->resources[static_cast<std::size_t>(prediction.binding)].name;
     result.busiest_s = prediction.resource_busy_s[static_cast<std::size_t>(prediction.binding)];

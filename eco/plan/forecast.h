@@ -33,7 +33,7 @@ struct Forecast {
   std::string busiest;  // the resource that carries the most; empty if nothing is sent
   double busiest_s = 0;
   double n_messages = 0;   // of all ranks, with answers
-  double n_crossings = 0;  // of them from one subnet to another
+  double n_crossings = 0;  // messages from one subnet to another, without answers
 };
 
 // Pure. The recipe must be buildable (algo::why_not). Throws InvalidArgument if its schedules can't end under their

@@ -29,6 +29,7 @@ using coll::CommonProblem;
 using net::Distances;
 using net::GroupView;
 
+constexpr double kNever_s = std::numeric_limits<double>::infinity();
 // Starts this much above the best one are not worth a prediction to the end.
 constexpr double kFar = 3.0;
 // So many starts are climbed from, the best first.
@@ -41,6 +42,8 @@ constexpr double kClimbShare = 0.8;
 // Segments beyond the usual ones: none shorter, and whole elements of every common type.
 constexpr std::size_t kLeastSegment = 256;
 constexpr std::size_t kSegmentStep = 16;
+// Leaders that take turns, at most: each has channels of its own, of which there are a few thousand.
+constexpr int kMostLeaders = 4;
 // Hubs of stars, and results, at most.
 constexpr std::size_t kMostHubs = 8;
 constexpr std::size_t kMostFound = 3;
@@ -140,10 +143,7 @@ Knobs knobs_of(const algo::Algorithm& algorithm, const std::vector<Candidate>& f
     knobs.leaders = std::max(knobs.leaders, candidate.recipe.params.leaders);
   }
   knobs.parts = parts_of(algorithm);
-  if (knobs.leaders > 1) {  // as many as can take turns
-    for (const net::SubnetView& subnet : view.subnets)
-      knobs.leaders = std::max(knobs.leaders, static_cast<int>(subnet.ranks.size()));
-  }
+  if (knobs.leaders > 1) knobs.leaders = kMostLeaders;
   knobs.segments.assign(segments.begin(), segments.end());
   knobs.windows.assign(windows.begin(), windows.end());
   knobs.heads.assign(heads.begin(), heads.end());
@@ -276,7 +276,7 @@ class Search {
       : problem_(problem), view_(view), fixed_(fixed), options_(options), random_(options.seed) {}
 
   SearchResult run() && {
-    double best_s = std::numeric_limits<double>::infinity();
+    double best_s = kNever_s;
     for (const Candidate& candidate : fixed_) {
       if (is_known(candidate)) best_s = std::min(best_s, candidate.forecast.seconds);
     }
@@ -322,7 +322,9 @@ class Search {
 
   // Nothing if it takes longer than `limit_s`, cannot be, or was predicted before.
   std::optional<Candidate> predict(const Recipe& recipe, double limit_s) {
-    if (is_over() || !seen_.insert(recipe.text()).second) return std::nullopt;
+    if (is_over()) return std::nullopt;
+    const auto [seen, is_new] = seen_.try_emplace(recipe.text(), kNever_s);
+    if (!is_new) return std::nullopt;
     ++result_.n_steps;
     if (algo::why_not(recipe, problem_, view_)) return std::nullopt;
     ForecastOptions limited = options_.forecast;
@@ -330,6 +332,7 @@ class Search {
     Candidate candidate = candidate_of(recipe, problem_, view_, limited);
     // An extrapolated one may end beyond the limit that its shorter schedules kept.
     if (!is_known(candidate) || candidate.forecast.seconds > limit_s) return std::nullopt;
+    seen->second = candidate.forecast.seconds;
     const auto [best, is_first] = best_.try_emplace(recipe.algorithm, candidate);
     if (!is_first && candidate.forecast.seconds < best->second.forecast.seconds) best->second = candidate;
     return candidate;
@@ -390,7 +393,8 @@ class Search {
     return current;
   }
 
-  // The same with segments that are nobody's usual ones (section 3 of the 2004 paper, by predictions).
+  // The same with segments that are nobody's usual ones (section 3 of the 2004 paper, by predictions), as far as steps and
+  // time are left.
   void refine_segment(const Candidate& found) {
     const std::size_t present = found.recipe.params.segment_bytes;
     if (present == 0) return;
@@ -402,8 +406,9 @@ class Search {
       if (segment == present) return found.forecast.seconds;
       Recipe recipe = found.recipe;
       recipe.params.segment_bytes = segment;
-      const auto candidate = predict(recipe, kFar * found.forecast.seconds);
-      return candidate ? candidate->forecast.seconds : std::numeric_limits<double>::infinity();
+      predict(recipe, kFar * found.forecast.seconds);
+      const auto seen = seen_.find(recipe.text());
+      return seen == seen_.end() ? kNever_s : seen->second;
     });
   }
 
@@ -411,15 +416,17 @@ class Search {
   Candidate simplified(Candidate candidate) const {
     const auto try_without = [&](auto member) {
       Candidate plain = candidate;
-      plain.recipe.params.*member = {};
-      if (plain.recipe == candidate.recipe) return;
+      plain.recipe.params.*member = Params{}.*member;
+      if (plain.recipe == candidate.recipe || algo::why_not(plain.recipe, problem_, view_)) return;
       plain = candidate_of(plain.recipe, problem_, view_, options_.forecast);
       if (is_known(plain) && plain.forecast.seconds <= candidate.forecast.seconds)
         candidate = std::move(plain);
     };
     for (const auto list : {&Params::ring, &Params::first, &Params::order, &Params::owners, &Params::tree})
       try_without(list);
-    for (const auto number : {&Params::head, &Params::tail, &Params::window}) try_without(number);
+    try_without(&Params::parts);
+    for (const auto number : {&Params::head, &Params::tail, &Params::window, &Params::leaders})
+      try_without(number);
     return candidate;
   }
 
@@ -443,7 +450,7 @@ class Search {
   std::mt19937_64 random_;
   std::map<std::string, Knobs> knobs_;     // by algorithm
   std::map<std::string, Candidate> best_;  // by algorithm
-  std::set<std::string> seen_;
+  std::map<std::string, double> seen_;     // by recipe: what it was predicted to take, if it was to the end
   SearchResult result_;
 };
 

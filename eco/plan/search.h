@@ -8,8 +8,8 @@
 // A search starts from the best fixed recipe of each algorithm and from patterns made for unequal links: stars around
 // every subnet, the tree of the fastest links, the ring whose slowest link is fastest. From the best of these it climbs
 // by small random changes; changes that are predicted equal are taken too, since many have to come together before the
-// slowest resource is relieved. Then it looks for the best segment, of any length. Of compositions it changes the parts and
-// how many lead. Pure, and deterministic for a seed and a number of steps.
+// slowest resource is relieved. With the steps and the time that are left it looks for the best segment, of
+// any length up to the usual ones. Of compositions it changes the parts and how many lead. Pure, and deterministic for a seed and a number of steps.
 #pragma once
 
 #include <cstddef>

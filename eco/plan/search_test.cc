@@ -46,7 +46,7 @@ TEST(Search, BeatsTheRepertoireOnDome20) {
   EXPECT_GT(gain_of_search(Collective::allgather, 1 << 17, view), 0.1);
 }
 
-// Whole packets are the repertoire's; on a bus, where a segment's time counts twice, others are better.
+// Beyond 32 KiB the repertoire has whole packets; on a bus, where a segment's time counts twice, others are better.
 TEST(Search, FindsSegmentsOfAnyLength) {
   const net::GroupView view =
       view_of("hosts=4+4+4 kind=bus rate_mbit=10 uplink_mbit=10 latency_us=60 overhead_us=15");

@@ -310,7 +310,7 @@ class Simulator {
     const Channel& channel = channels_[message.channel];
     message.first = wires_.answered(channels_.way_back(channel), when);
     events_.push(message.first.s, index, what, answers_of(channel.receiver));
-    ++result_.n_messages;
+    ++result_.n_answers;
   }
 
   // When the sender is there for an answer.

@@ -18,8 +18,9 @@
 // A bus is one server for both directions, so a route over two buses holds both. Bytes are wire bytes (net/network.h): with
 // the envelope and the headers of packets that are not full. A message that comes to a full-duplex hop also occupies the
 // hop's other direction, for its acknowledgements: reverse_share of its bytes. What all hosts have in common is a hop
-// that each message, request and answer holds for common_message_s, whatever its bytes. Whoever slept when one came, and
-// all who call at time 0, hold it for common_wake_s before they run.
+// that each message and request holds for common_message_s, whatever its bytes; an answer takes as long and holds nobody up.
+// Whoever slept when a message or an answer came, and each rank when it calls (those that do at once in rank order), holds it
+// for common_wake_s before it runs; a request wakes nobody.
 //
 // That is Sharing::in_turn. Under Sharing::fair messages queue nowhere: one latency after it was handed over a message is
 // on all of its route at once, at the rate that fair_sharing.h gives it among all others, until its bytes are through.
@@ -103,7 +104,8 @@ struct Prediction {
   std::vector<double> resource_busy_s;  // indexed like Network::resources
   int binding = -1;                     // the busiest resource; -1 if nothing was sent
   std::uint64_t n_operations = 0;
-  std::uint64_t n_messages = 0;   // with the answers that confirm or grant them
+  std::uint64_t n_messages = 0;
+  std::uint64_t n_answers = 0;  // that confirm or grant them
   // With keep_intervals: on each resource in order of start; under fair sharing, where they overlap, in order of end.
   std::vector<Interval> intervals;
   std::vector<std::vector<Operation>> rank_operations;  // with keep_operations, in program order

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "eco/base/errors.h"
+#include "eco/sim/wires.h"
 
 namespace eco::sim {
 namespace {
@@ -225,7 +226,8 @@ TEST(Predict, LongMessagesWaitForTheirReceive) {
   const Prediction p = predict(view, chain(2, 1, 10000), options);
   EXPECT_NEAR(p.seconds, transfer + 3 * kLatency, 1e-12) << "request and answer first";
   EXPECT_NEAR(p.terms.latency_s, 3 * kLatency, 1e-12);
-  EXPECT_EQ(p.n_messages, 2u) << "its bytes and the answer";
+  EXPECT_EQ(p.n_messages, 1u);
+  EXPECT_EQ(p.n_answers, 1u);
   expect_terms_add_up(p);
 
   // A receiver that copies for 5 ms before it has room answers after that.
@@ -407,6 +409,18 @@ TEST(Predict, MessagesQueueForWhatAllHostsHaveInCommon) {
   network->common_message_s = 1e-3;
   network->finish();
   EXPECT_NEAR(both() - apart, 4e-3, 1e-9);  // four messages, one after the other
+}
+
+// An answer is known before it is given; others use what is common until then.
+TEST(Predict, AnswersKeepNobodyWaiting) {
+  const auto network = network_of({4}, net::SubnetKind::switched);
+  network->common_message_s = 1e-3;
+  network->common_wake_s = 1e-3;
+  network->finish();
+  Wires wires(*network, true);
+  const Moment given{.s = 5};
+  EXPECT_NEAR(wires.answered(network->route(1, 0), given).s, 5 + 1e-3 + kLatency, 1e-12);
+  EXPECT_NEAR(wires.woken({}).s, 1e-3, 1e-12);
 }
 
 // Rank 0 sends `n` messages to rank 1, which answers each before the next one is sent, or none.

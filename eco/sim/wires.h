@@ -1,6 +1,6 @@
 // The network's resources in virtual time: who has which until when, and how a message passes one (predict.h has the model).
 //
-//   Wires wires(network);
+//   Wires wires(network, true);
 //   const Passage passage = wires.pass(message, route, bytes);      // its next hop
 //   passage.arrives ? deliver at message.first.s : hop again at message.first.s
 #pragma once
@@ -26,7 +26,8 @@ struct Passage {
 
 class Wires {
  public:
-  // Without what hosts have in common only bytes hold anything.
+  // `with_common`: whether waking and answering take something of what hosts have in common; not where messages share
+  // resources fairly, and pass() is not asked.
   Wires(const net::Network& network, bool with_common)
       : network_(network), free_(network.resources.size()), busy_s_(network.resources.size()) {
     for (std::size_t r = 0; r < network.resources.size(); ++r) {
@@ -67,13 +68,14 @@ class Wires {
     if (busy.s > when.s) return busy;
     return is_between_hosts(route) ? woken(when) : when;
   }
-  // When an answer of no bytes has come that is given at `when`, behind what is queued on its way by then.
-  Moment answered(const net::Route& way_back, const Moment& when) {
+  // When an answer of no bytes has come that is given at `when`, behind what is queued on its way by now. It keeps nobody
+  // waiting: `when` may be far ahead of what is known of others.
+  Moment answered(const net::Route& way_back, const Moment& when) const {
     Moment there = when;
     for (const int r : way_back.resources) {
       const auto resource = static_cast<std::size_t>(r);
-      there =
-          r == common_ ? held(there, network_.resources[resource].message_s) : later(there, free_[resource]);
+      there = later(there, free_[resource]);
+      if (r == common_) there = there.after_transfer(network_.resources[resource].message_s);
     }
     return there.after_latency(way_back.latency_s);
   }

@@ -133,7 +133,8 @@ Lane place(const Steps& steps, const net::GroupView& view, const Params& whole, 
     if (algorithm == nullptr && !is_native)
       throw InvalidArgument("there is no algorithm '" + step.algorithm + "'");
     // All ranks count channels and groups alike, whatever the groups that they are in.
-    int n_channels = 0;
+    // A part whose groups are single ranks sends nothing; with another root it may have partners, and one row serves both.
+    int n_channels = is_native ? 0 : 1;
     int n_group_lanes = 0;
     for (const Group& group : step.groups) {
       const auto found = std::find(group.members.begin(), group.members.end(), rank);

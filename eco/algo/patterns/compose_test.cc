@@ -239,6 +239,49 @@ TEST(NativeParts, AreProvedAndRun) {
     EXPECT_TRUE(kinds.contains(std::string(levels) + "/levels hosts ordered")) << levels;
 }
 
+// Rows of a table serve all roots of a subnet, on whichever of its hosts they are.
+TEST(Compose, AnotherRootNeedsNoMoreChannels) {
+  const GroupView view = net::make_view(
+      std::make_shared<net::Network>(net::synthetic_network("hosts=2 rate_mbit=200")), {0, 0, 0, 0, 1});
+  for (const Collective collective : {Collective::scatter, Collective::gather}) {
+    CommonProblem problem{.collective = collective, .n_ranks = 5, .bytes = 5 * 16, .element_bytes = 8};
+    const Recipe recipe = parse_recipe(std::string(coll::name(collective)) + "/levels islands=hosts");
+    const int n_channels = build_all(recipe, problem, view)[0].n_channels;
+    for (problem.root = 0; problem.root < 5; ++problem.root) {
+      EXPECT_EQ(fault_of(recipe.text(), problem, view), "");
+      for (const sched::Schedule& schedule : build_all(recipe, problem, view))
+        EXPECT_EQ(schedule.n_channels, n_channels) << problem.root;
+    }
+  }
+}
+
+// {0 1 2} {3 4}: two members of each, then the third of the first; none of them crosses twice, nor anything else.
+TEST(Compose, ScattersGoInLayersOfEqualSubnets) {
+  const auto view = testing::scattered_view("3+2", 5);
+  const int root = view.subnets[1].ranks[0];
+  const CommonProblem problem{
+      .collective = Collective::scatter, .n_ranks = 5, .root = root, .bytes = 5 * 8, .element_bytes = 8};
+  const auto schedules = build_all(parse_recipe("scatter/levels"), problem, view);
+  std::vector<std::size_t> crossing;
+  sched::Cursor cursor(schedules[static_cast<std::size_t>(root)]);
+  while (const sched::Op* op = cursor.next()) {
+    if (op->kind == sched::OpKind::send && view.subnet_of_rank[static_cast<std::size_t>(op->peer)] == 0)
+      crossing.push_back(op->source.bytes);
+  }
+  EXPECT_EQ(crossing, (std::vector<std::size_t>{16, 8}));
+}
+
+// What a leader has is bounded, however uneven subnets are.
+TEST(Compose, AlltoallsInLevelsAreForLittleData) {
+  const auto view = testing::scattered_view("12+1+1+1", 15);
+  CommonProblem problem{.collective = Collective::alltoall, .n_ranks = 15, .element_bytes = 8};
+  const Recipe recipe = parse_recipe("alltoall/levels");
+  problem.bytes = 15 * 8;
+  EXPECT_EQ(why_not(recipe, problem, view), std::nullopt);
+  problem.bytes = 15 * 512;  // four subnets, 144 pairs of the largest's: 288 KiB
+  EXPECT_NE(why_not(recipe, problem, view).value_or("").find("brings 294912 bytes"), std::string::npos);
+}
+
 TEST(NativeParts, AreGroupsOfTheWholeAlikeOnAllRanks) {
   const GroupView view = hosts_of_several(true);
   const Recipe recipe = parse_recipe(
