@@ -9,11 +9,18 @@ namespace {
 
 constexpr std::size_t kMostHosts = 12;
 constexpr std::size_t kExchangedBytes = 8;
-constexpr int kExchanges = 3;
+// Exchanges of all differ by a factor of two from one to the next where processors are shared; where the way of a message is
+// long they do not, and few are enough.
+constexpr int kExchanges = 9;
+constexpr int kFewExchanges = 3;
+constexpr double kLongExchange_s = 5e-3;
 constexpr int kRoundsOfExchange = 4;
-constexpr int kRings = 5;
+constexpr int kRings = 40;         // over a tenth of a second: which ranks share a processor changes
 constexpr int kRoundsOfRing = 16;  // as many as a collective's, so that whoever was awake at first has slept
 
+// Where a ring takes no longer than two hosts' own exchange its messages need not wait for each other; this much more is no
+// chance.
+constexpr double kLongerRing = 1.1;
 // An exchange of small messages that takes longer than this times what links and processors explain is held up by
 // something else.
 constexpr double kUnexplained = 1.25;
@@ -61,20 +68,26 @@ bool has_common(const net::Network& network, const std::vector<int>& hosts, cons
   return two_s > 0 && quickest(times.all_s) > kUnexplained * (two_s + std::max(links_s, processor_s));
 }
 
+std::size_t n_in_short_ring(std::size_t n_hosts) { return std::max<std::size_t>(2, n_hosts / 2); }
+
 // A pair that exchanges has two messages and two that wake in its own time; all n have n (n - 1) messages, and each wakes
-// once. In a ring one message after the other holds what is common, and whoever wakes for it: n of both a round, unless the
-// way of one message is longer than that. So
+// once. In a ring one message after the other holds what is common, and whoever wakes for it: n of both a round, if that is
+// longer than the way of one message, and with it than two. If it is not, a ring of fewer, k, is shorter by no more than what
+// those who are left out held. So
 //
-//   all = two + (n (n - 1) - 2) message + (n - 2) wake        ring = n (message + wake), where that is well above two
+//   all = two + (n (n - 1) - 2) message + (n - 2) wake
+//   ring = n (message + wake), if ring > two;     else ring - short ring = (n - k) (message + wake)
 Common common_from(std::size_t n_hosts, const CommonTimes& times) {
   const double n = static_cast<double>(n_hosts);
   const double beyond_s = std::max(0.0, base::median(times.all_s) - base::median(times.two_s));
   const double n_messages = n * (n - 1) - 2;
   const Common as_messages{beyond_s / n_messages, 0};
-  if (times.ring_s.empty()) return as_messages;
+  if (times.ring_s.empty() || times.short_ring_s.empty()) return as_messages;
   const double ring_s = base::median(times.ring_s);
-  if (ring_s <= kUnexplained * base::median(times.two_s)) return as_messages;
-  const double both_s = ring_s / n;
+  const double n_more = n - static_cast<double>(n_in_short_ring(n_hosts));
+  const double both_s = ring_s > kLongerRing * base::median(times.two_s)
+                            ? ring_s / n
+                            : (ring_s - base::median(times.short_ring_s)) / n_more;
   if (both_s <= as_messages.message_s) return as_messages;
   const double message_s = std::max(0.0, (beyond_s - (n - 2) * both_s) / (n_messages - (n - 2)));
   return {message_s, both_s - message_s};
@@ -94,10 +107,15 @@ Common measure_common(Conductor& conductor, net::Network& network, const std::ve
   for (int i = 0; i < kExchanges && in_time(); ++i) {
     times.two_s.push_back(conductor.exchange(two, kExchangedBytes, kRoundsOfExchange));
     times.all_s.push_back(conductor.exchange(all, kExchangedBytes, kRoundsOfExchange));
+    if (i + 1 >= kFewExchanges && times.all_s.back() > kLongExchange_s) break;
   }
   if (times.all_s.empty() || !has_common(network, hosts, times)) return {};
-  for (int i = 0; i < kRings && in_time(); ++i)
+  const std::vector<int> fewer(all.begin(),
+                               all.begin() + static_cast<std::ptrdiff_t>(n_in_short_ring(all.size())));
+  for (int i = 0; i < kRings && in_time(); ++i) {
     times.ring_s.push_back(conductor.exchange(all, 1, kExchangedBytes, kRoundsOfRing));
+    times.short_ring_s.push_back(conductor.exchange(fewer, 1, kExchangedBytes, kRoundsOfRing));
+  }
   return common_from(hosts.size(), times);
 }
 

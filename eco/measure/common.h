@@ -24,14 +24,18 @@ struct Common {
 
 // Seconds of a round of small messages among some hosts, one value a repetition.
 struct CommonTimes {
-  std::vector<double> two_s;   // the slowest pair, both ways
-  std::vector<double> all_s;   // each to each
-  std::vector<double> ring_s;  // each to the next one; empty: nobody looked
+  std::vector<double> two_s;         // the slowest pair, both ways
+  std::vector<double> all_s;         // each to each
+  std::vector<double> ring_s;        // each to the next one; empty: nobody looked
+  std::vector<double> short_ring_s;  // of n_in_short_ring() of them
 };
 
 // Whether the quickest exchange of all takes longer than the hosts' own links and processors explain. `network` is
 // finished, without latencies.
 bool has_common(const net::Network& network, const std::vector<int>& hosts, const CommonTimes& times);
+
+// A ring of fewer hosts, by which the others' part in a ring of all shows.
+std::size_t n_in_short_ring(std::size_t n_hosts);
 
 // What the times in the middle say of so many hosts, 3 or more, that have something in common.
 Common common_from(std::size_t n_hosts, const CommonTimes& times);

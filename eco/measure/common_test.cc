@@ -12,9 +12,11 @@ CommonTimes times_of(const Common& truth) {
   CommonTimes times;
   const double all_s = 100e-6 + 54 * truth.message_s + 6 * truth.wake_s;
   const double ring_s = 8 * (truth.message_s + truth.wake_s);
+  const double short_ring_s = 4 * (truth.message_s + truth.wake_s);
   times.two_s = {100e-6, 101e-6, 90e-6};
   times.all_s = {all_s + 1e-3, all_s, all_s - 1e-5};
   times.ring_s = {ring_s, ring_s - 1e-5, ring_s + 1e-3};
+  times.short_ring_s = {short_ring_s, short_ring_s - 1e-5, short_ring_s + 1e-3};
   return times;
 }
 
@@ -29,6 +31,7 @@ TEST(Common, WhereTheWayIsLongARingSaysNothing) {
   times.two_s = {1e-3};
   times.all_s = {1e-3 + 54 * 12e-6};
   times.ring_s = {1.01e-3};
+  times.short_ring_s = {1e-3};
   const Common found = common_from(8, times);
   EXPECT_NEAR(found.message_s, 12e-6, 1e-9);
   EXPECT_EQ(found.wake_s, 0);
@@ -37,6 +40,7 @@ TEST(Common, WhereTheWayIsLongARingSaysNothing) {
 TEST(Common, NothingWakesWhereARingTakesNoLongerThanItsMessages) {
   CommonTimes times = times_of({20e-6, 0});
   times.ring_s = {155e-6};
+  times.short_ring_s = {80e-6};
   const Common found = common_from(8, times);
   EXPECT_NEAR(found.message_s, 20e-6, 1e-9);
   EXPECT_EQ(found.wake_s, 0);
@@ -53,9 +57,9 @@ TEST(Common, WithoutARingMessagesHoldAllOfIt) {
 TEST(Common, IsAskedForOnlyWhereLinksDoNotExplainTheExchange) {
   net::Network network = net::synthetic_network("hosts=8 rate_mbit=200 latency_us=40");
   const std::vector<int> hosts = {0, 1, 2, 3, 4, 5, 6, 7};
-  EXPECT_FALSE(has_common(network, hosts, {{100e-6}, {120e-6}, {}}));
-  EXPECT_TRUE(has_common(network, hosts, {{100e-6, 300e-6}, {900e-6, 700e-6}, {}}));
-  EXPECT_FALSE(has_common(network, hosts, {{0}, {700e-6}, {}}));
+  EXPECT_FALSE(has_common(network, hosts, {{100e-6}, {120e-6}, {}, {}}));
+  EXPECT_TRUE(has_common(network, hosts, {{100e-6, 300e-6}, {900e-6, 700e-6}, {}, {}}));
+  EXPECT_FALSE(has_common(network, hosts, {{0}, {700e-6}, {}, {}}));
 }
 
 }  // namespace
