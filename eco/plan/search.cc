@@ -104,7 +104,7 @@ struct Knobs {
 };
 
 // What may stand in each place of a composition: what is no composition itself.
-std::vector<std::vector<std::string>> parts_of(const algo::Algorithm& algorithm) {
+std::vector<std::vector<std::string>> places_of_parts(const algo::Algorithm& algorithm) {
   std::vector<std::vector<std::string>> places;
   for (const Collective collective : algorithm.parts) {
     std::vector<std::string>& place = places.emplace_back();
@@ -142,7 +142,7 @@ Knobs knobs_of(const algo::Algorithm& algorithm, const std::vector<Candidate>& f
     tails.insert(candidate.recipe.params.tail);
     knobs.leaders = std::max(knobs.leaders, candidate.recipe.params.leaders);
   }
-  knobs.parts = parts_of(algorithm);
+  knobs.parts = places_of_parts(algorithm);
   if (knobs.leaders > 1) knobs.leaders = kMostLeaders;
   knobs.segments.assign(segments.begin(), segments.end());
   knobs.windows.assign(windows.begin(), windows.end());

@@ -3,9 +3,9 @@
     outcome = validate_lab(load("three-subnets"), "openmpi", "block", options, console)
     outcome.scores()["simulate"].median_abs_error
 
-Every algorithm that is not predicted far behind the best (`most_times`) takes part with the parameters that are predicted
-best for it, and is timed beside the native collective in several launches of eco-rank time. docs/benchmarking.md states what the scores mean. Read
-`validate_place` first.
+Every algorithm that is not predicted far behind the best (`most_times`) takes part with the parameters that are
+predicted best for it, and is timed beside the native collective in several launches of eco-rank time.
+docs/benchmarking.md states what the scores mean. Read `validate_place` first.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from eco.report.records import read_json, write_json
 
 NATIVE = "native"
 ESTIMATOR = (
-    "a recipe's time: median over launches of the launch's median call; error: |predicted / measured - 1|; regret: median "
-    "of the odd launches of the model's choice over that of the oracle, which is chosen on the even ones"
+    "a recipe's time: median over launches of the launch's median call; error: |predicted / measured - 1|; "
+    "regret: median of the odd launches of the model's choice over that of the oracle, which is chosen on the even ones"
 )
 #: The models that are scored, by the field of a record that holds their prediction.
 MODELS = ("simulate", "closed")

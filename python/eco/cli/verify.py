@@ -197,7 +197,9 @@ def prove_late(ranks: Sequence[int], seed: int, most_in_all_orders: int, jobs: i
 
 
 def verify(
-    everything: Annotated[bool, typer.Option("--all", help=f"ranks {ALL_RANKS}: half an hour on two cores")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help=f"ranks {ALL_RANKS}: half an hour on two cores")
+    ] = False,
     ranks: Annotated[str, typer.Option(help="how many, like 1-9,16", metavar="LIST")] = USUAL_RANKS,
     op: Annotated[str, typer.Option(help="operations, like broadcast,scan; or late")] = "all",
     algorithm: Annotated[str, typer.Option(help="this one alone, like broadcast/subnets")] = "",
