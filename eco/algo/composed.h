@@ -17,6 +17,21 @@
 
 namespace eco::algo {
 
+// Where parts of blocks stand, for what runs when a Piece is gone.
+struct Pieces {
+  std::size_t bytes;  // of one, in this segment
+  std::size_t block;  // of the whole's blocks
+
+  // The one at this place of a room where they stand one after the other.
+  sched::Region in(const sched::Region& room, std::size_t place) const {
+    return {room.buffer, room.offset + place * bytes, bytes};
+  }
+  // A rank's, in the input or output of the whole.
+  sched::Region of(sched::Buffer buffer, int rank) const {
+    return {buffer, static_cast<std::size_t>(rank) * block, bytes};
+  }
+};
+
 // One segment at one rank, as a composition's builder sees it.
 struct Piece {
   const CommonProblem& problem;  // the whole
@@ -32,6 +47,7 @@ struct Piece {
                            int root = 0) const;
   // A part of all ranks.
   Group everybody(coll::Collective collective, std::size_t part_bytes, int root = 0) const;
+  Pieces pieces() const { return {bytes, problem.block_bytes()}; }
   // As much of the segment as makes equal blocks of whole elements.
   std::size_t in_blocks() const;
 };

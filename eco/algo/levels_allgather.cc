@@ -34,11 +34,9 @@ Steps allgather_in_levels(const Piece& piece) {
     steps.part(piece.part(1), {levels.between(Collective::broadcast, bytes, s)}, {}, of_subnet(s));
   }
   steps.part(piece.part(2), levels.inside(Collective::broadcast, all), {}, packed);
-  steps.own([=, ranks = levels.packed(), block = piece.problem.block_bytes()](Emitter& e) {
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      e.copy({packed.buffer, packed.offset + i * piece_of_block, piece_of_block},
-             {Buffer::output, static_cast<std::size_t>(ranks[i]) * block, piece_of_block});
-    }
+  steps.own([=, ranks = levels.packed(), pieces = piece.pieces()](Emitter& e) {
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+      e.copy(pieces.in(packed, i), pieces.of(Buffer::output, ranks[i]));
   });
   return steps;
 }

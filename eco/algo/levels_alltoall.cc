@@ -41,15 +41,10 @@ Steps alltoall_in_levels(const Piece& piece) {
   const Region come = steps.scratch(levels.count() * room * of_leader);
   const Region all_got = steps.scratch(n_own * n_ranks * of_leader);
   const Region got = steps.scratch(n_ranks * part);
-  const auto at = [part](Region region, std::size_t place) {
-    return Region{region.buffer, region.offset + place * part, part};
-  };
-  const auto rank_order = [=, block = piece.problem.block_bytes()](Buffer buffer, int rank) {
-    return Region{buffer, static_cast<std::size_t>(rank) * block, part};
-  };
+  const Pieces pieces = piece.pieces();
 
   steps.own([=, ranks = levels.packed()](Emitter& e) {
-    for (std::size_t i = 0; i < n_ranks; ++i) e.copy(rank_order(Buffer::input, ranks[i]), at(given, i));
+    for (std::size_t i = 0; i < n_ranks; ++i) e.copy(pieces.of(Buffer::input, ranks[i]), pieces.in(given, i));
   });
   steps.part(piece.part(0), levels.inside_in_blocks(Collective::gather, n_ranks * part), given, all_given);
   if (levels.leads()) {
@@ -58,8 +53,8 @@ Steps alltoall_in_levels(const Piece& piece) {
       for (std::size_t s = 0; s < size.size(); ++s) {
         for (std::size_t i = 0; i < room; ++i) {
           const std::size_t pair = i % (n_own * size[s]);
-          e.copy(at(all_given, pair / size[s] * n_ranks + first[s] + pair % size[s]),
-                 at(leaving, s * room + i));
+          e.copy(pieces.in(all_given, pair / size[s] * n_ranks + first[s] + pair % size[s]),
+                 pieces.in(leaving, s * room + i));
         }
       }
     });
@@ -70,13 +65,14 @@ Steps alltoall_in_levels(const Piece& piece) {
     steps.own([=](Emitter& e) {
       for (std::size_t s = 0; s < size.size(); ++s) {
         for (std::size_t i = 0; i < size[s] * n_own; ++i)
-          e.copy(at(come, s * room + i), at(all_got, i % n_own * n_ranks + first[s] + i / n_own));
+          e.copy(pieces.in(come, s * room + i),
+                 pieces.in(all_got, i % n_own * n_ranks + first[s] + i / n_own));
       }
     });
   }
   steps.part(piece.part(2), levels.inside_in_blocks(Collective::scatter, n_ranks * part), all_got, got);
   steps.own([=, ranks = levels.packed()](Emitter& e) {
-    for (std::size_t i = 0; i < n_ranks; ++i) e.copy(at(got, i), rank_order(Buffer::output, ranks[i]));
+    for (std::size_t i = 0; i < n_ranks; ++i) e.copy(pieces.in(got, i), pieces.of(Buffer::output, ranks[i]));
   });
   return steps;
 }

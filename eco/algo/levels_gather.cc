@@ -30,25 +30,18 @@ Steps gather_in_levels(const Piece& piece) {
              own);
   if (is_root) {
     // The root is in every layer, whether or not its subnet has so many.
-    steps.own([=, depth = layers.depth()](Emitter& e) {
-      for (std::size_t i = n_own; i < depth; ++i) {
-        e.copy({own.buffer, own.offset + i % n_own * piece_of_block, piece_of_block},
-               {own.buffer, own.offset + i * piece_of_block, piece_of_block});
-      }
+    steps.own([=, depth = layers.depth(), pieces = piece.pieces()](Emitter& e) {
+      for (std::size_t i = n_own; i < depth; ++i) e.copy(pieces.in(own, i % n_own), pieces.in(own, i));
     });
   }
   for (const Layer& layer : layers.all) {
     steps.part(piece.part(1), {levels.between_in_blocks(Collective::gather, layer, piece_of_block)},
-               {own.buffer, own.offset + layer.begin * piece_of_block},
-               {come.buffer, come.offset + layer.place * piece_of_block});
+               piece.pieces().in(own, layer.begin), piece.pieces().in(come, layer.place));
   }
   if (is_root) {
-    steps.own([=, ranks = layers.ranks, is_spare = layers.is_spare,
-               block = piece.problem.block_bytes()](Emitter& e) {
+    steps.own([=, ranks = layers.ranks, is_spare = layers.is_spare, pieces = piece.pieces()](Emitter& e) {
       for (std::size_t i = 0; i < ranks.size(); ++i) {
-        if (is_spare[i]) continue;
-        e.copy({come.buffer, come.offset + i * piece_of_block, piece_of_block},
-               {Buffer::output, static_cast<std::size_t>(ranks[i]) * block, piece_of_block});
+        if (!is_spare[i]) e.copy(pieces.in(come, i), pieces.of(Buffer::output, ranks[i]));
       }
     });
   }

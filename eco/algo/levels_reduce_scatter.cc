@@ -27,11 +27,9 @@ Steps reduce_scatter_in_levels(const Piece& piece) {
   const Region packed = steps.scratch(all);
   const Region combined = steps.scratch(levels.leads() ? all : 0);
   const Region result = steps.scratch(levels.leads() ? of_own : 0);
-  steps.own([=, ranks = levels.packed(), block = piece.problem.block_bytes()](Emitter& e) {
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      e.copy({Buffer::input, static_cast<std::size_t>(ranks[i]) * block, piece_of_block},
-             {packed.buffer, packed.offset + i * piece_of_block, piece_of_block});
-    }
+  steps.own([=, ranks = levels.packed(), pieces = piece.pieces()](Emitter& e) {
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+      e.copy(pieces.of(Buffer::input, ranks[i]), pieces.in(packed, i));
   });
   steps.part(piece.part(0), levels.inside(Collective::reduce, all), packed, combined);
   for (std::size_t s = 0; s < levels.count(); ++s) {

@@ -29,17 +29,14 @@ Steps scatter_in_levels(const Piece& piece) {
       steps.scratch(piece.rank == piece.problem.root ? layers.ranks.size() * piece_of_block : 0);
   const Region own = steps.scratch(levels.leads() ? layers.depth() * piece_of_block : 0);
   if (piece.rank == piece.problem.root) {
-    steps.own([=, ranks = layers.ranks, block = piece.problem.block_bytes()](Emitter& e) {
-      for (std::size_t i = 0; i < ranks.size(); ++i) {
-        e.copy({Buffer::input, static_cast<std::size_t>(ranks[i]) * block, piece_of_block},
-               {leaving.buffer, leaving.offset + i * piece_of_block, piece_of_block});
-      }
+    steps.own([=, ranks = layers.ranks, pieces = piece.pieces()](Emitter& e) {
+      for (std::size_t i = 0; i < ranks.size(); ++i)
+        e.copy(pieces.of(Buffer::input, ranks[i]), pieces.in(leaving, i));
     });
   }
   for (const Layer& layer : layers.all) {
     steps.part(piece.part(0), {levels.between_in_blocks(Collective::scatter, layer, piece_of_block)},
-               {leaving.buffer, leaving.offset + layer.place * piece_of_block},
-               {own.buffer, own.offset + layer.begin * piece_of_block});
+               piece.pieces().in(leaving, layer.place), piece.pieces().in(own, layer.begin));
   }
   steps.part(piece.part(1), levels.inside_in_blocks(Collective::scatter, piece_of_block), own,
              {Buffer::output});

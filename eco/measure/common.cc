@@ -9,11 +9,11 @@ namespace {
 
 constexpr std::size_t kMostHosts = 12;
 constexpr std::size_t kExchangedBytes = 8;
-// Exchanges of all differ by a factor of two from one to the next where processors are shared; where the way of a message is
-// long they do not, and few are enough.
+// Rounds differ by a factor of two from one to the next where processors are shared; where the way of a message is long they
+// do not, and few are enough.
+constexpr int kFew = 3;
+constexpr double kLong_s = 5e-3;
 constexpr int kExchanges = 9;
-constexpr int kFewExchanges = 3;
-constexpr double kLongExchange_s = 5e-3;
 constexpr int kRoundsOfExchange = 4;
 constexpr int kRings = 40;         // over a tenth of a second: which ranks share a processor changes
 constexpr int kRoundsOfRing = 16;  // as many as a collective's, so that whoever was awake at first has slept
@@ -42,6 +42,11 @@ const net::PairTimes* slowest_pair(const net::Network& network, const std::vecto
     if (slowest == nullptr || pair.seconds.front() > slowest->seconds.front()) slowest = &pair;
   }
   return slowest;
+}
+
+bool is_enough(const std::vector<double>& seconds, int wanted) {
+  const auto n = std::ssize(seconds);
+  return n >= wanted || (n >= kFew && seconds.back() > kLong_s);
 }
 
 double quickest(const std::vector<double>& seconds) {
@@ -104,15 +109,14 @@ Common measure_common(Conductor& conductor, net::Network& network, const std::ve
   std::vector<int> all;
   for (const int host : hosts) all.push_back(rank_of(host));
   CommonTimes times;
-  for (int i = 0; i < kExchanges && in_time(); ++i) {
+  while (!is_enough(times.all_s, kExchanges) && in_time()) {
     times.two_s.push_back(conductor.exchange(two, kExchangedBytes, kRoundsOfExchange));
     times.all_s.push_back(conductor.exchange(all, kExchangedBytes, kRoundsOfExchange));
-    if (i + 1 >= kFewExchanges && times.all_s.back() > kLongExchange_s) break;
   }
   if (times.all_s.empty() || !has_common(network, hosts, times)) return {};
   const std::vector<int> fewer(all.begin(),
                                all.begin() + static_cast<std::ptrdiff_t>(n_in_short_ring(all.size())));
-  for (int i = 0; i < kRings && in_time(); ++i) {
+  while (!is_enough(times.ring_s, kRings) && in_time()) {
     times.ring_s.push_back(conductor.exchange(all, 1, kExchangedBytes, kRoundsOfRing));
     times.short_ring_s.push_back(conductor.exchange(fewer, 1, kExchangedBytes, kRoundsOfRing));
   }

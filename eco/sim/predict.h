@@ -14,7 +14,7 @@
 //                The message passes on packet by packet: it reaches hop k+1 one packet after it started on hop k,
 //                occupies each hop for b / rate, and leaves hop k no sooner than one packet after hop k-1.
 //   receiver     latency_s after the last hop; its CPU is then busy for receive_overhead_s
-//   synchronous  the sender learns of the match one latency later, behind what is queued on the answer's way by then
+//   synchronous  the sender learns of the match one latency later, behind what is queued on the answer's way when that is known
 // A bus is one server for both directions, so a route over two buses holds both. Bytes are wire bytes (net/network.h): with
 // the envelope and the headers of packets that are not full. A message that comes to a full-duplex hop also occupies the
 // hop's other direction, for its acknowledgements: reverse_share of its bytes. What all hosts have in common is a hop
