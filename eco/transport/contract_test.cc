@@ -45,6 +45,19 @@ std::function<void(int, const Body&)> over_tcp(int n_rails, tcp::TcpOptions opti
   };
 }
 
+// Hosts of which some lack a rail; each tag asks for another one.
+std::function<void(int, const Body&)> over_mixed_tcp(tcp::TcpOptions options = {}) {
+  return [=](int n_ranks, const Body& body) {
+    tcp::run_tcp_ranks(n_ranks, tcp::mixed_addresses, options, [&](tcp::TcpTransport& transport) {
+      for (int tag = 0; tag < 64; ++tag) {
+        const std::array<std::uint8_t, 1> rail{static_cast<std::uint8_t>(tag % 3)};
+        transport.set_rails(tag, rail);
+      }
+      body(transport);
+    });
+  };
+}
+
 std::function<void(int, const Body&)> over_ucx(int n_rails, ucx::UcxOptions options = {}) {
   return [=](int n_ranks, const Body& body) {
     ucx::run_ucx_ranks(n_ranks, n_rails, options, [&](RailTransport& transport) { body(transport); });
@@ -340,6 +353,8 @@ INSTANTIATE_TEST_SUITE_P(Transports, Contract,
                                          Kind{"loopback_nasty", loopback({.seed = 5})},
                                          Kind{"tcp", over_tcp(1)}, Kind{"tcp_two_rails", over_tcp(2)},
                                          Kind{"tcp_tight", over_tcp(2, kTight)},
+                                         Kind{"tcp_mixed", over_mixed_tcp()},
+                                         Kind{"tcp_mixed_tight", over_mixed_tcp(kTight)},
                                          Kind{"tcp_failing", over_failing_rails(1)},
                                          Kind{"tcp_failing_tight", over_failing_rails(2, kTight)},
                                          Kind{"tcp_share", over_a_share()}, Kind{"joined", joined()},

@@ -125,20 +125,36 @@ std::vector<std::int64_t> reach(const std::vector<std::string>& from, const std:
   return reached;
 }
 
-// The first rank of each host connects to that of the next one; who does not come through on a rail, on any host, has
-// shown that it is none. Collective; takes those out of `rails`.
+// Of these ranks, one for each host, the one after `rank` that has that rail, around; nothing if `rank` is not among them or lacks it.
+std::optional<std::size_t> next_on(const std::string& rail, const std::vector<Said>& said,
+                                   const std::vector<std::size_t>& first_ranks, std::size_t rank) {
+  const auto at = std::find(first_ranks.begin(), first_ranks.end(), rank);
+  if (at == first_ranks.end() || !said[rank].address_of.contains(rail)) return std::nullopt;
+  std::vector<std::size_t> others(at + 1, first_ranks.end());
+  others.insert(others.end(), first_ranks.begin(), at + 1);
+  return *std::find_if(others.begin(), others.end(),
+                       [&](std::size_t other) { return said[other].address_of.contains(rail); });
+}
+
+// On each rail the first rank of every host that has it connects to that of the next one; who does not come through, on any
+// host, has shown that it is none. Collective; takes those out of `rails`.
 void leave_out_unreachable(Native& native, int rank, const std::vector<Said>& said,
-                           std::vector<std::string>& rails, std::string& reason) {
-  const std::size_t me = static_cast<std::size_t>(rank);
+                           std::vector<CommonRail>& rails, std::string& reason) {
+  const Said& mine = said[static_cast<std::size_t>(rank)];
   std::vector<Socket> listening;
   std::string ports;
-  for (const std::string& rail : rails) {
+  for (const CommonRail& rail : rails) {
+    const auto has = mine.address_of.find(rail.name);
     try {
-      listening.push_back(listen_on(said[me].address_of.at(rail)));
-      ports += std::to_string(port_of(listening.back())) + " ";
+      if (has != mine.address_of.end()) {
+        listening.push_back(listen_on(has->second));
+        ports += std::to_string(port_of(listening.back())) + " ";
+        continue;
+      }
     } catch (const Error&) {
-      ports += "0 ";  // nobody reaches that
+      // Nobody reaches that.
     }
+    ports += "0 ";
   }
   const std::vector<std::string> ports_of = gather_lines(native, static_cast<int>(said.size()), ports);
   std::vector<std::size_t> first_ranks;
@@ -147,26 +163,27 @@ void leave_out_unreachable(Native& native, int rank, const std::vector<Said>& sa
     if (std::none_of(first_ranks.begin(), first_ranks.end(), is_same)) first_ranks.push_back(r);
   }
   std::vector<std::int64_t> reached(rails.size(), 1);
-  const auto mine = std::find(first_ranks.begin(), first_ranks.end(), me);
-  if (mine != first_ranks.end()) {
-    const std::size_t next = mine + 1 == first_ranks.end() ? first_ranks.front() : *(mine + 1);
-    std::istringstream numbers(ports_of[next]);
-    std::vector<std::string> from;
-    std::vector<Endpoint> to;
-    for (const std::string& rail : rails) {
-      from.push_back(said[me].address_of.at(rail));
-      numbers >> to.emplace_back(Endpoint{said[next].address_of.at(rail), 0}).port;
-    }
-    reached = reach(from, to);
-    for (std::size_t i = 0; i < rails.size(); ++i) {
-      if (!is_address(from[i])) reached[i] = 1;  // TCP can't tell
-    }
+  std::vector<std::size_t> tried;
+  std::vector<std::string> from;
+  std::vector<Endpoint> to;
+  for (std::size_t i = 0; i < rails.size(); ++i) {
+    const std::optional<std::size_t> next = next_on(rails[i].name, said, first_ranks, static_cast<std::size_t>(rank));
+    if (!next || !is_address(mine.address_of.at(rails[i].name))) continue;  // of devices TCP can't tell
+    std::istringstream numbers(ports_of[*next]);
+    int port = 0;
+    for (std::size_t skipped = 0; skipped <= i; ++skipped) numbers >> port;
+    tried.push_back(i);
+    from.push_back(mine.address_of.at(rails[i].name));
+    to.push_back(Endpoint{said[*next].address_of.at(rails[i].name), port});
   }
+  const std::vector<std::int64_t> came_through = reach(from, to);
+  for (std::size_t i = 0; i < tried.size(); ++i) reached[tried[i]] = came_through[i];
   // Nobody stops listening before all have tried.
   native.allreduce_min(reached);
   for (std::size_t i = rails.size(); i-- > 0;) {
     if (reached[i] != 0) continue;
-    add(reason, rails[i] + " does not join all hosts");
+    add(reason, rails[i].name + (rails[i].lacking.empty() ? " does not join all hosts"
+                                                          : " does not join the hosts that have it"));
     rails.erase(rails.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
@@ -206,29 +223,69 @@ std::vector<Nic> nics(const std::vector<std::string>& wanted, bool are_devices) 
   return found;
 }
 
-std::vector<std::string> common_rails(const std::vector<std::string>& lines, std::string& reason) {
+std::string who_lacks(const CommonRail& rail) {
+  constexpr std::size_t kNamed = 3;
+  std::string text;
+  const std::size_t n = rail.lacking.size();
+  for (std::size_t i = 0; i < std::min(n, kNamed); ++i) text += (i == 0 ? "not on " : ", ") + rail.lacking[i];
+  return text + (n > kNamed ? " and " + std::to_string(n - kNamed) + " more" : "");
+}
+
+std::vector<std::string> names_of(const std::vector<CommonRail>& rails) {
+  std::vector<std::string> names;
+  for (const CommonRail& rail : rails) names.push_back(rail.name);
+  return names;
+}
+
+std::vector<CommonRail> common_rails(const std::vector<std::string>& lines, std::string& reason) {
   std::vector<Said> said;
-  for (const std::string& line : lines) said.push_back(read(line));
-  std::vector<std::string> rails;
-  std::istringstream words(lines.at(0));
-  std::string skipped;
-  words >> skipped;
-  for (std::string rail, address; words >> rail >> address;) {
+  std::vector<std::string> hosts;
+  std::vector<std::string> networks;  // rank 0's in its order, then what others have
+  std::set<std::string> seen;
+  for (const std::string& line : lines) {
+    said.push_back(read(line));
+    if (seen.insert(said.back().host).second) hosts.push_back(said.back().host);
+  }
+  const std::size_t n_of_rank_0 = said.at(0).address_of.size();
+  seen.clear();
+  for (const std::string& line : lines) {
+    std::istringstream words(line);
+    std::string skipped;
+    words >> skipped;
+    for (std::string rail, address; words >> rail >> address;) {
+      if (seen.insert(rail).second) networks.push_back(rail);
+    }
+  }
+  std::vector<CommonRail> rails;
+  for (std::size_t i = 0; i < networks.size(); ++i) {
+    const std::string& rail = networks[i];
     std::map<std::string, std::string> host_of;  // by address
-    bool is_on_all = true;
+    std::set<std::string> having;
+    std::set<std::string> without;  // hosts of ranks that do not see it
     bool is_own = true;
     for (const Said& each : said) {
       const auto has = each.address_of.find(rail);
-      is_on_all = is_on_all && has != each.address_of.end();
+      (has == each.address_of.end() ? without : having).insert(each.host);
       if (has != each.address_of.end() && host_of.emplace(has->second, each.host).first->second != each.host)
         is_own = false;
     }
-    if (is_on_all && is_own) {
-      rails.push_back(rail);
-    } else {
-      add(reason, rail + (is_own ? " is not on all hosts" : " has the same address on several hosts"));
+    CommonRail found{rail};
+    bool is_whole = true;  // all ranks of a host see it, or none
+    for (const std::string& host : hosts) {
+      if (without.contains(host)) found.lacking.push_back(host.substr(0, host.find(kAfterHostName)));
+      is_whole = is_whole && !(without.contains(host) && having.contains(host));
+    }
+    if (is_own && is_whole && (having.size() > 1 || without.empty())) {
+      rails.push_back(std::move(found));
+    } else if (i < n_of_rank_0 || (having.size() > 1 && !is_own)) {
+      // Of networks that only others have, each its own, there may be as many as hosts.
+      add(reason, rail + (!is_own     ? " has the same address on several hosts"
+                          : !is_whole ? " is not on all ranks of a host"
+                                      : " is on one host only"));
     }
   }
+  std::stable_partition(rails.begin(), rails.end(),
+                        [](const CommonRail& rail) { return rail.lacking.empty(); });
   return rails;
 }
 
@@ -244,14 +301,17 @@ AgreedRails agree_on_rails(Native& native, int rank, int n_ranks, const WantedRa
     objection = error.what();
   }
   // Hosts with one NIC, which most are, are done here.
-  std::array<std::int64_t, 1> fewest{static_cast<std::int64_t>(mine.size())};
-  native.allreduce_min(fewest);
-  const auto say_few = [&](std::size_t n) {
+  const auto n_mine = static_cast<std::int64_t>(mine.size());
+  std::array<std::int64_t, 2> numbers{n_mine, -n_mine};
+  native.allreduce_min(numbers);
+  const std::int64_t fewest = numbers[0];
+  const std::int64_t most = wanted.of_all_hosts ? fewest : -numbers[1];
+  const auto say_few = [&](std::int64_t n) {
     add(agreed.reason, "hosts have " + std::to_string(n) + " network" + (n == 1 ? "" : "s") + " in common, " +
                            std::to_string(wanted.fewest) + " are wanted");
   };
-  if (fewest[0] < wanted.fewest && wanted.wanted.empty()) {
-    say_few(static_cast<std::size_t>(fewest[0]));
+  if ((fewest < 1 || most < wanted.fewest) && wanted.wanted.empty()) {
+    say_few(fewest);
     return agreed;
   }
   if (!objection.empty()) line = "! " + objection;
@@ -270,14 +330,26 @@ AgreedRails agree_on_rails(Native& native, int rank, int n_ranks, const WantedRa
     agreed.reason = "all ranks are on one host";
     return agreed;
   }
-  std::vector<std::string> rails = common_rails(lines, agreed.reason);
-  if (!rails.empty()) leave_out_unreachable(native, rank, said, rails, agreed.reason);
-  if (static_cast<int>(rails.size()) < wanted.fewest) {
-    say_few(rails.size());
-    return agreed;
-  }
+  std::vector<CommonRail> rails = common_rails(lines, agreed.reason);
+  // Whoever names them wants them of every host.
+  const bool of_all_hosts = wanted.of_all_hosts || !wanted.wanted.empty();
   std::array<std::int64_t, 1> allowed{descriptors_allowed()};
   native.allreduce_min(allowed);
+  const auto are_too_many = [&] {
+    return rails.size() > kMostRails || descriptors_needed(n_ranks, rails.size()) > allowed[0];
+  };
+  while (!rails.empty() && !rails.back().lacking.empty() && (of_all_hosts || are_too_many())) {
+    add(agreed.reason, of_all_hosts ? rails.back().name + " is " + who_lacks(rails.back())
+                                    : rails.back().name + " is one rail more than can be used");
+    rails.pop_back();
+  }
+  if (!rails.empty()) leave_out_unreachable(native, rank, said, rails, agreed.reason);
+  const auto n_common = std::count_if(rails.begin(), rails.end(),
+                                      [](const CommonRail& rail) { return rail.lacking.empty(); });
+  if (n_common == 0 || static_cast<int>(rails.size()) < wanted.fewest) {
+    say_few(n_common);
+    return agreed;
+  }
   const std::int64_t needed = descriptors_needed(n_ranks, rails.size());
   if (needed > allowed[0]) {
     add(agreed.reason, "they take up to " + std::to_string(needed) +
@@ -285,9 +357,11 @@ AgreedRails agree_on_rails(Native& native, int rank, int n_ranks, const WantedRa
                            " (ulimit -n)");
     return agreed;
   }
-  for (const std::string& rail : rails)
-    agreed.mine.push_back(
-        *std::find_if(mine.begin(), mine.end(), [&](const Nic& nic) { return nic.rail == rail; }));
+  for (const CommonRail& rail : rails) {
+    const auto has = std::find_if(mine.begin(), mine.end(), [&](const Nic& nic) { return nic.rail == rail.name; });
+    agreed.mine.push_back(has != mine.end() ? *has : Nic{rail.name, "", ""});
+  }
+  agreed.rails = std::move(rails);
   return agreed;
 }
 
@@ -309,14 +383,14 @@ MetOnRails open_on(Native& native, AgreedRails agreed,
     add(met.reason, failed.value_or("another rank cannot open its sockets"));
     return met;
   }
-  for (const Nic& nic : agreed.mine) met.names.push_back(nic.rail);
+  met.rails = std::move(agreed.rails);
   return met;
 }
 
 MetOnRails meet_on_rails(Native& native, int rank, int n_ranks, const WantedRails& wanted,
                          TcpOptions options) {
   return open_on(native, agree_on_rails(native, rank, n_ranks, wanted), [&](const std::vector<Nic>& mine) {
-    std::vector<std::string> addresses;
+    std::vector<std::string> addresses;  // empty of a rail that is not there
     for (const Nic& nic : mine) addresses.push_back(nic.address);
     return meet(native, rank, n_ranks, addresses, options);
   });
