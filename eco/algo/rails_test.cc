@@ -69,7 +69,9 @@ GroupView group_of(const std::string& description, std::vector<int> hosts) {
 
 TEST(Striped, GroupsUseTheRailsThatTheirHostsHave) {
   const std::string mixed = "hosts=8 rate_mbit=20 rail_mbit=20+8+8 rail_hosts=5+3+1";
-  const auto shares = [&](std::vector<int> hosts) { return shares_of_rails(group_of(mixed, std::move(hosts))); };
+  const auto shares = [&](std::vector<int> hosts) {
+    return shares_of_rails(group_of(mixed, std::move(hosts)));
+  };
   EXPECT_EQ(shares({0, 1, 2}), (AllShares{{5, 5, 2}})) << "one host's own rail leads nowhere";
   EXPECT_EQ(shares({4, 3}), (AllShares{{1, 1}}));
   EXPECT_EQ(shares({1, 2, 3, 4}), (AllShares{{1, 1}, {5, 5, 2}}));

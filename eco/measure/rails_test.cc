@@ -94,8 +94,9 @@ struct Taken {
 
 // Over TCP on the loopback, which two rails share.
 Taken measure(
-    int n_hosts, int fails = -1,
-    const transport::tcp::AddressesOf& addresses_of = [](int) { return transport::tcp::loopback_addresses(2); }) {
+    int n_hosts, int fails = -1, const transport::tcp::AddressesOf& addresses_of = [](int) {
+      return transport::tcp::loopback_addresses(2);
+    }) {
   const net::Network network = net::synthetic_network("hosts=" + std::to_string(n_hosts));
   transport::Hub hub(n_hosts);
   Taken taken;

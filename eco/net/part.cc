@@ -118,7 +118,8 @@ Part part_of(const std::shared_ptr<const Network>& network, const std::vector<in
   part.between = std::move(first.between);
   part.uplinks = std::move(first.uplinks);
   part.rails = whole.rails;
-  for (const Rail& rail : whole.more_rails) renumber(part.more_rails.emplace_back(rail_of(rail, hosts)).subnets);
+  for (const Rail& rail : whole.more_rails)
+    renumber(part.more_rails.emplace_back(rail_of(rail, hosts)).subnets);
   for (ClassPLogP measured : whole.plogp) {
     measured.samples.clear();
     if (stand_in(whole, part, new_subnet, measured)) part.plogp.push_back(std::move(measured));

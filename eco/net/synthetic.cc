@@ -127,7 +127,8 @@ Network synthetic_network(const std::string& description) {
   std::vector<int> rail_hosts(rail_rates.size(), std::accumulate(sizes.begin(), sizes.end(), 0));
   if (const std::string text = words.take("rail_hosts", ""); !text.empty()) {
     const std::vector<int> wanted = sizes_of(words, "rail_hosts", text);
-    if (wanted.size() != rail_hosts.size() || !std::equal(wanted.begin(), wanted.end(), rail_hosts.begin(), std::less_equal<>()))
+    if (wanted.size() != rail_hosts.size() ||
+        !std::equal(wanted.begin(), wanted.end(), rail_hosts.begin(), std::less_equal<>()))
       words.fail("rail_hosts=" + text + " is not one number of hosts for each of rail_mbit");
     rail_hosts = wanted;
   }

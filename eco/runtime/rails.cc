@@ -100,7 +100,8 @@ transport::tcp::WantedRails wanted_rails(const Options& options, const net::Host
   std::replace(name.begin(), name.end(), ' ', '_');
   // One rail is no gain over the library's messages, but may be all that is wanted.
   return {.host = name + transport::tcp::kAfterHostName + base::digest(text),
-          .wanted = options.rails, .fewest = options.is_beside_mpi() ? 1 : 2};
+          .wanted = options.rails,
+          .fewest = options.is_beside_mpi() ? 1 : 2};
 }
 
 }  // namespace eco::runtime

@@ -82,6 +82,13 @@ Said read(const std::string& line) {
   return said;
 }
 
+// What all ranks have said of one network.
+struct OfNetwork {
+  std::map<std::string, int> ranks_of;         // by host
+  std::map<std::string, std::string> host_of;  // by address
+  bool is_own = true;                          // no two hosts have the same address
+};
+
 void add(std::string& reasons, const std::string& reason) {
   reasons += (reasons.empty() ? "" : "; ") + reason;
 }
@@ -125,7 +132,8 @@ std::vector<std::int64_t> reach(const std::vector<std::string>& from, const std:
   return reached;
 }
 
-// Of these ranks, one for each host, the one after `rank` that has that rail, around; nothing if `rank` is not among them or lacks it.
+// Of these ranks, one for each host, the next after `rank` that has that rail, around; nothing if `rank` is not among them
+// or lacks it.
 std::optional<std::size_t> next_on(const std::string& rail, const std::vector<Said>& said,
                                    const std::vector<std::size_t>& first_ranks, std::size_t rank) {
   const auto at = std::find(first_ranks.begin(), first_ranks.end(), rank);
@@ -167,7 +175,8 @@ void leave_out_unreachable(Native& native, int rank, const std::vector<Said>& sa
   std::vector<std::string> from;
   std::vector<Endpoint> to;
   for (std::size_t i = 0; i < rails.size(); ++i) {
-    const std::optional<std::size_t> next = next_on(rails[i].name, said, first_ranks, static_cast<std::size_t>(rank));
+    const std::optional<std::size_t> next =
+        next_on(rails[i].name, said, first_ranks, static_cast<std::size_t>(rank));
     if (!next || !is_address(mine.address_of.at(rails[i].name))) continue;  // of devices TCP can't tell
     std::istringstream numbers(ports_of[*next]);
     int port = 0;
@@ -238,50 +247,42 @@ std::vector<std::string> names_of(const std::vector<CommonRail>& rails) {
 }
 
 std::vector<CommonRail> common_rails(const std::vector<std::string>& lines, std::string& reason) {
-  std::vector<Said> said;
   std::vector<std::string> hosts;
-  std::vector<std::string> networks;  // rank 0's in its order, then what others have
-  std::set<std::string> seen;
-  for (const std::string& line : lines) {
-    said.push_back(read(line));
-    if (seen.insert(said.back().host).second) hosts.push_back(said.back().host);
-  }
-  const std::size_t n_of_rank_0 = said.at(0).address_of.size();
-  seen.clear();
+  std::map<std::string, int> ranks_of;        // by host
+  std::vector<std::string> in_order;          // rank 0's networks in its order, then what others have
+  std::map<std::string, OfNetwork> networks;  // by name
+  std::size_t n_of_rank_0 = 0;
   for (const std::string& line : lines) {
     std::istringstream words(line);
-    std::string skipped;
-    words >> skipped;
+    std::string host;
+    words >> host;
+    if (ranks_of[host]++ == 0) hosts.push_back(host);
     for (std::string rail, address; words >> rail >> address;) {
-      if (seen.insert(rail).second) networks.push_back(rail);
+      const auto [place, is_new] = networks.try_emplace(rail);
+      if (is_new) in_order.push_back(rail);
+      ++place->second.ranks_of[host];
+      place->second.is_own &= place->second.host_of.emplace(address, host).first->second == host;
     }
+    if (&line == &lines.front()) n_of_rank_0 = in_order.size();
   }
   std::vector<CommonRail> rails;
-  for (std::size_t i = 0; i < networks.size(); ++i) {
-    const std::string& rail = networks[i];
-    std::map<std::string, std::string> host_of;  // by address
-    std::set<std::string> having;
-    std::set<std::string> without;  // hosts of ranks that do not see it
-    bool is_own = true;
-    for (const Said& each : said) {
-      const auto has = each.address_of.find(rail);
-      (has == each.address_of.end() ? without : having).insert(each.host);
-      if (has != each.address_of.end() && host_of.emplace(has->second, each.host).first->second != each.host)
-        is_own = false;
-    }
-    CommonRail found{rail};
-    bool is_whole = true;  // all ranks of a host see it, or none
-    for (const std::string& host : hosts) {
-      if (without.contains(host)) found.lacking.push_back(host.substr(0, host.find(kAfterHostName)));
-      is_whole = is_whole && !(without.contains(host) && having.contains(host));
-    }
-    if (is_own && is_whole && (having.size() > 1 || without.empty())) {
-      rails.push_back(std::move(found));
-    } else if (i < n_of_rank_0 || (having.size() > 1 && !is_own)) {
-      // Of networks that only others have, each its own, there may be as many as hosts.
-      add(reason, rail + (!is_own     ? " has the same address on several hosts"
-                          : !is_whole ? " is not on all ranks of a host"
-                                      : " is on one host only"));
+  for (std::size_t i = 0; i < in_order.size(); ++i) {
+    const OfNetwork& network = networks.at(in_order[i]);
+    const bool is_between = network.ranks_of.size() > 1 || hosts.size() == 1;
+    // All ranks of a host see it, or none.
+    const bool is_whole =
+        std::all_of(network.ranks_of.begin(), network.ranks_of.end(),
+                    [&](const auto& each) { return each.second == ranks_of.at(each.first); });
+    if (is_between && network.is_own && is_whole) {
+      CommonRail& rail = rails.emplace_back(CommonRail{in_order[i]});
+      for (const std::string& host : hosts) {
+        if (!network.ranks_of.contains(host))
+          rail.lacking.push_back(host.substr(0, host.find(kAfterHostName)));
+      }
+    } else if (is_between || i < n_of_rank_0) {  // else there may be as many as hosts
+      add(reason, in_order[i] + (!network.is_own ? " has the same address on several hosts"
+                                 : !is_whole     ? " is not on all ranks of a host"
+                                                 : " is on one host only"));
     }
   }
   std::stable_partition(rails.begin(), rails.end(),
@@ -344,8 +345,8 @@ AgreedRails agree_on_rails(Native& native, int rank, int n_ranks, const WantedRa
     rails.pop_back();
   }
   if (!rails.empty()) leave_out_unreachable(native, rank, said, rails, agreed.reason);
-  const auto n_common = std::count_if(rails.begin(), rails.end(),
-                                      [](const CommonRail& rail) { return rail.lacking.empty(); });
+  const auto n_common =
+      std::count_if(rails.begin(), rails.end(), [](const CommonRail& rail) { return rail.lacking.empty(); });
   if (n_common == 0 || static_cast<int>(rails.size()) < wanted.fewest) {
     say_few(n_common);
     return agreed;
@@ -358,7 +359,8 @@ AgreedRails agree_on_rails(Native& native, int rank, int n_ranks, const WantedRa
     return agreed;
   }
   for (const CommonRail& rail : rails) {
-    const auto has = std::find_if(mine.begin(), mine.end(), [&](const Nic& nic) { return nic.rail == rail.name; });
+    const auto has =
+        std::find_if(mine.begin(), mine.end(), [&](const Nic& nic) { return nic.rail == rail.name; });
     agreed.mine.push_back(has != mine.end() ? *has : Nic{rail.name, "", ""});
   }
   agreed.rails = std::move(rails);

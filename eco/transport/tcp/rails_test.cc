@@ -29,11 +29,10 @@ TEST(Rails, AreTheNetworksOfAllHosts) {
 
 TEST(Rails, ThoseThatSomeHostsLackComeLast) {
   std::string reason;
-  const std::vector<CommonRail> found = common_rails({"a#1 10.8.0.0/24 10.8.0.1 10.1.0.0/24 10.1.0.1",
-                                                      "b#2 10.1.0.0/24 10.1.0.2 10.9.0.0/24 10.9.0.2",
-                                                      "c#3 10.9.0.0/24 10.9.0.3 10.1.0.0/24 10.1.0.3",
-                                                      "d#4 10.1.0.0/24 10.1.0.4 10.8.0.0/24 10.8.0.4"},
-                                                     reason);
+  const std::vector<CommonRail> found = common_rails(
+      {"a#1 10.8.0.0/24 10.8.0.1 10.1.0.0/24 10.1.0.1", "b#2 10.1.0.0/24 10.1.0.2 10.9.0.0/24 10.9.0.2",
+       "c#3 10.9.0.0/24 10.9.0.3 10.1.0.0/24 10.1.0.3", "d#4 10.1.0.0/24 10.1.0.4 10.8.0.0/24 10.8.0.4"},
+      reason);
   EXPECT_EQ(names_of(found), (std::vector<std::string>{"10.1.0.0/24", "10.8.0.0/24", "10.9.0.0/24"}));
   EXPECT_EQ(found[1].lacking, (std::vector<std::string>{"b", "c"}));
   EXPECT_EQ(found[2].lacking, (std::vector<std::string>{"a", "d"})) << "rank 0 lacks it itself";

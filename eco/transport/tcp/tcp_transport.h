@@ -62,8 +62,9 @@ struct TcpOptions {
 struct Job {
   int rank = 0;
   Key key{};
-  std::vector<std::string> addresses;            // of this rank, one for each rail, as what follows; empty: none
-  std::vector<std::vector<Endpoint>> endpoints;  // of each rank; those at the end that it lacks may be missing
+  std::vector<std::string> addresses;  // of this rank, one for each rail, as what follows; empty: none
+  std::vector<std::vector<Endpoint>>
+      endpoints;  // of each rank; those at the end that it lacks may be missing
   int n_ranks() const { return static_cast<int>(endpoints.size()); }
 };
 

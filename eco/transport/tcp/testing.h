@@ -50,8 +50,7 @@ inline void run_tcp_ranks(int n_ranks, const AddressesOf& addresses_of, const Tc
 }
 inline void run_tcp_ranks(int n_ranks, int n_rails, const TcpOptions& options,
                           const std::function<void(TcpTransport&)>& body) {
-  run_tcp_ranks(
-      n_ranks, [n_rails](int) { return loopback_addresses(n_rails); }, options, body);
+  run_tcp_ranks(n_ranks, [n_rails](int) { return loopback_addresses(n_rails); }, options, body);
 }
 
 // The same for groups on one transport of any kind: the body's ranks are every second one of a job, the last first.
@@ -96,8 +95,7 @@ inline void run_tcp_shares(
 inline void run_tcp_shares(
     int n_ranks, int n_rails, const std::function<void(RailShare&)>& body,
     const std::function<void()>& meanwhile = [] {}, const std::function<void()>& leave = [] {}) {
-  run_tcp_shares(
-      n_ranks, [n_rails](int) { return loopback_addresses(n_rails); }, body, meanwhile, leave);
+  run_tcp_shares(n_ranks, [n_rails](int) { return loopback_addresses(n_rails); }, body, meanwhile, leave);
 }
 
 }  // namespace eco::transport::tcp
