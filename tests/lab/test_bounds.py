@@ -135,9 +135,9 @@ def test_rails_that_some_hosts_lack_lower_no_bound_by_more_than_they_carry(colle
     one = 'name="n"\n[[segment]]\nname="a"\nrate_mbit=20\nhosts=8\n'
     assert bound_s(load("rails-8"), "block", collective, MIB).seconds <= mixed
     assert mixed <= bound_s(parse(one), "block", collective, MIB).seconds
-    if collective in ("broadcast", "allgather", "allreduce"):
-        # Hosts with one NIC have all come, or go, over that.
-        n = {"broadcast": 1.0, "allgather": 7 / 8, "allreduce": 14 / 8}[collective] * MIB
+    if collective in ("broadcast", "allgather"):
+        # Hosts with one NIC have all come over that. (In an allreduce others can do most of the work for them.)
+        n = {"broadcast": 1.0, "allgather": 7 / 8}[collective] * MIB
         assert mixed == pytest.approx(wire_bytes(n) * 8 / 20e6, rel=0.01)
 
 

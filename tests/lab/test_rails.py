@@ -169,7 +169,7 @@ def test_hosts_with_two_nics_use_both_among_themselves() -> None:
     python = str(paths.library_dir(library) / "bin" / "python")
     description = load("rails-mixed")
     having = [i for i, host in enumerate(description.hosts) if description.segment_of(host, 1)]
-    second = "10.78.0.0/24"
+    second = "10.78.0.0/16"
 
     def has_found_both(network: Network) -> bool:
         return [rail.name for rail in network.more_rails] == [second]
@@ -194,7 +194,7 @@ def test_hosts_with_two_nics_use_both_among_themselves() -> None:
     assert ON_RAILS & {name.removeprefix("two:") for name in names}, names
     assert not ON_RAILS & {name.removeprefix("one:") for name in names}, names
     transport = json.loads(Path("report.json").read_text())["transport"]
-    assert transport["rails"] == ["10.77.0.0/24", second]
+    assert transport["rails"] == ["10.77.0.0/16", second]
     assert transport["hosts_without"] == {second: ["h3", "h5", "h8"]}
     assert f"{second} (not on h3, h5, h8)" in ended.stderr
 
