@@ -1,9 +1,11 @@
-// The contract of transport.h, held by every transport that needs no MPI; MPI's is held by the programs of tests/mpi.
+// The contract of transport.h, held by every transport that needs no MPI; MPI's is held by the programs of tests/mpi, but for
+// peers that die: of those it reports none, its launcher ends the job (test_a_rank_that_leaves_ends_the_job).
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <barrier>
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <map>
@@ -24,7 +26,10 @@ namespace {
 
 using Body = std::function<void(Transport&)>;
 
-// Runs the body for each of so many ranks, each a thread with a transport of its own.
+// Thrown by a body: its rank is dead, and its transport ends in the middle of whatever it did.
+struct Death {};
+
+// Runs the body for each of so many ranks, each a thread with a transport of its own. Throws what one of them throws.
 struct Kind {
   std::string name;
   std::function<void(int, const Body&)> run;
@@ -87,7 +92,7 @@ std::function<void(int, const Body&)> joined() {
     Hub hub(n_ranks, {});
     std::vector<Transport*> firsts(static_cast<std::size_t>(n_ranks));
     std::barrier both(2 * n_ranks);
-    std::thread first([&] {
+    const std::jthread first([&] {
       run_ranks(hub, [&](LoopbackTransport& transport, LoopbackNative&) {
         firsts[static_cast<std::size_t>(transport.rank())] = &transport;
         both.arrive_and_wait();
@@ -101,10 +106,16 @@ std::function<void(int, const Body&)> joined() {
         const std::array<std::uint8_t, 1> rail{static_cast<std::uint8_t>(tag / 2 % 2)};
         joined.set_rails(tag, rail);
       }
-      body(joined);
+      try {
+        body(joined);
+      } catch (...) {
+        joined.abandon();
+        hub.lose(share.rank());
+        both.arrive_and_wait();
+        throw;
+      }
       both.arrive_and_wait();
     });
-    first.join();
   };
 }
 
@@ -359,6 +370,57 @@ TEST_P(Contract, AMessageLongerThanItsReceiveFails) {
       EXPECT_EQ(status, Status::failed);
     }
   });
+}
+
+// Between ranks that have met: one waits, one looks now and then. (What only dies while it is met is each transport's own
+// test: UCX 1.13 ends the process then.) Who hung would end by ctest's limit.
+TEST_P(Contract, ADeadPeerIsLostToWhoWaitsForIt) {
+  using Clock = std::chrono::steady_clock;
+  for (const int tag : {0, 1}) {
+    SCOPED_TRACE(tag);
+    const auto body = [tag](Transport& transport) {
+      Tickets tickets(transport);
+      const int me = transport.rank();
+      const std::array<std::uint8_t, 2> rails{kNoRail, 1};
+      transport.set_rails(0, rails);
+      std::array<std::byte, 8> out{};
+      std::array<std::array<std::byte, 8>, 4> in{};
+      Ticket n = 0;
+      for (const int peer : {(me + 1) % 3, (me + 2) % 3}) {
+        for (const int both : {0, 1}) {
+          ASSERT_EQ(transport.post_recv(peer, both, in[n / 2], n), Status::ok);
+          ASSERT_EQ(transport.post_send(peer, both, out, SendMode::synchronous, n + 1), Status::ok);
+          n += 2;
+        }
+      }
+      for (Ticket t = 0; t < n; ++t) tickets.wait_for(t);
+
+      if (me == 0) {
+        ASSERT_EQ(transport.post_recv(1, tag, in[0], n), Status::ok);
+        throw Death();
+      }
+      const auto until = Clock::now() + std::chrono::seconds(30);
+      std::array<Ticket, 2> room{};
+      const auto end = [&] {
+        Status status = Status::ok;
+        for (std::size_t done = 0; status == Status::ok && done == 0 && Clock::now() < until;)
+          status = me == 1 ? transport.wait_some(room, done) : transport.test_some(room, done);
+        return status;
+      };
+      if (me == 1) {
+        ASSERT_EQ(transport.post_recv(0, tag, in[0], n), Status::ok);
+        EXPECT_EQ(end(), Status::lost_peer);
+      } else if (const Status posted = transport.post_send(0, tag, out, SendMode::synchronous, n);
+                 posted != Status::lost_peer) {
+        ASSERT_EQ(posted, Status::ok);
+        EXPECT_EQ(end(), Status::lost_peer);
+      }
+      EXPECT_LT(Clock::now(), until);
+      EXPECT_EQ(transport.post_send(0, tag, out, SendMode::eager, n + 1), Status::lost_peer) << "it stays so";
+      transport.abandon();
+    };
+    EXPECT_THROW(run(3, body), Death);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(

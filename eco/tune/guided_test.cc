@@ -24,7 +24,7 @@ TEST(Guided, TakesFewMeasurementsWherePredictionsAreRight) {
   Known known(six_forms());
   const Tuned tuned = Guided().tune(known.space, known.oracle(), {.repeats = 3});
   EXPECT_EQ(tuned.best, (Choice{2, 4}));
-  EXPECT_LE(asked_of(tuned).size(), 6U);
+  EXPECT_LE(asked_of(tuned).size(), 8U) << "of 48";
   EXPECT_LT(tuned.expected_regret, GuidedOptions().least_gain);
   EXPECT_EQ(tuned.ended, "no more gain is expected");
 }
@@ -35,7 +35,7 @@ TEST(Guided, RefutesAPredictionByMeasuring) {
   for (Point& point : known.space.forms[3].points) point.predicted_s *= 0.57;
   const Tuned tuned = Guided().tune(known.space, known.oracle(), {.repeats = 3});
   EXPECT_EQ(tuned.best, (Choice{2, 4}));
-  EXPECT_LE(asked_of(tuned).size(), 12U);
+  EXPECT_LE(asked_of(tuned).size(), 16U) << "of 48";
 }
 
 TEST(Guided, DropsFromARaceWhoHasLost) {

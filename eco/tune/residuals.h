@@ -32,7 +32,7 @@ struct ResidualScales {
   double problem = 1.0;
   double algorithm = 0.08;
   double form = 0.06;
-  double segment = 0.08;
+  double segment = 0.3;
   double point = 0.03;
   double short_times = 3;     // all but the problem's, of the shortest messages
   double short_bytes = 4096;  // where half of that is left

@@ -4,7 +4,8 @@
     outcome.scores()["simulate"].median_abs_error
 
 Every algorithm that is not predicted far behind the best (`most_times`) takes part with the parameters that are
-predicted best for it, and is timed beside the native collective in several launches of eco-rank time.
+predicted best for it, and is timed beside the native collective in several launches of eco-rank time. Recipes that come
+to the same schedules, as flat trees on one switch do, are timed once.
 docs/benchmarking.md states what the scores mean. Read `validate_place` first.
 """
 
@@ -76,6 +77,7 @@ class Record:
     measured_s: tuple[float, ...]
     found: bool = False  # by the search: beyond the algorithms' own candidates
     chosen: bool = False  # by the planner, where it may measure nothing
+    same: tuple[str, ...] = ()  # other algorithms' recipes that come to the same schedules
 
     @property
     def algorithm(self) -> str:
@@ -218,6 +220,25 @@ def found_pattern(network: str, hosts: Sequence[int], op: str, size: int, steps:
     return list(found[:1])
 
 
+def alike(
+    candidates: Sequence[dict[str, Any]], schedules: Callable[[str], str]
+) -> list[list[dict[str, Any]]]:
+    """Candidates that come to the same schedules together, each group in the order given."""
+    by_prediction: dict[float, list[dict[str, Any]]] = {}
+    for candidate in candidates:
+        by_prediction.setdefault(candidate["predicted_s"], []).append(candidate)
+    groups: list[list[dict[str, Any]]] = []
+    for equals in by_prediction.values():  # the same schedules take the same time
+        if len(equals) == 1:
+            groups.append(equals)
+            continue
+        by_schedules: dict[str, list[dict[str, Any]]] = {}
+        for candidate in equals:
+            by_schedules.setdefault(schedules(candidate["recipe"]), []).append(candidate)
+        groups += by_schedules.values()
+    return groups
+
+
 def choose_trials(
     network: str, hosts: Sequence[int], options: ValidateOptions, step: Callable[[str, float], None]
 ) -> list[dict[str, Any]]:
@@ -240,14 +261,19 @@ def choose_trials(
             if recipe == chosen and of_algorithm is not candidate:
                 best[recipe] = candidate
         found = found_pattern(network, hosts, op, size, options.search)
+        groups = alike(
+            [*found, *sorted(best.values(), key=lambda one: one["recipe"] != chosen)],
+            lambda recipe: _core.schedule_text(network, list(hosts), recipe, op, size, 0),  # noqa: B023 - used here
+        )
         recipes = {
             candidate["recipe"]: {
                 "simulate": float(candidate["predicted_s"]),
                 "closed": _core.closed_prediction(network, list(hosts), candidate["recipe"], op, size, 0),
                 "found": candidate in found,
                 "chosen": candidate["recipe"] == chosen,
+                "same": [other["recipe"] for other in others],
             }
-            for candidate in [*found, *best.values()]
+            for candidate, *others in groups
         }
         trials.append({"collective": op, "bytes": size, "root": 0, "recipes": recipes})
     return trials
@@ -303,6 +329,7 @@ def records_of(
                     measured,
                     predicted.get("found", False),
                     predicted.get("chosen", False),
+                    tuple(predicted.get("same", ())),
                 )
             )
     return records

@@ -160,11 +160,33 @@ def test_what_is_predicted_far_behind_the_best_is_not_run() -> None:
                 assert recipe == chosen, (
                     "of each algorithm the best, and the planner's choice where that is another"
                 )
-        return {recipe.partition(" ")[0] for recipe in trial["recipes"]}
+        named = [
+            name for recipe, predicted in trial["recipes"].items() for name in (recipe, *predicted["same"])
+        ]
+        return {recipe.partition(" ")[0] for recipe in named}
 
     assert "broadcast/flat" in algorithms(1000.0)
     assert "broadcast/flat" not in algorithms(2.0)
     assert "broadcast/chain" in algorithms(2.0)
+
+
+def test_recipes_that_come_to_the_same_schedules_are_timed_once() -> None:
+    network = _core.synthetic_network("hosts=8 rate_mbit=48 latency_us=60")
+    everyone = list(range(8))
+    (trial,) = choose_trials(
+        network, everyone, ValidateOptions(["scatter"], [65536]), lambda what, share: None
+    )
+
+    def schedules(recipe: str) -> str:
+        return _core.schedule_text(network, everyone, recipe, "scatter", 65536, 0)
+
+    texts = [schedules(recipe) for recipe in trial["recipes"]]
+    assert len(set(texts)) == len(texts)
+    same = {recipe: predicted["same"] for recipe, predicted in trial["recipes"].items() if predicted["same"]}
+    assert same, "one switch: a flat tree along subnets is a flat tree"
+    for recipe, others in same.items():
+        assert {schedules(other) for other in others} == {schedules(recipe)}
+        assert not set(others) & set(trial["recipes"])
 
 
 def test_what_a_found_pattern_wins_is_scored_where_the_best_algorithm_was_not_chosen() -> None:

@@ -81,6 +81,51 @@ def test_characterize_measures_the_rails(library: str) -> None:
     assert is_slower(network), network.more_rails
 
 
+def test_networks_that_do_not_join_the_hosts_are_no_rails() -> None:
+    """One in which each host has an address and reaches nobody, and one that one host has and does not reach."""
+    lonely = "10.99.0.0/24"
+    with Lab(load("rails-8"), library="openmpi") as lab:
+
+        def on_host(host: str, script: str) -> None:
+            ended = lab.run(["sh", "-ec", script], host=host, capture=True)
+            assert ended.returncode == 0, ended.stderr
+
+        def found() -> tuple[list[str], str]:
+            eco = [sys.executable, "-m", "eco.cli.main", "run", "--report", "report.json", "--"]
+            python = str(paths.library_dir("openmpi") / "bin" / "python")
+            ended = lab.run(
+                [*eco, "mpirun", "-n", "8", python, "-c", "from mpi4py import MPI"],
+                timeout=LIMIT_S,
+                env={"OMPI_MCA_btl_tcp_if_include": "eth0"},
+                capture=True,
+            )
+            assert ended.returncode == 0, ended.stderr
+            transport = json.loads(Path("report.json").read_text())["transport"]
+            return transport["rails"], transport["reason"]
+
+        # An interface at whose other end nobody has an address.
+        into_nowhere = (
+            "ip link add {0} type veth peer name {0}-end; ip link set {0}-end up; ip link set {0} up;"
+        )
+        for number, host in enumerate(lab.description.hosts):
+            add = f"ip address add 10.99.0.{1 + number}/24 dev lonely"
+            on_host(host, into_nowhere.format("lonely") + add)
+        rails, said = found()
+        assert len(rails) == 2, said
+        assert said == f"{lonely} does not join all hosts"
+
+        move = (
+            "set -- $(ip -o -4 address show dev eth1);"
+            "ip address del $4 dev eth1; ip address add $4 dev astray"
+        )
+        on_host(lab.hosts_of_ranks[3], into_nowhere.format("astray") + move)
+        none, said = found()
+        assert none == []
+        for network in (rails[1], lonely):
+            assert f"{network} does not join all hosts" in said
+        assert "hosts have 1 network in common, 2 are wanted" in said
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("library", "transport"),

@@ -251,7 +251,7 @@ for i in range(50):
 """
 
 
-@pytest.mark.parametrize("carrier", CARRIERS)
+@pytest.mark.parametrize("carrier", [*CARRIERS, "mpi"])
 def test_a_rank_that_leaves_ends_the_job(library: Library, tmp_path: Path, carrier: str) -> None:
     script = tmp_path / "leaves.py"
     script.write_text(LEAVES)

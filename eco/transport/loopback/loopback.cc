@@ -26,6 +26,8 @@ void Hub::lose(int rank) {
   changed_.notify_all();
 }
 
+bool Hub::has_lost() const { return std::find(lost_.begin(), lost_.end(), true) != lost_.end(); }
+
 void Hub::match(Stream& stream) {
   while (!stream.sends.empty() && !stream.receives.empty()) {
     const Send send = std::move(stream.sends.front());
@@ -179,10 +181,11 @@ Status LoopbackTransport::start_group(int group, const GroupCall& call, Ticket t
   return Status::ok;
 }
 
-Status LoopbackTransport::hand_back(std::unique_lock<std::mutex>&, std::span<Ticket> done,
-                                    std::size_t& n_done) {
+Status LoopbackTransport::hand_back(std::span<Ticket> done, std::size_t& n_done) {
   auto& mailbox = hub_.mailboxes_[static_cast<std::size_t>(rank_)];
   auto& finished = mailbox.finished;
+  n_done = 0;
+  if (mailbox.n_posted > 0 && finished.empty() && hub_.has_lost()) return Status::lost_peer;
   n_done = std::min(done.size(), finished.size());
   if (hub_.options_.seed != 0 && n_done > 0) {
     std::shuffle(finished.begin(), finished.end(), mailbox.random);
@@ -199,18 +202,13 @@ Status LoopbackTransport::wait_some(std::span<Ticket> done, std::size_t& n_done)
   n_done = 0;
   auto& mailbox = hub_.mailboxes_[static_cast<std::size_t>(rank_)];
   if (mailbox.n_posted == 0) return Status::ok;
-  bool somebody_lost = false;
-  hub_.changed_.wait(lock, [&] {
-    somebody_lost = std::find(hub_.lost_.begin(), hub_.lost_.end(), true) != hub_.lost_.end();
-    return !mailbox.finished.empty() || mailbox.failed || somebody_lost;
-  });
-  if (mailbox.finished.empty() && somebody_lost) return Status::lost_peer;
-  return hand_back(lock, done, n_done);
+  hub_.changed_.wait(lock, [&] { return !mailbox.finished.empty() || mailbox.failed || hub_.has_lost(); });
+  return hand_back(done, n_done);
 }
 
 Status LoopbackTransport::test_some(std::span<Ticket> done, std::size_t& n_done) {
-  std::unique_lock lock(hub_.mutex_);
-  return hand_back(lock, done, n_done);
+  const std::lock_guard lock(hub_.mutex_);
+  return hand_back(done, n_done);
 }
 
 void LoopbackNative::meet_barrier(const Hub::Contribution& mine) {
@@ -225,11 +223,7 @@ void LoopbackNative::meet_barrier(const Hub::Contribution& mine) {
     hub_.changed_.notify_all();
     return;
   }
-  bool lost = false;
-  hub_.changed_.wait(lock, [&] {
-    lost = std::find(hub_.lost_.begin(), hub_.lost_.end(), true) != hub_.lost_.end();
-    return hub_.generation_ != generation || lost;
-  });
+  hub_.changed_.wait(lock, [&] { return hub_.generation_ != generation || hub_.has_lost(); });
   if (hub_.generation_ == generation)
     throw TransportError("loopback: a rank was lost during a native collective");
 }

@@ -42,7 +42,7 @@ class Hub {
   explicit Hub(int n_ranks, LoopbackOptions options = {});
 
   int n_ranks() const { return n_ranks_; }
-  // From now on whoever waits for this rank gets Status::lost_peer.
+  // From now on whoever waits for a message, of whichever rank, gets Status::lost_peer.
   void lose(int rank);
 
  private:
@@ -94,6 +94,7 @@ class Hub {
     std::map<std::size_t, Meeting> under_way;
   };
 
+  bool has_lost() const;
   void match(Stream& stream);
   // Receives from anybody with what ranks have sent, in any order of the senders.
   void match_any(int to, int tag);
@@ -144,7 +145,8 @@ class LoopbackTransport final : public Transport {
   Status start_group(int group, const GroupCall& call, Ticket ticket) override;
 
  private:
-  Status hand_back(std::unique_lock<std::mutex>& lock, std::span<Ticket> done, std::size_t& n_done);
+  // Under the hub's lock.
+  Status hand_back(std::span<Ticket> done, std::size_t& n_done);
 
   Hub& hub_;
   int rank_;

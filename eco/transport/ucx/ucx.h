@@ -11,7 +11,8 @@
 // its receive is fetched by UCX's rendezvous. Progress is made inside posting, waiting, testing and look(), on the
 // workers of this transport alone.
 //
-// A peer that is gone, or a rail that carries nothing while the peer answers on another, ends it with Status::lost_peer:
+// What no rank of the job says is dropped and counted; a rank that says what no rank says ends it with Status::failed. A
+// peer that is gone, or a rail that carries nothing while the peer answers on another, ends it with Status::lost_peer:
 // unlike TCP, messages are not moved to other rails (docs/adr/0028).
 #pragma once
 

@@ -13,6 +13,23 @@ constexpr std::size_t kTellBytes = 65536;
 
 }  // namespace
 
+std::uint64_t token(const tcp::Key& key, int from, int to) {
+  std::array<std::byte, 16> pair{};
+  tcp::store(static_cast<std::uint64_t>(from), pair.data());
+  tcp::store(static_cast<std::uint64_t>(to), pair.data() + 8);
+  return tcp::keyed_hash(key, pair);
+}
+
+Head encode(std::uint64_t token, int from, const Frame& frame) {
+  tcp::FrameHead encoded{};
+  tcp::encode(frame, encoded);
+  Head head{};
+  tcp::store(token, head.data());
+  tcp::store(static_cast<std::uint64_t>(from), head.data() + 8);
+  std::memcpy(head.data() + 16, encoded.data(), encoded.size());
+  return head;
+}
+
 Status UcxTransport::post_send(int peer, int tag, std::span<const std::byte> bytes, SendMode mode,
                                Ticket ticket) {
   if (!is_mine(peer, tag)) return Status::failed;
@@ -52,11 +69,7 @@ Status UcxTransport::post_send(int peer, int tag, std::span<const std::byte> byt
 void UcxTransport::send(Send& send, const Frame& frame, std::span<const std::byte> bytes,
                         bool is_rendezvous) {
   Endpoint& to = endpoints_[send.endpoint];
-  tcp::store(peer_of(to).token_out, send.head.data());
-  tcp::store(static_cast<std::uint64_t>(rank()), send.head.data() + 8);
-  tcp::FrameHead encoded{};
-  encode(frame, encoded);
-  std::memcpy(send.head.data() + 16, encoded.data(), encoded.size());
+  send.head = encode(peer_of(to).token_out, rank(), frame);
   send.bytes = bytes.size();
   send.owes_completion = true;
   to.under_way_bytes += send.bytes;
@@ -153,20 +166,22 @@ Status UcxTransport::post_recv(int peer, int tag, std::span<std::byte> bytes, Ti
   return Status::ok;
 }
 
-ucs_status_t UcxTransport::on_message(int rail, std::span<const std::byte> header,
-                                      std::span<const std::byte> data, void* descriptor) {
+ucs_status_t UcxTransport::on_message(int rail, std::span<const std::byte> header, const std::byte* data,
+                                      std::size_t n, void* descriptor) {
   if (is_abandoned_) return UCS_OK;
-  std::optional<Frame> frame;
-  std::uint64_t from = job_.addresses.size();
-  if (header.size() == kHeadBytes) {
-    from = tcp::load<std::uint64_t>(header.data() + 8);
-    frame = tcp::decode(header.subspan<16, tcp::kFrameBytes>());
-  }
-  const bool is_known = frame && from < job_.addresses.size() && from != static_cast<std::uint64_t>(rank()) &&
-                        tcp::load<std::uint64_t>(header.data()) == peers_[from].token_in;
-  if (!is_known || (frame->kind == FrameKind::request) != (descriptor != nullptr) ||
-      (frame->kind == FrameKind::eager && frame->bytes != data.size())) {
+  const bool has_head = header.size() == kHeadBytes;
+  const std::uint64_t from = has_head ? tcp::load<std::uint64_t>(header.data() + 8) : job_.addresses.size();
+  if (from >= job_.addresses.size() || from == static_cast<std::uint64_t>(rank()) ||
+      tcp::load<std::uint64_t>(header.data()) != peers_[from].token_in) {
     ++n_refused_;
+    return UCS_OK;
+  }
+  const std::optional<Frame> frame = tcp::decode(header.subspan<16, tcp::kFrameBytes>());
+  const bool is_message = frame && (frame->kind == FrameKind::eager || frame->kind == FrameKind::request);
+  if (!frame || (frame->kind == FrameKind::request) != (descriptor != nullptr) ||
+      (is_message && frame->bytes != n)) {
+    ++n_refused_;
+    has_failed_ = true;  // a rank of this job that says what no rank says
     return UCS_OK;
   }
   Endpoint& way = endpoint(static_cast<int>(from), rail);
@@ -176,11 +191,10 @@ ucs_status_t UcxTransport::on_message(int rail, std::span<const std::byte> heade
   way.heard_at = Clock::now();
   switch (frame->kind) {
     case FrameKind::eager:
-      on_eager(way, *frame, data);
+      on_eager(way, *frame, {data, n});
       return UCS_OK;
     case FrameKind::request:
-      on_request(way, *frame, descriptor);
-      return UCS_INPROGRESS;
+      return on_request(way, *frame, descriptor) ? UCS_INPROGRESS : UCS_OK;
     default:
       on_answer(way, *frame);
       return UCS_OK;
@@ -188,15 +202,13 @@ ucs_status_t UcxTransport::on_message(int rail, std::span<const std::byte> heade
 }
 
 void UcxTransport::on_eager(Endpoint& from, const Frame& frame, std::span<const std::byte> data) {
-  using State = Inbox::Posted::State;
   count_arrival(from, frame);
   // What its sender counts as outstanding is this or more: beyond the credit it has not kept to it.
   if (frame.bytes > 0) from.unreported_bytes += frame.bytes + kHeadBytes;
   Inbox::Stream& stream = inbox_.stream(from.peer, frame.tag);
   Inbox::Posted* const posted = stream.find_posted(frame.sequence);
-  const bool is_repeated = frame.sequence < stream.first || stream.find_arrived(frame.sequence) != nullptr ||
-                           (posted != nullptr && posted->state != State::waiting);
-  if (is_repeated || frame.bytes > options_.eager_bytes || from.unreported_bytes > options_.credit_bytes ||
+  if (is_repeated(stream, frame) || frame.bytes > options_.eager_bytes ||
+      from.unreported_bytes > options_.credit_bytes ||
       (posted != nullptr && frame.bytes > posted->memory.size())) {
     has_failed_ = true;  // truncation, as MPI would report it, or what no rank says
     return;
@@ -220,22 +232,30 @@ void UcxTransport::on_eager(Endpoint& from, const Frame& frame, std::span<const 
   end_receive(from.peer, stream, *posted);
 }
 
-void UcxTransport::on_request(Endpoint& from, const Frame& frame, void* descriptor) {
+bool UcxTransport::on_request(Endpoint& from, const Frame& frame, void* descriptor) {
   count_arrival(from, frame);
   Inbox::Stream& stream = inbox_.stream(from.peer, frame.tag);
   Inbox::Posted* const posted = stream.find_posted(frame.sequence);
-  const bool fits = posted != nullptr && posted->state == Inbox::Posted::State::waiting &&
-                    frame.bytes <= posted->memory.size();
-  has_failed_ |= posted != nullptr && !fits;
-  if (!fits) {
+  if (is_repeated(stream, frame) || (posted != nullptr && frame.bytes > posted->memory.size())) {
+    has_failed_ = true;
+    return false;
+  }
+  if (posted == nullptr) {
     Inbox::Arrived& message = stream.arrived.emplace_back();
     message.frame = frame;
     message.connection = from.number;
     message.descriptor = descriptor;
-    return;
+    return true;
   }
   posted->state = Inbox::Posted::State::filling;
   to_fetch_.push_back(add_fetch(from, frame, descriptor).number);
+  return true;
+}
+
+bool UcxTransport::is_repeated(Inbox::Stream& stream, const Frame& frame) {
+  const Inbox::Posted* const posted = stream.find_posted(frame.sequence);
+  return frame.sequence < stream.first || stream.find_arrived(frame.sequence) != nullptr ||
+         (posted != nullptr && posted->state != Inbox::Posted::State::waiting);
 }
 
 void UcxTransport::on_answer(Endpoint& from, const Frame& frame) {

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "eco/base/errors.h"
-#include "eco/transport/tcp/little_endian.h"
 
 namespace eco::transport::ucx {
 namespace {
@@ -27,8 +26,8 @@ ucs_status_t Callbacks::on_message(void* argument, const void* header, std::size
   const bool is_request = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
   try {
     const auto* bytes = is_request ? nullptr : static_cast<const std::byte*>(data);
-    return to->owner->on_message(to->rail, {static_cast<const std::byte*>(header), header_bytes},
-                                 {bytes, is_request ? 0 : n}, is_request ? data : nullptr);
+    return to->owner->on_message(to->rail, {static_cast<const std::byte*>(header), header_bytes}, bytes, n,
+                                 is_request ? data : nullptr);
   } catch (...) {  // no memory
     to->owner->has_failed_ = true;
     return UCS_OK;
@@ -59,16 +58,9 @@ UcxTransport::UcxTransport(const Library& ucp, Job job, std::vector<std::unique_
   if (!events_) throw TransportError(std::string("ucx: no epoll: ") + std::strerror(errno));
   const std::size_t n_ranks = job_.addresses.size();
   peers_.resize(n_ranks);
-  const auto token = [this](std::size_t from, std::size_t to) {
-    std::array<std::byte, 16> pair{};
-    tcp::store(static_cast<std::uint64_t>(from), pair.data());
-    tcp::store(static_cast<std::uint64_t>(to), pair.data() + 8);
-    return tcp::keyed_hash(job_.key, pair);
-  };
-  const auto me = static_cast<std::size_t>(job_.rank);
-  for (std::size_t peer = 0; peer < n_ranks; ++peer) {
-    peers_[peer].token_out = token(me, peer);
-    peers_[peer].token_in = token(peer, me);
+  for (int peer = 0; peer < job_.n_ranks(); ++peer) {
+    peers_[static_cast<std::size_t>(peer)].token_out = token(job_.key, job_.rank, peer);
+    peers_[static_cast<std::size_t>(peer)].token_in = token(job_.key, peer, job_.rank);
   }
   endpoints_.resize(n_ranks * rails_.size());
   for (std::size_t i = 0; i < endpoints_.size(); ++i) {

@@ -37,6 +37,14 @@ using tcp::Inbox;
 
 using Address = std::vector<std::byte>;
 
+// What is before each message: a word that only ranks of this job know, who says it, and the frame.
+inline constexpr std::size_t kHeadBytes = 16 + tcp::kFrameBytes;
+using Head = std::array<std::byte, kHeadBytes>;
+
+// Shows that `from` speaks to `to`.
+std::uint64_t token(const tcp::Key& key, int from, int to);
+Head encode(std::uint64_t token, int from, const Frame& frame);
+
 // One device of this host: the context of its own that keeps messages on it, and that context's worker.
 class Rail {
  public:
@@ -101,9 +109,6 @@ class UcxTransport final : public RailTransport {
   int descriptor() override;
 
  private:
-  static constexpr std::size_t kHeadBytes = 16 + tcp::kFrameBytes;
-  using Head = std::array<std::byte, kHeadBytes>;
-
   struct Send {
     UcxTransport* owner = nullptr;
     std::uint32_t number = 0;
@@ -198,10 +203,13 @@ class UcxTransport final : public RailTransport {
   Send& add_send();
   void on_sent(Send& send, ucs_status_t status);
   void settle(Send& send);
-  ucs_status_t on_message(int rail, std::span<const std::byte> header, std::span<const std::byte> data,
+  // Of n bytes, which are at `data` or, of a rendezvous, can be fetched by its descriptor.
+  ucs_status_t on_message(int rail, std::span<const std::byte> header, const std::byte* data, std::size_t n,
                           void* descriptor);
   void on_eager(Endpoint& from, const Frame& frame, std::span<const std::byte> data);
-  void on_request(Endpoint& from, const Frame& frame, void* descriptor);
+  // Whether the descriptor is needed from now on.
+  bool on_request(Endpoint& from, const Frame& frame, void* descriptor);
+  static bool is_repeated(Inbox::Stream& stream, const Frame& frame);
   void on_answer(Endpoint& from, const Frame& frame);
   void count_arrival(Endpoint& from, const Frame& frame);
   void answer_bye(Peer& peer, Endpoint& from);

@@ -1,5 +1,5 @@
-/* Ranks that wait for each other in MPI and in collectives at once: who waits for one must let the other go on. At the end
-   the number of descriptors that are open behind MPI_Finalize. */
+/* Hazard 5: ranks that wait for each other in MPI and in collectives at once: who waits for one must let the other go on.
+   At the end the number of descriptors that are open behind MPI_Finalize. */
 #include <dirent.h>
 #include <unistd.h>
 
