@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "eco/algo/striped.h"
 #include "eco/algo/testing.h"
+#include "eco/net/synthetic.h"
 #include "eco/sched/text.h"
 #include "eco/sim/predict.h"
 #include "eco/transport/tcp/testing.h"
@@ -37,23 +39,72 @@ CommonProblem moving(Collective collective, std::size_t bytes, int n_ranks = 8) 
   return problem;
 }
 
+using AllShares = std::vector<std::vector<int>>;
+
 TEST(Striped, SharesFollowTheRates) {
   const auto shares = [](const std::string& rails) {
-    return shares_of_rails(*dealt_view("hosts=4 rate_mbit=20 " + rails, 4).network);
+    return shares_of_rails(dealt_view("hosts=4 rate_mbit=20 " + rails, 4));
   };
-  EXPECT_EQ(shares("rail_mbit=20"), (std::vector<int>{1, 1}));
-  EXPECT_EQ(shares("rail_mbit=8"), (std::vector<int>{5, 2}));
-  EXPECT_EQ(shares("rail_mbit=40+20"), (std::vector<int>{1, 2, 1}));
-  EXPECT_EQ(shares(""), (std::vector<int>{1}));
+  EXPECT_EQ(shares("rail_mbit=20"), (AllShares{{1, 1}}));
+  EXPECT_EQ(shares("rail_mbit=8"), (AllShares{{5, 2}}));
+  EXPECT_EQ(shares("rail_mbit=40+20"), (AllShares{{1, 2, 1}}));
+  EXPECT_EQ(shares(""), AllShares{});
   // Lone hosts may have no rate of their own, and one host none between hosts either.
-  for (const auto& [hosts, expected] :
-       std::map<std::string, std::vector<int>>{{"1+1", {5, 2}}, {"1", {1, 1}}}) {
+  for (const auto& [hosts, expected] : std::map<std::string, AllShares>{{"1+1", {{5, 2}}}, {"1", {{1, 1}}}}) {
     net::Network network = *dealt_view("hosts=" + hosts + " rate_mbit=20 rail_mbit=8", 2).network;
     for (net::Subnet& subnet : network.subnets) subnet.bytes_per_s = 0;
     for (net::Subnet& subnet : network.more_rails[0].subnets) subnet.bytes_per_s = 0;
     network.finish();
-    EXPECT_EQ(shares_of_rails(network), expected) << hosts;
+    EXPECT_EQ(shares_of_rails(net::make_view(std::make_shared<const net::Network>(network),
+                                             hosts == "1" ? std::vector<int>{0, 0} : std::vector<int>{0, 1})),
+              expected)
+        << hosts;
   }
+}
+
+GroupView group_of(const std::string& description, std::vector<int> hosts) {
+  return net::make_view(std::make_shared<const net::Network>(net::synthetic_network(description)),
+                        std::move(hosts));
+}
+
+TEST(Striped, GroupsUseTheRailsThatTheirHostsHave) {
+  const std::string mixed = "hosts=8 rate_mbit=20 rail_mbit=20+8+8 rail_hosts=5+3+1";
+  const auto shares = [&](std::vector<int> hosts) {
+    return shares_of_rails(group_of(mixed, std::move(hosts)));
+  };
+  EXPECT_EQ(shares({0, 1, 2}), (AllShares{{5, 5, 2}})) << "one host's own rail leads nowhere";
+  EXPECT_EQ(shares({4, 3}), (AllShares{{1, 1}}));
+  EXPECT_EQ(shares({1, 2, 3, 4}), (AllShares{{1, 1}, {5, 5, 2}}));
+  EXPECT_EQ(shares({0, 1, 2, 3, 4, 5, 6, 7}), (AllShares{{5, 5, 2}}));
+  EXPECT_EQ(shares({4, 5, 6}), AllShares{});
+  const GroupView none = group_of(mixed, {4, 5, 6});
+  CommonProblem problem = moving(Collective::broadcast, kMiB, 3);
+  EXPECT_EQ(find("broadcast/striped")->why_not(problem, none),
+            "no two of these hosts have more than one rail in common");
+  EXPECT_TRUE(find("broadcast/striped")->candidates(problem, none).empty());
+  const GroupView two = group_of("hosts=3 rail_mbit=400 rail_hosts=2", {0, 1, 2});
+  EXPECT_EQ(find("broadcast/rail_trees")->why_not(problem, two),
+            "its two trees are for two rails, and some hosts have one");
+}
+
+// What is striped takes rail 0 where one side lacks the other: right, and as slow as hosts with one rail are.
+TEST(Striped, OverRailsThatSomeLackGivesWhatTheRoutesSay) {
+  const std::string mixed = "hosts=8 rate_mbit=20 rail_mbit=20 rail_hosts=5 latency_us=50";
+  const auto gain = [&](Collective collective, const std::string& part, const std::string& network,
+                        const std::vector<int>& hosts) {
+    const GroupView view = group_of(network, hosts);
+    const CommonProblem problem = moving(collective, 16 * kMiB, static_cast<int>(hosts.size()));
+    const std::string name(coll::name(collective));
+    return seconds(name + part, problem, view) /
+           seconds(name + "/striped shares=1,1 parts=" + name + part, problem, view);
+  };
+  const std::vector<int> all = {0, 1, 2, 3, 4, 5, 6, 7};
+  const std::string chain = "/chain segment=15872";
+  EXPECT_NEAR(gain(Collective::allgather, chain, mixed, {0, 1, 2, 3, 4}), 2, 0.1) << "all have both";
+  EXPECT_NEAR(gain(Collective::allgather, chain, mixed, all), 1, 0.1) << "three take all over one NIC";
+  // Where that is a faster one, the others are what is slow, and their second carries what they exchange.
+  const std::string fast = "hosts=5+3 rate_mbit=20+80 rail_mbit=20 rail_hosts=5 latency_us=50";
+  EXPECT_GT(gain(Collective::alltoall, "/flat", fast, all), 1.15);
 }
 
 TEST(Striped, EveryRailCarriesItsShare) {

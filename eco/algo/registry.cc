@@ -361,9 +361,12 @@ void add_rails(std::vector<Algorithm>& all) {
                  few_candidates_of(whole),
                  build_broadcast_rail_trees,
                  [](const CommonProblem&, const GroupView& view) -> Objection {
-                   if (view.network->n_rails() == 2) return std::nullopt;
-                   return "its two trees are for two rails, hosts have " +
-                          std::to_string(view.network->n_rails());
+                   if (view.network->n_rails() != 2)
+                     return "its two trees are for two rails, hosts have " +
+                            std::to_string(view.network->n_rails());
+                   if (view.n_hosts_on(1) < view.n_hosts_on(0))
+                     return "its two trees are for two rails, and some hosts have one";
+                   return std::nullopt;
                  },
                  {},
                  {},

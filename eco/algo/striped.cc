@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -136,23 +137,46 @@ Schedule build(const CommonProblem& problem, const GroupView& view, const Params
   return whole;
 }
 
-}  // namespace
-
-std::vector<int> shares_of_rails(const net::Network& network) {
-  double slowest = network.rail_bytes_per_s(0);
-  for (int rail = 1; rail < network.n_rails(); ++rail)
-    slowest = std::min(slowest, network.rail_bytes_per_s(rail));
-  // Ranks of one host, between which no rail leads.
-  if (slowest <= 0) return std::vector<int>(static_cast<std::size_t>(network.n_rails()), 1);
+// Of the rails that so many hosts have; 0 for the others, and none for the last of these.
+std::vector<int> shares_among(const net::Network& network, const std::vector<int>& had_by, int fewest) {
+  std::vector<double> rates;
+  double slowest = std::numeric_limits<double>::infinity();
+  for (std::size_t rail = 0; rail < had_by.size(); ++rail) {
+    if (had_by[rail] < fewest) {
+      rates.push_back(0);
+      continue;
+    }
+    rates.push_back(network.rail_bytes_per_s(static_cast<int>(rail)));
+    slowest = std::min(slowest, rates.back());
+  }
   std::vector<int> shares;
   int divisor = 0;
-  for (int rail = 0; rail < network.n_rails(); ++rail) {
-    const double share = std::round(kSharesOfSlowest * network.rail_bytes_per_s(rail) / slowest);
+  for (std::size_t rail = 0; rail < rates.size(); ++rail) {
+    // Ranks of one host, between which no rail leads, use all alike.
+    const double share = had_by[rail] < fewest ? 0
+                         : slowest <= 0        ? 1
+                                               : std::round(kSharesOfSlowest * rates[rail] / slowest);
     shares.push_back(static_cast<int>(std::min<double>(share, kLargestShare)));
     divisor = std::gcd(divisor, shares.back());
   }
   for (int& share : shares) share /= divisor;
+  while (shares.back() == 0) shares.pop_back();
   return shares;
+}
+
+}  // namespace
+
+std::vector<std::vector<int>> shares_of_rails(const net::GroupView& view) {
+  const int n_hosts = view.n_hosts_on(0);
+  std::vector<int> had_by;
+  for (int rail = 0; rail < view.network->n_rails(); ++rail) had_by.push_back(view.n_hosts_on(rail));
+  std::vector<std::vector<int>> found;
+  for (const int fewest : {n_hosts, std::min(2, n_hosts)}) {
+    std::vector<int> shares = shares_among(*view.network, had_by, fewest);
+    const auto n_used = std::count_if(shares.begin(), shares.end(), [](int share) { return share > 0; });
+    if (n_used > 1 && (found.empty() || found.back() != shares)) found.push_back(std::move(shares));
+  }
+  return found;
 }
 
 Algorithm striped(coll::Collective collective, std::vector<std::string> choices) {
@@ -165,25 +189,28 @@ Algorithm striped(coll::Collective collective, std::vector<std::string> choices)
   };
   const auto candidates = [choices, longest_part](const CommonProblem& problem, const GroupView& view) {
     std::vector<Params> all;
-    const std::vector<int> shares = shares_of_rails(*view.network);
-    const CommonProblem part_problem = longest_part(problem, shares);
-    for (const std::string& choice : choices) {
-      const Algorithm* const part = find(choice);
-      if (part->why_not(part_problem, view)) continue;
-      for (Params params : part->candidates(part_problem, view)) {
-        params.shares = shares;
-        params.parts = {choice};
-        all.push_back(std::move(params));
+    for (const std::vector<int>& shares : shares_of_rails(view)) {
+      const CommonProblem part_problem = longest_part(problem, shares);
+      for (const std::string& choice : choices) {
+        const Algorithm* const part = find(choice);
+        if (part->why_not(part_problem, view)) continue;
+        for (Params params : part->candidates(part_problem, view)) {
+          params.shares = shares;
+          params.parts = {choice};
+          all.push_back(std::move(params));
+        }
       }
     }
     return all;
   };
   const auto objection = [choices, longest_part](const CommonProblem& problem, const GroupView& view) {
-    const CommonProblem part_problem = longest_part(problem, shares_of_rails(*view.network));
-    Objection reason;
-    for (const std::string& choice : choices) {
-      reason = find(choice)->why_not(part_problem, view);
-      if (!reason) break;
+    Objection reason = "no two of these hosts have more than one rail in common";
+    for (const std::vector<int>& shares : shares_of_rails(view)) {
+      const CommonProblem part_problem = longest_part(problem, shares);
+      for (const std::string& choice : choices) {
+        reason = find(choice)->why_not(part_problem, view);
+        if (!reason) return reason;
+      }
     }
     return reason;
   };

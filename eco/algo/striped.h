@@ -14,8 +14,10 @@ namespace eco::algo {
 // blocks.
 Algorithm striped(coll::Collective collective, std::vector<std::string> choices);
 
-// What each rail should carry, as small integers in proportion to the rates. For one rank to decide with: rates are
+// What each rail should carry, as small integers in proportion to the rates: of those that all hosts of the group have and,
+// where some have more, of all that two of them have (their share goes over rail 0 where it has to). The latter
+// pays where the hosts that lack a rail are faster on the others. None: they have one. For one rank to decide with: rates are
 // floating-point numbers.
-std::vector<int> shares_of_rails(const net::Network& network);
+std::vector<std::vector<int>> shares_of_rails(const net::GroupView& view);
 
 }  // namespace eco::algo

@@ -10,6 +10,7 @@
 
 #include "eco/base/errors.h"
 #include "eco/measure/derive.h"
+#include "eco/net/part.h"
 
 namespace eco::measure {
 namespace {
@@ -22,7 +23,7 @@ using transport::Ticket;
 constexpr int kRailOrderTag = 0;
 constexpr int kRailDoneTag = 1;
 constexpr int kFirstStreamTag = 2;
-constexpr std::size_t kMostRails = 8;
+using transport::kMostRails;
 
 constexpr std::size_t kOnRailBytes = 16384;
 constexpr std::size_t kRailPingBytes = 8;
@@ -51,6 +52,7 @@ struct Opposite {
   int b = 0;
   bool inside = true;
   double bytes_per_s = 0;
+  std::vector<std::size_t> rails{};  // that both have
 };
 
 // Two ranks, of which the first times and the second answers.
@@ -165,30 +167,31 @@ void time_rails(Streams& streams, const Opposite& pair, const RailsOptions& opti
     stream.count[rail] = count;
     return stream;
   };
-  std::vector<double> whole;  // bytes a second, the way there and back with them
+  std::vector<double> whole(n_rails, 0.0);  // bytes a second, the way there and back with them
   bool are_slopes = true;
-  for (std::size_t rail = 0; rail < n_rails; ++rail) {
+  for (const std::size_t rail : pair.rails) {
     streams.run(on(rail, kRailPingBytes, 1));  // opens its connections
     found[n_rails + rail] = best_of(streams, on(rail, kRailPingBytes, 1)) / 2;
     const std::int64_t count = messages(pair.bytes_per_s, options);
     const double one_s = best_of(streams, on(rail, kOnRailBytes, 1));
     const double all_s = best_of(streams, on(rail, kOnRailBytes, count));
     found[rail] = stream_rate(kOnRailBytes, static_cast<int>(count), one_s, all_s);
-    whole.push_back(static_cast<double>(kOnRailBytes) * static_cast<double>(count) / all_s);
+    whole[rail] = static_cast<double>(kOnRailBytes) * static_cast<double>(count) / all_s;
     are_slopes = are_slopes && all_s >= kMoreTakeLonger * one_s;
   }
   // Rails are compared with each other: all by their slopes or, where a busy machine or a long way hides that of one, all by
   // their whole times.
   if (!are_slopes) std::copy(whole.begin(), whole.end(), found.begin());
-  std::vector<RailStream> alone;
-  std::vector<double> alone_s;
-  for (std::size_t rail = 0; rail < n_rails; ++rail) {
+  std::vector<RailStream> alone(n_rails);
+  std::vector<double> alone_s(n_rails, 0.0);
+  for (const std::size_t rail : pair.rails) {
     // Beside another rail it has as many messages as make both take as long.
-    alone.push_back(on(rail, kOnRailBytes, messages(found[rail], options)));
-    alone_s.push_back(best_of(streams, alone.back()));
+    alone[rail] = on(rail, kOnRailBytes, messages(found[rail], options));
+    alone_s[rail] = best_of(streams, alone[rail]);
   }
-  for (std::size_t rail = 1; rail < n_rails; ++rail) {
-    for (std::size_t other = 0; other < rail; ++other) {
+  for (const std::size_t rail : pair.rails) {
+    for (const std::size_t other : pair.rails) {
+      if (other >= rail) break;
       RailStream both = alone[rail];
       both.count[other] = alone[other].count[other];
       found[2 * n_rails + rail * n_rails + other] =
@@ -197,37 +200,100 @@ void time_rails(Streams& streams, const Opposite& pair, const RailsOptions& opti
   }
 }
 
-// The same on all ranks: they follow from the network's structure.
-std::vector<Opposite> pairs_of(const net::Network& network, const RailsOptions& options) {
-  const std::size_t most = options.in_job ? kMostPairsInJob : kMostPairsOffline;
-  // Of each subnet the first rank of every host that takes part: a remembered network may be of more hosts.
-  std::vector<std::vector<int>> ranks;
+std::vector<std::size_t> rails_between(const transport::Transport& transport, int a, int b) {
+  std::vector<std::size_t> rails;
+  for (int rail = 0; rail < transport.n_rails(); ++rail) {
+    if (transport.has_rail(a, rail) && transport.has_rail(b, rail))
+      rails.push_back(static_cast<std::size_t>(rail));
+  }
+  return rails;
+}
+
+// A host that takes part; a remembered network may be of more.
+struct Taking {
+  int host = 0;
+  int rank = 0;  // its first
+};
+using BySubnet = std::vector<std::vector<Taking>>;
+
+// The same on all ranks, as what follows.
+BySubnet takers(const net::Network& network, const RailsOptions& options) {
+  BySubnet all;
   for (const net::Subnet& subnet : network.subnets) {
-    ranks.emplace_back();
+    all.emplace_back();
     for (const int host : subnet.hosts) {
       const auto found = std::find(options.host_of_rank.begin(), options.host_of_rank.end(),
                                    network.hosts[static_cast<std::size_t>(host)]);
       if (found != options.host_of_rank.end())
-        ranks.back().push_back(static_cast<int>(found - options.host_of_rank.begin()));
+        all.back().push_back({host, static_cast<int>(found - options.host_of_rank.begin())});
     }
   }
+  return all;
+}
+
+// By the network's structure, of the hosts that have that rail.
+std::vector<Opposite> pairs_on(int rail, const transport::Transport& transport, const net::Network& network,
+                               BySubnet all, bool are_few, std::size_t most) {
+  for (std::vector<Taking>& there : all)
+    std::erase_if(there, [&](const Taking& each) { return !transport.has_rail(each.rank, rail); });
   std::vector<Opposite> pairs;
-  for (std::size_t s = 0; s < ranks.size(); ++s) {
-    const std::vector<int>& there = ranks[s];
-    const double bytes_per_s = network.subnets[s].bytes_per_s;
+  const auto add = [&](const Taking& a, const Taking& b, bool inside, double bytes_per_s) {
+    pairs.push_back({a.rank, b.rank, inside, bytes_per_s, rails_between(transport, a.rank, b.rank)});
+  };
+  for (std::size_t s = 0; s < all.size(); ++s) {
+    const std::vector<Taking>& there = all[s];
     const std::size_t n = there.size();
-    if (n > 1) pairs.push_back({there[0], there[1], true, bytes_per_s});
-    if (n > 3 && !options.in_job) pairs.push_back({there[n - 2], there[n - 1], true, bytes_per_s});
+    if (n > 1) add(there[0], there[1], true, network.subnets[s].bytes_per_s);
+    if (n > 3 && !are_few) add(there[n - 2], there[n - 1], true, network.subnets[s].bytes_per_s);
   }
-  pairs.resize(std::min(pairs.size(), most));
+  if (pairs.size() > most) pairs.erase(pairs.begin() + static_cast<std::ptrdiff_t>(most), pairs.end());
   const std::size_t n_inside = pairs.size();
   for (const net::Between& pair : network.between) {
-    const std::vector<int>& from = ranks[static_cast<std::size_t>(pair.from)];
-    const std::vector<int>& to = ranks[static_cast<std::size_t>(pair.to)];
+    const std::vector<Taking>& from = all[static_cast<std::size_t>(pair.from)];
+    const std::vector<Taking>& to = all[static_cast<std::size_t>(pair.to)];
     if (!from.empty() && !to.empty() && pairs.size() < n_inside + most)
-      pairs.push_back({from[0], to[0], false, pair.bytes_per_s});
+      add(from[0], to[0], false, pair.bytes_per_s);
   }
   return pairs;
+}
+
+// Of all hosts, and then one for each rail that none of these has, inside a subnet or between two.
+std::vector<Opposite> pairs_of(const transport::Transport& transport, const net::Network& network,
+                               const RailsOptions& options) {
+  const BySubnet all = takers(network, options);
+  const std::size_t most = options.in_job ? kMostPairsInJob : kMostPairsOffline;
+  std::vector<Opposite> pairs = pairs_on(0, transport, network, all, options.in_job, most);
+  for (int rail = 1; rail < transport.n_rails(); ++rail) {
+    for (Opposite& pair : pairs_on(rail, transport, network, all, true, 1)) {
+      const auto has_it = [&](const Opposite& other) {
+        return other.inside == pair.inside && transport.has_rail(other.a, rail) &&
+               transport.has_rail(other.b, rail);
+      };
+      if (std::none_of(pairs.begin(), pairs.end(), has_it)) pairs.push_back(std::move(pair));
+    }
+  }
+  return pairs;
+}
+
+// By rail; nothing where all have it.
+std::vector<std::optional<std::vector<int>>> hosts_on_rails(const transport::Transport& transport,
+                                                            const net::Network& network,
+                                                            const RailsOptions& options) {
+  const BySubnet all = takers(network, options);
+  std::vector<std::optional<std::vector<int>>> hosts;
+  for (int rail = 0; rail < transport.n_rails(); ++rail) {
+    std::vector<int> having;
+    std::size_t n_hosts = 0;
+    for (const std::vector<Taking>& there : all) {
+      n_hosts += there.size();
+      for (const Taking& each : there) {
+        if (transport.has_rail(each.rank, rail)) having.push_back(each.host);
+      }
+    }
+    const bool have_all = having.size() == n_hosts;
+    hosts.push_back(have_all ? std::nullopt : std::optional(std::move(having)));
+  }
+  return hosts;
 }
 
 }  // namespace
@@ -239,7 +305,7 @@ MeasuredRails measure_rails(transport::Transport& transport, transport::Native& 
     throw Unsupported(std::to_string(n_rails) + " rails are more than are measured; name up to " +
                       std::to_string(kMostRails));
   }
-  const std::vector<Opposite> pairs = pairs_of(network, options);
+  const std::vector<Opposite> pairs = pairs_of(transport, network, options);
   const std::size_t width = 2 * n_rails + n_rails * n_rails;
   std::vector<double> found(pairs.size() * width, 0.0);
   std::array<std::int64_t, 1> good{1};
@@ -268,6 +334,7 @@ MeasuredRails measure_rails(transport::Transport& transport, transport::Native& 
   if (!found.empty()) native.allreduce_max(found);
 
   MeasuredRails measured;
+  measured.hosts = hosts_on_rails(transport, network, options);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const auto at = found.begin() + static_cast<std::ptrdiff_t>(i * width);
     const auto n = static_cast<std::ptrdiff_t>(n_rails);
@@ -280,17 +347,23 @@ MeasuredRails measure_rails(transport::Transport& transport, transport::Native& 
 namespace {
 
 bool shares_a_link(const MeasuredRails& measured, std::size_t n_rails, std::size_t rail, std::size_t other) {
-  const auto is_slowed = [&](const RailTimes& times) {
-    return times.slowdown[rail * n_rails + other] >= kShares;
-  };
-  return std::all_of(measured.inside.begin(), measured.inside.end(), is_slowed) &&
-         std::all_of(measured.between.begin(), measured.between.end(), is_slowed);
+  bool was_asked = false;
+  for (const std::vector<RailTimes>* pairs : {&measured.inside, &measured.between}) {
+    for (const RailTimes& times : *pairs) {
+      const double slowdown = times.slowdown[rail * n_rails + other];
+      if (slowdown == 0) continue;  // one of them lacks one of the rails
+      if (slowdown < kShares) return false;
+      was_asked = true;
+    }
+  }
+  return was_asked;
 }
 
-// What a rail carries of what rail 0 does, in the pair where that is least; nothing without pairs.
+// What a rail carries of what rail 0 does, in the pair where that is least; nothing without pairs that have it.
 std::optional<double> share_of(const std::vector<RailTimes>& pairs, std::size_t rail) {
   std::optional<double> least;
   for (const RailTimes& pair : pairs) {
+    if (pair.bytes_per_s[rail] == 0) continue;
     const double share = pair.bytes_per_s[rail] / pair.bytes_per_s[0];
     least = std::min(least.value_or(share), share);
   }
@@ -299,7 +372,9 @@ std::optional<double> share_of(const std::vector<RailTimes>& pairs, std::size_t 
 
 double more_latency(const std::vector<RailTimes>& pairs, std::size_t rail) {
   double most = 0;
-  for (const RailTimes& pair : pairs) most = std::max(most, pair.latency_s[rail] - pair.latency_s[0]);
+  for (const RailTimes& pair : pairs) {
+    if (pair.bytes_per_s[rail] > 0) most = std::max(most, pair.latency_s[rail] - pair.latency_s[0]);
+  }
   return most;
 }
 
@@ -307,20 +382,21 @@ double more_latency(const std::vector<RailTimes>& pairs, std::size_t rail) {
 
 void add_rails(net::Network& network, const std::vector<std::string>& names, const MeasuredRails& measured) {
   if (measured.inside.empty() && measured.between.empty()) return;
-  network.rails = names;
+  network.rails = {names[0]};
   network.more_rails.clear();
   std::vector<std::size_t> kept{0};
   for (std::size_t rail = 1; rail < names.size(); ++rail) {
     const auto inside = share_of(measured.inside, rail);
     const auto between = share_of(measured.between, rail);
+    if (!inside && !between) continue;
+    network.rails.push_back(names[rail]);
     const auto shares = [&](std::size_t other) { return shares_a_link(measured, names.size(), rail, other); };
     if (std::any_of(kept.begin(), kept.end(), shares)) continue;
     kept.push_back(rail);
-    net::Rail& described = network.more_rails.emplace_back();
-    described.name = names[rail];
-    described.subnets = network.subnets;
-    described.between = network.between;
-    described.uplinks = network.uplinks;
+    net::Rail& described = network.more_rails.emplace_back(
+        net::Rail{network.subnets, network.between, network.uplinks, names[rail]});
+    if (rail < measured.hosts.size() && measured.hosts[rail])
+      described = net::rail_of(described, *measured.hosts[rail]);
     const double within = inside ? *inside : *between;
     const double across = between ? *between : *inside;
     for (net::Subnet& subnet : described.subnets) {

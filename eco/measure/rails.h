@@ -3,12 +3,14 @@
 //   MeasuredRails measured = measure_rails(transport, native, network, options);      // collective
 //   add_rails(network, transport.rail_names(), measured);                             // pure
 //
-// A few pairs of hosts stream over every rail, and over two at once. Rails are described by what sets them apart from
+// A few pairs of hosts stream over every rail that both have, and over two at once; each rail that two hosts have is of one
+// pair at least. Rails are described by what sets them apart from
 // rail 0, over the same transport: a rail that carries 0.4 times what rail 0 does has 0.4 times the network's rates,
 // whatever transport those were measured over. So the shares of a message, which is what they are for, are right also
 // where the library's own messages go another way.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +21,7 @@
 
 namespace eco::measure {
 
-// One pair of hosts on all rails.
+// One pair of hosts on all rails that both have; 0 for the others.
 struct RailTimes {
   std::vector<double> bytes_per_s;
   std::vector<double> latency_s;
@@ -30,6 +32,8 @@ struct RailTimes {
 struct MeasuredRails {
   std::vector<RailTimes> inside;   // pairs of one subnet
   std::vector<RailTimes> between;  // pairs of two
+  // By rail: the hosts of the network that are known to have it; nothing: all that were asked, and so all.
+  std::vector<std::optional<std::vector<int>>> hosts{};
 };
 
 struct RailsOptions {
@@ -44,7 +48,7 @@ struct RailsOptions {
 MeasuredRails measure_rails(transport::Transport& transport, transport::Native& native,
                             const net::Network& network, const RailsOptions& options);
 
-// Local, pure. Leaves the network finished; `names` are of the transport's rails.
+// Local, pure. Leaves the network finished; `names` are of the transport's rails. One that no pair has is not described.
 void add_rails(net::Network& network, const std::vector<std::string>& names, const MeasuredRails& measured);
 
 }  // namespace eco::measure

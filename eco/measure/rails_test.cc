@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <barrier>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -49,6 +51,36 @@ TEST(MeasuredRails, OfTwoThatShareALinkOneIsLeftOut) {
   EXPECT_EQ(network.rails.size(), 3u) << "it is remembered that b was looked at";
 }
 
+TEST(MeasuredRails, AreOfTheHostsThatHaveThem) {
+  net::Network network = net::synthetic_network("hosts=3+3 rate_mbit=40 uplink_mbit=16");
+  // Host 0 and 1 have b, 4 and 5 have c, 2 and 3 neither; nobody has d with another.
+  const auto pair = [](std::size_t rail, double rate) {
+    RailTimes found = times({2e6, 0, 0, 0});
+    std::fill(found.slowdown.begin(), found.slowdown.end(), 0.0);
+    found.latency_s = {1e-4, 0, 0, 0};
+    if (rail > 0) {
+      found.bytes_per_s[rail] = rate;
+      found.latency_s[rail] = 2e-4;
+      found.slowdown[rail * 4] = 1.01;
+    }
+    return found;
+  };
+  MeasuredRails measured{.inside = {pair(1, 2e6), pair(0, 0), pair(2, 1e6)}, .between = {pair(0, 0)}};
+  measured.hosts = {std::nullopt, std::vector<int>{0, 1}, std::vector<int>{4, 5}, std::vector<int>{2}};
+  add_rails(network, {"a", "b", "c", "d"}, measured);
+  EXPECT_EQ(network.rails, (std::vector<std::string>{"a", "b", "c"}));
+  ASSERT_EQ(network.n_rails(), 3);
+  for (int host = 0; host < 6; ++host) {
+    EXPECT_EQ(network.has_rail(host, 1), host < 2);
+    EXPECT_EQ(network.has_rail(host, 2), host > 3);
+  }
+  EXPECT_NEAR(network.rail_bytes_per_s(1), network.rail_bytes_per_s(0), 1);
+  EXPECT_NEAR(network.rail_bytes_per_s(2), network.rail_bytes_per_s(0) / 2, 1);
+  EXPECT_NEAR(network.more_rails[1].subnets[0].latency_s, network.subnets[1].latency_s + 1e-4, 1e-9);
+  EXPECT_TRUE(network.more_rails[0].between.empty());
+  EXPECT_EQ(net::to_json(net::parse_network(net::to_json(network), "here")), net::to_json(network));
+}
+
 TEST(MeasuredRails, WithoutAPairOfHostsNothingIsKnown) {
   net::Network network = net::synthetic_network("hosts=1");
   add_rails(network, {"a", "b"}, {});
@@ -61,7 +93,10 @@ struct Taken {
 };
 
 // Over TCP on the loopback, which two rails share.
-Taken measure(int n_hosts, int fails = -1) {
+Taken measure(
+    int n_hosts, int fails = -1, const transport::tcp::AddressesOf& addresses_of = [](int) {
+      return transport::tcp::loopback_addresses(2);
+    }) {
   const net::Network network = net::synthetic_network("hosts=" + std::to_string(n_hosts));
   transport::Hub hub(n_hosts);
   Taken taken;
@@ -77,7 +112,7 @@ Taken measure(int n_hosts, int fails = -1) {
                            all.arrive_and_wait();
                          });
   });
-  transport::tcp::run_tcp_shares(n_hosts, 2, [&](transport::RailShare& share) {
+  transport::tcp::run_tcp_shares(n_hosts, addresses_of, [&](transport::RailShare& share) {
     const auto rank = static_cast<std::size_t>(share.rank());
     all.arrive_and_wait();
     if (share.rank() == fails) share.choose_rails({});
@@ -101,6 +136,24 @@ TEST(MeasuredRails, AreTheSameOnEveryRank) {
     for (const double rate : measured.inside[0].bytes_per_s) EXPECT_GT(rate, 1e5);
     for (const double latency : measured.inside[0].latency_s) EXPECT_GT(latency, 0);
     EXPECT_GT(measured.inside[0].slowdown[2], 0);
+  }
+}
+
+TEST(MeasuredRails, AreOfPairsThatHaveThem) {
+  // Of a job of twice the ranks, the last first, every second one is here: 7, 5, 3, 1.
+  const Taken taken = measure(4, -1, [](int rank) {
+    std::vector<std::string> addresses = transport::tcp::loopback_addresses(2);
+    if (rank == 7 || rank == 3) addresses[1].clear();
+    return addresses;
+  });
+  for (const MeasuredRails& measured : taken.of_rank) {
+    ASSERT_EQ(measured.inside.size(), 2u);
+    EXPECT_EQ(measured.inside[0].bytes_per_s[1], 0) << "the first two of all";
+    EXPECT_GT(measured.inside[1].bytes_per_s[1], 1e5) << "the first two that have it";
+    ASSERT_EQ(measured.hosts.size(), 2u);
+    EXPECT_FALSE(measured.hosts[0]);
+    EXPECT_EQ(measured.hosts[1], (std::vector<int>{1, 3}));
+    EXPECT_EQ(measured.inside[1].bytes_per_s, taken.of_rank[0].inside[1].bytes_per_s);
   }
 }
 

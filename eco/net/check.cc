@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 #include <tuple>
 #include <vector>
@@ -41,7 +42,10 @@ Reason check_hosts(const Network& network) {
          network.hosts[first].name + "')";
 }
 
-Reason check_subnets(const Network& network) {
+// A further rail need not reach all hosts.
+enum class Reach : std::uint8_t { all_hosts, some_hosts };
+
+Reason check_subnets(const Network& network, Reach reach) {
   const int n = network.n_hosts();
   std::vector<bool> seen(network.hosts.size(), false);
   int previous_lowest = -1;
@@ -72,7 +76,7 @@ Reason check_subnets(const Network& network) {
     if (!is_rate(subnet.bytes_per_s) && !(lone && subnet.bytes_per_s == 0))
       return where + "bytes_per_s is not a rate";
   }
-  for (std::size_t host = 0; host < seen.size(); ++host) {
+  for (std::size_t host = 0; reach == Reach::all_hosts && host < seen.size(); ++host) {
     if (!seen[host]) return at("host", host) + " is in no subnet";
   }
   return std::nullopt;
@@ -256,7 +260,7 @@ std::optional<std::string> contradiction(const Network& network) {
                              network.envelope_bytes / network.packet_bytes, network.reverse_share}) {
     if (!(share >= 0 && share < 1)) return "headers, envelope or reverse_share are not below the payload's";
   }
-  if (auto reason = check_subnets(network)) return reason;
+  if (auto reason = check_subnets(network, Reach::all_hosts)) return reason;
   if (auto reason = check_between(network)) return reason;
   for (std::size_t r = 0; r < network.more_rails.size(); ++r) {
     Network alone;
@@ -264,7 +268,7 @@ std::optional<std::string> contradiction(const Network& network) {
     alone.subnets = network.more_rails[r].subnets;
     alone.between = network.more_rails[r].between;
     alone.uplinks = network.more_rails[r].uplinks;
-    Reason reason = check_subnets(alone);
+    Reason reason = check_subnets(alone, Reach::some_hosts);
     if (!reason) reason = check_between(alone);
     if (reason) return at("rail", r + 1) + ": " + *reason;
   }

@@ -83,6 +83,12 @@ std::vector<int> locate_hosts(const Network& network, const std::vector<HostId>&
   return located;
 }
 
+int GroupView::n_hosts_on(int rail) const {
+  std::vector<bool> seen(network->hosts.size(), false);
+  for (const int host : host_of_rank) seen[static_cast<std::size_t>(host)] = network->has_rail(host, rail);
+  return static_cast<int>(std::count(seen.begin(), seen.end(), true));
+}
+
 std::string GroupView::describe() const {
   std::string sizes;
   bool mixed = false;

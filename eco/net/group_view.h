@@ -30,6 +30,8 @@ struct GroupView {
   std::shared_ptr<const coll::Neighborhood> neighbors{};
 
   int n_ranks() const { return static_cast<int>(host_of_rank.size()); }
+  // How many of its hosts have that rail; of rail 0 all.
+  int n_hosts_on(int rail) const;
   int n_subnets() const { return static_cast<int>(subnets.size()); }
   // "3+3+2 switched": for tables and explanations.
   std::string describe() const;

@@ -135,6 +135,16 @@ TEST_F(FileTest, RailsAreKept) {
   EXPECT_EQ(to_json(synthetic_network("hosts=2")).find("more_rails"), std::string::npos);
 }
 
+TEST_F(FileTest, RailsThatSomeHostsLackAreKept) {
+  const Network network = synthetic_network("hosts=3+2 rate_mbit=20 rail_mbit=8+8 rail_hosts=4+2");
+  save_network(network, path("n.json"));
+  const Network same = load_network(path("n.json"));
+  EXPECT_EQ(to_json(same), to_json(network));
+  EXPECT_TRUE(same.has_rail(3, 1));
+  EXPECT_FALSE(same.has_rail(4, 1));
+  EXPECT_FALSE(same.has_rail(2, 2));
+}
+
 TEST_F(FileTest, PlogpIsRefusedWithReason) {
   const std::string good = to_json(with_plogp());
   EXPECT_EQ(refusal(good), "accepted");

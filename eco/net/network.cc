@@ -206,6 +206,7 @@ Route Network::route(int from, int to, int rail) const {
   const auto a = static_cast<std::size_t>(from);
   const auto b = static_cast<std::size_t>(to);
   if (from == to) return {{memory_[a]}, memory_latency_s};
+  if (!has_rail(from, rail) || !has_rail(to, rail)) rail = 0;
 
   const Places& places = places_[static_cast<std::size_t>(rail)];
   const auto s = static_cast<std::size_t>(places.subnet_of_host[a]);

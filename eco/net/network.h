@@ -67,9 +67,9 @@ enum class ResourceKind : std::uint8_t {
   common
 };
 
-// One more NIC of every host, on a network of its own, which it shares with no other rail.
+// One more NIC of every host, or of some hosts, on a network of its own, which it shares with no other rail.
 struct Rail {
-  std::vector<Subnet> subnets;  // as those of the Network, and so on
+  std::vector<Subnet> subnets;  // as those of the Network, and so on; of the hosts that have it
   std::vector<Between> between;
   std::vector<Uplink> uplinks;
   std::string name{};  // of Network::rails; empty where nobody looked
@@ -158,8 +158,8 @@ struct Network {
   std::vector<Between> between;    // from < to, lexicographic
   std::vector<Uplink> uplinks;     // ascending subnet; absent where the subnet itself is the limit
   std::vector<Rail> more_rails;    // beyond rail 0, which all the above describes
-  // By name ("10.77.0.0/24"), rail 0 first: the rails that were measured. Those that share a link with one before are in
-  // no Rail.
+  // By name ("10.77.0.0/24"), rail 0 first, which all hosts have: the rails that were measured. Those that share a link with
+  // one before are in no Rail.
   std::vector<std::string> rails;
   std::vector<ConcurrentTest> concurrent;
   Tree tree;                      // behind the subnets; without levels where nobody looked for it
@@ -196,9 +196,13 @@ struct Network {
   // The same network, with the same fingerprint, without the evidence it was derived from (pairs, concurrent, samples of
   // pLogP) and without the tree, which grow with the hosts and their square: what ranks need of it.
   Network without_samples() const;
-  // Local. Hosts and rail in range; from == to gives the memory of that host.
+  bool has_rail(int host, int rail) const {
+    return places_[static_cast<std::size_t>(rail)].subnet_of_host[static_cast<std::size_t>(host)] >= 0;
+  }
+  // Local. Hosts and rail in range; from == to gives the memory of that host. Rail 0's where one of them lacks that rail.
   Route route(int from, int to, int rail = 0) const;
-  // What the fastest pair gets on a rail, for shares of a message: of a subnet, or between lone hosts. 0 for a host alone.
+  // What the fastest pair gets on a rail, for shares of a message: of a subnet, or between lone hosts. 0 for a host alone,
+  // and without one.
   double rail_bytes_per_s(int rail) const;
   // What a message of so many bytes takes of a link, in bytes of the payload of full packets: with its envelope and the
   // headers of packets that are not full. 0 bytes take no more than these.

@@ -202,6 +202,39 @@ TEST(Rails, ShareNothingButHosts) {
       synthetic_network("hosts=2+2 rate_mbit=20 uplink_mbit=10 latency_us=50 between_us=90").fingerprint());
 }
 
+TEST(Rails, SomeHostsMayLackOne) {
+  const Network network = synthetic_network(
+      "hosts=4+3 rate_mbit=20 uplink_mbit=10 rail_mbit=8+4 rail_hosts=5+2 latency_us=50 between_us=90");
+  ASSERT_EQ(network.n_rails(), 3);
+  for (int host = 0; host < 7; ++host) {
+    EXPECT_TRUE(network.has_rail(host, 0));
+    EXPECT_EQ(network.has_rail(host, 1), host < 5);
+    EXPECT_EQ(network.has_rail(host, 2), host < 2);
+  }
+  const auto is_rail_0s = [&](int from, int to, int rail) {
+    const Route route = network.route(from, to, rail);
+    const Route first = network.route(from, to);
+    return route.resources == first.resources && route.latency_s == first.latency_s;
+  };
+  EXPECT_FALSE(is_rail_0s(3, 4, 1)) << "between subnets, to the only host of its own there";
+  EXPECT_TRUE(is_rail_0s(4, 5, 1));
+  EXPECT_TRUE(is_rail_0s(6, 0, 1));
+  EXPECT_FALSE(is_rail_0s(1, 0, 2));
+  EXPECT_TRUE(is_rail_0s(1, 2, 2));
+  EXPECT_EQ(network.more_rails[0].subnets[1].kind, SubnetKind::lone);
+  EXPECT_DOUBLE_EQ(network.rail_bytes_per_s(2), 4e6 / 8);
+
+  Network other = synthetic_network("hosts=4+3 rate_mbit=20 rail_mbit=8 rail_hosts=4");
+  EXPECT_NE(other.fingerprint(), synthetic_network("hosts=4+3 rate_mbit=20 rail_mbit=8").fingerprint());
+  other.more_rails[0].subnets[0].hosts = {0, 1, 7};
+  EXPECT_THROW(other.finish(), InvalidArgument);
+  other.more_rails[0] = {};
+  other.finish();
+  EXPECT_EQ(other.rail_bytes_per_s(1), 0) << "nobody has it";
+  other.subnets[1].hosts.pop_back();
+  EXPECT_THROW(other.finish(), InvalidArgument) << "rail 0 is everybody's";
+}
+
 TEST(Synthetic, SubnetsMayDiffer) {
   const Network network =
       synthetic_network("hosts=2+3+2 kind=bus+switched+switched rate_mbit=10+100+80 uplink_mbit=none+40+20");
@@ -225,6 +258,8 @@ TEST(Synthetic, NamesTheBadWord) {
   refused("hosts=3+x", "hosts=3+x is not a list");
   refused("hosts=3 rate_mbit=fast", "rate_mbit=fast");
   refused("hosts=3 kind=ring", "kind=ring");
+  refused("hosts=3 rail_mbit=8 rail_hosts=4", "rail_hosts=4");
+  refused("hosts=3 rail_mbit=8 rail_hosts=2+2", "rail_hosts=2+2");
   refused("hosts=3+3+2 uplink_mbit=10+20", "uplink_mbit=10+20 is neither one word nor one for each");
   refused("hosts=3+3 uplink_mbit=10+slow", "uplink_mbit=slow");
   refused("hosts=3 colour=red", "unknown word 'colour'");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <tuple>
 #include <utility>
 
 namespace eco::net {
@@ -52,52 +53,81 @@ bool stand_in(const Network& whole, const Network& part, const std::vector<int>&
 
 }  // namespace
 
-Part part_of(const std::shared_ptr<const Network>& network, const std::vector<int>& hosts) {
-  const Network& whole = *network;
-  if (!whole.more_rails.empty()) return {network, hosts};
-  std::vector<std::vector<int>> kept(whole.subnets.size());  // in each subnet, by their old numbers
-  for (const int host : hosts)
-    kept[static_cast<std::size_t>(whole.subnet_of_host[static_cast<std::size_t>(host)])].push_back(host);
-
-  Network part = without_hosts(whole);
+Rail rail_of(const Rail& whole, const std::vector<int>& hosts) {
+  std::vector<int> wanted = hosts;
+  std::sort(wanted.begin(), wanted.end());
+  std::vector<std::pair<Subnet, std::size_t>> kept;  // with their old places
+  for (std::size_t s = 0; s < whole.subnets.size(); ++s) {
+    Subnet subnet = whole.subnets[s];
+    std::erase_if(subnet.hosts,
+                  [&](int host) { return !std::binary_search(wanted.begin(), wanted.end(), host); });
+    if (subnet.hosts.empty()) continue;
+    if (subnet.hosts.size() == 1) subnet.kind = SubnetKind::lone;
+    kept.emplace_back(std::move(subnet), s);
+  }
+  // By their lowest hosts, which need not be those that they had.
+  std::sort(kept.begin(), kept.end(),
+            [](const auto& a, const auto& b) { return a.first.hosts.front() < b.first.hosts.front(); });
+  Rail part{.subnets = {}, .between = {}, .uplinks = {}, .name = whole.name};
   std::vector<int> new_subnet(whole.subnets.size(), -1);
-  std::vector<std::pair<int, int>> numbers;  // old, new
-  for (std::size_t s = 0; s < kept.size(); ++s) {
-    if (kept[s].empty()) continue;
-    std::sort(kept[s].begin(), kept[s].end());
-    kept[s].erase(std::unique(kept[s].begin(), kept[s].end()), kept[s].end());
-    Subnet subnet = {{}, whole.subnets[s].kind, whole.subnets[s].latency_s, whole.subnets[s].bytes_per_s};
-    if (kept[s].size() == 1) subnet.kind = SubnetKind::lone;
-    for (const int host : kept[s]) {
-      numbers.emplace_back(host, part.n_hosts());
-      subnet.hosts.push_back(part.n_hosts());
-      part.hosts.push_back(whole.hosts[static_cast<std::size_t>(host)]);
-    }
-    new_subnet[s] = static_cast<int>(part.subnets.size());
+  for (auto& [subnet, place] : kept) {
+    new_subnet[place] = static_cast<int>(part.subnets.size());
     part.subnets.push_back(std::move(subnet));
   }
   const auto renumbered = [&](int s) { return new_subnet[static_cast<std::size_t>(s)]; };
   for (Between pair : whole.between) {
-    pair.from = renumbered(pair.from);
-    pair.to = renumbered(pair.to);
-    if (pair.from >= 0 && pair.to >= 0) part.between.push_back(pair);
+    std::tie(pair.from, pair.to) = std::minmax({renumbered(pair.from), renumbered(pair.to)});
+    if (pair.from >= 0) part.between.push_back(pair);
   }
+  std::sort(part.between.begin(), part.between.end(), [](const Between& a, const Between& b) {
+    return std::tie(a.from, a.to) < std::tie(b.from, b.to);
+  });
   for (Uplink uplink : whole.uplinks) {
     uplink.subnet = renumbered(uplink.subnet);
     if (uplink.subnet >= 0) part.uplinks.push_back(uplink);
   }
+  std::sort(part.uplinks.begin(), part.uplinks.end(),
+            [](const Uplink& a, const Uplink& b) { return a.subnet < b.subnet; });
+  return part;
+}
+
+Part part_of(const std::shared_ptr<const Network>& network, const std::vector<int>& hosts) {
+  const Network& whole = *network;
+  Network part = without_hosts(whole);
+  Rail first = rail_of({whole.subnets, whole.between, whole.uplinks}, hosts);
+  // In ascending order, so that whatever is in order of hosts stays so.
+  std::vector<int> kept = hosts;
+  std::sort(kept.begin(), kept.end());
+  kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+  for (const int host : kept) part.hosts.push_back(whole.hosts[static_cast<std::size_t>(host)]);
+  const auto renumbered = [&](int host) {
+    return static_cast<int>(std::lower_bound(kept.begin(), kept.end(), host) - kept.begin());
+  };
+  std::vector<int> new_subnet(whole.subnets.size(), -1);
+  for (std::size_t s = 0; s < first.subnets.size(); ++s) {
+    const auto host = static_cast<std::size_t>(first.subnets[s].hosts.front());
+    new_subnet[static_cast<std::size_t>(whole.subnet_of_host[host])] = static_cast<int>(s);
+  }
+  const auto renumber = [&](std::vector<Subnet>& subnets) {
+    for (Subnet& subnet : subnets) {
+      for (int& host : subnet.hosts) host = renumbered(host);
+    }
+  };
+  renumber(first.subnets);
+  part.subnets = std::move(first.subnets);
+  part.between = std::move(first.between);
+  part.uplinks = std::move(first.uplinks);
+  part.rails = whole.rails;
+  for (const Rail& rail : whole.more_rails)
+    renumber(part.more_rails.emplace_back(rail_of(rail, hosts)).subnets);
   for (ClassPLogP measured : whole.plogp) {
     measured.samples.clear();
     if (stand_in(whole, part, new_subnet, measured)) part.plogp.push_back(std::move(measured));
   }
   part.finish();
 
-  std::sort(numbers.begin(), numbers.end());
   Part result{std::make_shared<const Network>(std::move(part)), {}};
-  for (const int host : hosts) {
-    const auto found = std::lower_bound(numbers.begin(), numbers.end(), std::pair(host, 0));
-    result.hosts.push_back(found->second);
-  }
+  for (const int host : hosts) result.hosts.push_back(renumbered(host));
   return result;
 }
 

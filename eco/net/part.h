@@ -18,8 +18,11 @@ struct Part {
   std::vector<int> hosts;  // the number there of each host asked for
 };
 
-// Local, pure. Hosts may come several times. Subnets keep their order, and hosts theirs in each. The whole network where its
-// hosts have several rails.
+// Local, pure. Hosts may come several times, and keep their order; rails keep their numbers, also those that none of the hosts
+// have.
 Part part_of(const std::shared_ptr<const Network>& network, const std::vector<int>& hosts);
+
+// Local, pure. A rail of which only these hosts have a NIC, by the same numbers; of those that have it.
+Rail rail_of(const Rail& whole, const std::vector<int>& hosts);
 
 }  // namespace eco::net

@@ -53,9 +53,42 @@ TEST(Part, LeavesOutSubnetsWithoutHostsAndWhatWasMeasuredThere) {
   EXPECT_TRUE(part.network->pairs.empty());
 }
 
-TEST(Part, OfSeveralRailsIsTheWhole) {
-  const auto whole = std::make_shared<const Network>(synthetic_network("hosts=3+3 rail_mbit=500"));
-  EXPECT_EQ(part_of(whole, {4}).network, whole);
+TEST(Part, KeepsTheRailsOfItsHosts) {
+  const auto whole = std::make_shared<const Network>(
+      synthetic_network("hosts=3+4 rate_mbit=20 uplink_mbit=10 rail_mbit=500+8 rail_hosts=5+2"));
+  const std::vector<int> hosts = {4, 0, 6, 2};
+  const Part part = part_of(whole, hosts);
+  ASSERT_EQ(part.network->n_rails(), 3);
+  for (std::size_t a = 0; a < hosts.size(); ++a) {
+    for (int rail = 0; rail < 3; ++rail) {
+      EXPECT_EQ(part.network->has_rail(part.hosts[a], rail), whole->has_rail(hosts[a], rail));
+      for (std::size_t b = 0; b < hosts.size(); ++b) {
+        const Route route = whole->route(hosts[a], hosts[b], rail);
+        const Route same = part.network->route(part.hosts[a], part.hosts[b], rail);
+        EXPECT_DOUBLE_EQ(same.latency_s, route.latency_s);
+        ASSERT_EQ(same.resources.size(), route.resources.size());
+        for (std::size_t i = 0; i < route.resources.size(); ++i) {
+          EXPECT_DOUBLE_EQ(part.network->resources[static_cast<std::size_t>(same.resources[i])].bytes_per_s,
+                           whole->resources[static_cast<std::size_t>(route.resources[i])].bytes_per_s);
+        }
+      }
+    }
+  }
+  // Of hosts that all have it a rail is as any other; of hosts without it nothing is left but its number.
+  const Part all = part_of(whole, {3, 0, 1});
+  for (int host = 0; host < 3; ++host) EXPECT_TRUE(all.network->has_rail(host, 1));
+  EXPECT_TRUE(part_of(whole, {5, 6}).network->more_rails[0].subnets.empty());
+}
+
+TEST(Part, OfARailInOtherSubnets) {
+  Network network = synthetic_network("hosts=2+2 rate_mbit=20 rail_mbit=8");
+  Rail& rail = network.more_rails[0];
+  rail.subnets[0].hosts = {0, 3};
+  rail.subnets[1].hosts = {1, 2};
+  network.finish();
+  const Part part = part_of(std::make_shared<const Network>(network), {1, 2, 3});
+  EXPECT_EQ(part.network->more_rails[0].subnets[0].hosts, (std::vector<int>{0, 1}));
+  EXPECT_EQ(part.network->more_rails[0].subnets[1].hosts, (std::vector<int>{2}));
 }
 
 }  // namespace

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <sstream>
 
 #include "eco/base/errors.h"
+#include "eco/net/part.h"
 
 namespace eco::net {
 namespace {
@@ -73,14 +76,14 @@ class Words {
   std::map<std::string, std::string> values_;
 };
 
-std::vector<int> subnet_sizes(const Words& words, const std::string& text) {
+std::vector<int> sizes_of(const Words& words, const std::string& word, const std::string& text) {
   std::vector<int> sizes;
   std::istringstream stream(text);
   for (std::string part; std::getline(stream, part, '+');) {
     int size = 0;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), size);
     if (error != std::errc() || end != part.data() + part.size() || size < 1) {
-      words.fail("hosts=" + text + " is not a list of sizes such as 3+3+2");
+      words.fail(word + "=" + text + " is not a list of sizes such as 3+3+2");
     }
     sizes.push_back(size);
   }
@@ -100,7 +103,7 @@ std::vector<double> rates_of_rails(const Words& words, const std::string& text) 
 
 Network synthetic_network(const std::string& description) {
   Words words(description);
-  const std::vector<int> sizes = subnet_sizes(words, words.take("hosts", ""));
+  const std::vector<int> sizes = sizes_of(words, "hosts", words.take("hosts", ""));
   std::vector<SubnetKind> kinds;
   for (const std::string& word : words.take_list("kind", "switched", sizes.size())) {
     if (word != "switched" && word != "bus") words.fail("kind=" + word + " is neither switched nor bus");
@@ -121,6 +124,14 @@ Network synthetic_network(const std::string& description) {
   const double between_s = words.take_number("between_us", 2e6 * latency_s) * 1e-6;
   const double overhead_s = words.take_number("overhead_us", 2) * 1e-6;
   const std::vector<double> rail_rates = rates_of_rails(words, words.take("rail_mbit", ""));
+  std::vector<int> rail_hosts(rail_rates.size(), std::accumulate(sizes.begin(), sizes.end(), 0));
+  if (const std::string text = words.take("rail_hosts", ""); !text.empty()) {
+    const std::vector<int> wanted = sizes_of(words, "rail_hosts", text);
+    if (wanted.size() != rail_hosts.size() ||
+        !std::equal(wanted.begin(), wanted.end(), rail_hosts.begin(), std::less_equal<>()))
+      words.fail("rail_hosts=" + text + " is not one number of hosts for each of rail_mbit");
+    rail_hosts = wanted;
+  }
   words.expect_nothing_left();
 
   Network network;
@@ -148,7 +159,8 @@ Network synthetic_network(const std::string& description) {
     }
     network.subnets.push_back(std::move(subnet));
   }
-  for (const double rate : rail_rates) {
+  for (std::size_t r = 0; r < rail_rates.size(); ++r) {
+    const double rate = rail_rates[r];
     Rail rail{network.subnets, network.between, network.uplinks};
     for (Subnet& subnet : rail.subnets) subnet.bytes_per_s = rate;
     for (Between& pair : rail.between) {
@@ -158,7 +170,9 @@ Network synthetic_network(const std::string& description) {
         if (uplink > 0) pair.bytes_per_s = std::min(pair.bytes_per_s, uplink);
       }
     }
-    network.more_rails.push_back(std::move(rail));
+    std::vector<int> hosts(static_cast<std::size_t>(rail_hosts[r]));
+    std::iota(hosts.begin(), hosts.end(), 0);
+    network.more_rails.push_back(rail_of(rail, hosts));
   }
   network.finish();
 

@@ -13,6 +13,7 @@
 //   between_us=T       between subnets (default twice the latency within)
 //   overhead_us=T      of sending, and of receiving, a message (default 2)
 //   rail_mbit=R+S+...  one more rail for each word, like the first but at this rate (uplinks as of the first)
+//   rail_hosts=N+M...  how many hosts have that rail: these, from the first on (default all)
 // kind, rate_mbit and uplink_mbit may be one word for each subnet: uplink_mbit=10+20+40.
 #pragma once
 

@@ -58,7 +58,13 @@ std::string headline(const coll::CommonProblem& problem, const net::GroupView& v
 std::string rails_text(const net::Network& network) {
   if (network.n_rails() < 2) return {};
   std::string names = network.rails.empty() ? "" : network.rails.front();
-  for (const net::Rail& rail : network.more_rails) names += (names.empty() ? "" : ", ") + rail.name;
+  for (int rail = 1; rail < network.n_rails(); ++rail) {
+    names += (names.empty() ? "" : ", ") + network.more_rails[static_cast<std::size_t>(rail - 1)].name;
+    int n_hosts = 0;
+    for (int host = 0; host < network.n_hosts(); ++host) n_hosts += network.has_rail(host, rail) ? 1 : 0;
+    if (n_hosts < network.n_hosts())
+      names += " on " + std::to_string(n_hosts) + " of " + std::to_string(network.n_hosts()) + " hosts";
+  }
   return std::to_string(network.n_rails()) + " rails" + (names.empty() ? "" : " (" + names + ")") +
          ": under MPI, recipes over them go over TCP, all others over the library (--transport ucx: all over "
          "UCX)\n";

@@ -85,7 +85,7 @@ class Finding {
  private:
   // Only where they are not known of these hosts' network. What is found is remembered with it.
   void look_for_rails(net::Network& network, std::string& source) {
-    if (knows_rails(network, transport_)) return;
+    if (knows_rails(network, transport_, hosts_of_ranks(network, hosts_, false))) return;
     if (options_.measure != MeasurePolicy::automatic) {
       source += ", its rails not measured";
       return;

@@ -182,7 +182,7 @@ const std::vector<Entry>& entries() {
        [](const Options& o) { return std::string(name(o.carrier)); }},
       {{"ECO_RAILS", "NAME,...",
         "the interfaces (or addresses; for UCX also devices, mlx5_0:1) that are used on every host, one for "
-        "each rail; else the networks that all hosts have in common"},
+        "each rail; else the networks that hosts have in common"},
        set_rails,
        [](const Options& o) { return joined(o.rails); }},
       {{"ECO_MEASURE", "never|auto", "may a job measure what is not remembered (auto)"},

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "eco/net/network.h"
 #include "eco/runtime/options.h"
@@ -13,9 +14,10 @@
 
 namespace eco::runtime {
 
-// Local, the same on all ranks: the network's rails were measured over these of the transport, or there are none to
-// measure.
-bool knows_rails(const net::Network& network, const transport::Transport& transport);
+// Local, the same on all ranks, which are on these hosts of the network: its rails were measured over these of the transport and
+// are of the hosts that have them, or there are none to measure.
+bool knows_rails(const net::Network& network, const transport::Transport& transport,
+                 const std::vector<int>& host_of_rank);
 
 // Local, the same on all ranks. The network keeps the rails that the transport has, by name (those of a file without
 // names by number), and the transport is told which these are. What there is to say of it; empty: nothing.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,10 @@ class RailedTransport final : public testing::PassingTransport {
     chosen = rails;
     n_rails_ = static_cast<int>(rails.size());
   }
+  bool has_rail(int rank, int rail) const override { return rail == 0 || !lacking.contains(rank); }
 
   std::vector<std::uint8_t> chosen;
+  std::set<int> lacking = {};  // ranks whose hosts have rail 0 alone
 
  private:
   std::vector<std::string> names_;
@@ -85,6 +88,29 @@ TEST(NetworkRails, OfAKnownNetworkAreTheSameForEveryGroup) {
     EXPECT_TRUE(fewer.chosen.empty());
     EXPECT_FALSE(choose_rails(with_rails({"a", "c"}), loopback)) << "its rails are lost";
     EXPECT_TRUE(choose_rails(net::synthetic_network("hosts=4"), loopback));
+  });
+}
+
+TEST(NetworkRails, AreKnownOfTheHostsThatHaveThem) {
+  transport::Hub hub(3);
+  transport::run_ranks(hub, [&](transport::LoopbackTransport& loopback, transport::LoopbackNative&) {
+    const std::vector<int> hosts = {2, 0, 3};  // of the ranks
+    RailedTransport transport(loopback, {"a", "b"});
+    const net::Network all = with_rails({"a", "b"});
+    EXPECT_TRUE(knows_rails(all, transport, hosts));
+    EXPECT_FALSE(knows_rails(with_rails({"a"}), transport, hosts));
+    EXPECT_FALSE(knows_rails(with_rails({"b", "a"}), transport, hosts));
+    EXPECT_FALSE(knows_rails(with_rails({"a", "b", "c"}), transport, hosts)) << "c is gone";
+    net::Network some = net::synthetic_network("hosts=4 rail_mbit=400 rail_hosts=3");
+    some.rails = {"a", "b"};
+    some.more_rails[0].name = "b";
+    EXPECT_FALSE(knows_rails(some, transport, hosts)) << "host 3 has it now";
+    transport.lacking = {2};
+    EXPECT_TRUE(knows_rails(some, transport, hosts));
+    EXPECT_FALSE(knows_rails(all, transport, hosts)) << "host 3 has lost it";
+    // One host that has it can't measure it.
+    transport.lacking = {1, 2};
+    EXPECT_TRUE(knows_rails(with_rails({"a"}), transport, hosts));
   });
 }
 

@@ -50,6 +50,23 @@ std::function<void(int, const Body&)> over_tcp(int n_rails, tcp::TcpOptions opti
   };
 }
 
+void ask_for_rails(Transport& transport) {
+  for (int tag = 0; tag < 64; ++tag) {
+    const std::array<std::uint8_t, 1> rail{static_cast<std::uint8_t>(tag % 3)};
+    transport.set_rails(tag, rail);
+  }
+}
+
+// Hosts of which some lack a rail; each tag asks for another one.
+std::function<void(int, const Body&)> over_mixed_tcp(tcp::TcpOptions options = {}) {
+  return [=](int n_ranks, const Body& body) {
+    tcp::run_tcp_ranks(n_ranks, tcp::mixed_addresses, options, [&](tcp::TcpTransport& transport) {
+      ask_for_rails(transport);
+      body(transport);
+    });
+  };
+}
+
 std::function<void(int, const Body&)> over_ucx(int n_rails, ucx::UcxOptions options = {}) {
   return [=](int n_ranks, const Body& body) {
     ucx::run_ucx_ranks(n_ranks, n_rails, options, [&](RailTransport& transport) { body(transport); });
@@ -102,8 +119,16 @@ std::function<void(int, const Body&)> joined() {
   };
 }
 
+std::vector<std::string> all_three(int) { return tcp::loopback_addresses(3); }
+std::vector<std::string> without_the_second(int rank) {
+  std::vector<std::string> addresses = tcp::loopback_addresses(3);
+  if (rank % 2 == 1) addresses[1].clear();
+  return addresses;
+}
+
 // Two of three rails end at random, at any byte.
-std::function<void(int, const Body&)> over_failing_rails(unsigned seed, tcp::TcpOptions options = {}) {
+std::function<void(int, const Body&)> over_failing_rails(
+    unsigned seed, tcp::TcpOptions options = {}, std::vector<std::string> (*addresses_of)(int) = all_three) {
   options.rail_lost_after_s = 0.3;  // so long leavers stay, while a busy machine lets others wait
   return [=](int n_ranks, const Body& body) {
     std::minstd_rand random(seed);
@@ -113,8 +138,10 @@ std::function<void(int, const Body&)> over_failing_rails(unsigned seed, tcp::Tcp
       if (random() % 3 == 0) fate.back = random() % 1000;
       return fate;
     };
-    tcp::run_hostile_ranks(n_ranks, 3, options, fates,
-                           [&](tcp::TcpTransport& transport) { body(transport); });
+    tcp::run_hostile_ranks(n_ranks, addresses_of, options, fates, [&](tcp::TcpTransport& transport) {
+      if (addresses_of != all_three) ask_for_rails(transport);
+      body(transport);
+    });
   };
 }
 
@@ -396,20 +423,20 @@ TEST_P(Contract, ADeadPeerIsLostToWhoWaitsForIt) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, Contract,
-                         testing::Values(Kind{"loopback", loopback({})},
-                                         Kind{"loopback_synchronous", loopback({.synchronous = true})},
-                                         Kind{"loopback_nasty", loopback({.seed = 5})},
-                                         Kind{"tcp", over_tcp(1)}, Kind{"tcp_two_rails", over_tcp(2)},
-                                         Kind{"tcp_tight", over_tcp(2, kTight)},
-                                         Kind{"tcp_failing", over_failing_rails(1)},
-                                         Kind{"tcp_failing_tight", over_failing_rails(2, kTight)},
-                                         Kind{"tcp_share", over_a_share()}, Kind{"joined", joined()},
-                                         Kind{"ucx", over_ucx(1), &ucx::why_no_ucx},
-                                         Kind{"ucx_two_rails", over_ucx(2), &ucx::why_no_ucx},
-                                         Kind{"ucx_tight", over_ucx(2, kTightUcx), &ucx::why_no_ucx},
-                                         Kind{"ucx_share", over_a_share_of_ucx(), &ucx::why_no_ucx}),
-                         [](const auto& kind) { return kind.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Transports, Contract,
+    testing::Values(
+        Kind{"loopback", loopback({})}, Kind{"loopback_synchronous", loopback({.synchronous = true})},
+        Kind{"loopback_nasty", loopback({.seed = 5})}, Kind{"tcp", over_tcp(1)},
+        Kind{"tcp_two_rails", over_tcp(2)}, Kind{"tcp_tight", over_tcp(2, kTight)},
+        Kind{"tcp_mixed", over_mixed_tcp()}, Kind{"tcp_mixed_tight", over_mixed_tcp(kTight)},
+        Kind{"tcp_failing", over_failing_rails(1)}, Kind{"tcp_failing_tight", over_failing_rails(2, kTight)},
+        Kind{"tcp_failing_mixed", over_failing_rails(3, {}, without_the_second)},
+        Kind{"tcp_share", over_a_share()}, Kind{"joined", joined()},
+        Kind{"ucx", over_ucx(1), &ucx::why_no_ucx}, Kind{"ucx_two_rails", over_ucx(2), &ucx::why_no_ucx},
+        Kind{"ucx_tight", over_ucx(2, kTightUcx), &ucx::why_no_ucx},
+        Kind{"ucx_share", over_a_share_of_ucx(), &ucx::why_no_ucx}),
+    [](const auto& kind) { return kind.param.name; });
 
 }  // namespace
 }  // namespace eco::transport

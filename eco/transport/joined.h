@@ -34,6 +34,7 @@ class JoinedTransport final : public Transport {
 
   int n_rails() const override { return rails_.transport.n_rails(); }
   std::vector<std::string> rail_names() const override { return rails_.transport.rail_names(); }
+  bool has_rail(int rank, int rail) const override { return rails_.transport.has_rail(rank, rail); }
   void choose_rails(std::vector<std::uint8_t> rails) override;
   void set_rails(int first_tag, std::span<const std::uint8_t> rails) override;
 

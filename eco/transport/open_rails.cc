@@ -35,8 +35,9 @@ tcp::MetOnRails open_rails(Native& native, int rank, int n_ranks, tcp::WantedRai
     reason = why_not_ucx(native, n_ranks);
     if (reason.empty()) {
       wanted.are_devices = true;
+      wanted.of_all_hosts = true;  // it opens a context for each, and the other end's addresses with it
       tcp::AgreedRails agreed = tcp::agree_on_rails(native, rank, n_ranks, wanted);
-      if (agreed.mine.empty()) return {.transport = nullptr, .names = {}, .reason = std::move(agreed.reason)};
+      if (agreed.mine.empty()) return {.transport = nullptr, .rails = {}, .reason = std::move(agreed.reason)};
       tcp::MetOnRails met = tcp::open_on(native, std::move(agreed), [&](const std::vector<tcp::Nic>& mine) {
         std::vector<std::string> devices;
         for (const tcp::Nic& nic : mine) devices.push_back(nic.device);
@@ -46,6 +47,7 @@ tcp::MetOnRails open_rails(Native& native, int rank, int n_ranks, tcp::WantedRai
       reason = std::move(met.reason);
     }
     wanted.are_devices = false;
+    wanted.of_all_hosts = false;
     reason = "not over UCX: " + reason;
   }
   tcp::MetOnRails met = tcp::meet_on_rails(native, rank, n_ranks, wanted);

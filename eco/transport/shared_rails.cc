@@ -18,6 +18,16 @@ constexpr int kLooksAwake = 4;
 constexpr long kShortest_ns = 50'000;
 constexpr long kLongest_ns = 1'000'000;
 
+std::vector<std::vector<bool>> who_has(const Transport& transport, std::size_t n_rails) {
+  std::vector<std::vector<bool>> has_rail;
+  for (int rank = 0; rank < transport.n_ranks(); ++rank) {
+    std::vector<bool>& of_rank = has_rail.emplace_back();
+    for (std::size_t rail = 0; rail < n_rails; ++rail)
+      of_rank.push_back(transport.has_rail(rank, static_cast<int>(rail)));
+  }
+  return has_rail;
+}
+
 void sleep_until_readable(int descriptor, long ns) {
   pollfd wanted{.fd = descriptor, .events = POLLIN, .revents = 0};
   const timespec longest{.tv_sec = 0, .tv_nsec = ns};
@@ -30,6 +40,7 @@ SharedRails::SharedRails(std::unique_ptr<RailTransport> transport, std::vector<s
                          std::function<void()> meanwhile, std::function<void()> leave)
     : transport_(std::move(transport)),
       names_(std::move(names)),
+      has_rail_(who_has(*transport_, names_.size())),
       kind_(transport_->kind()),
       meanwhile_(std::move(meanwhile)),
       leave_(std::move(leave)) {}

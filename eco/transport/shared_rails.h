@@ -34,6 +34,10 @@ class SharedRails {
       std::function<void()> meanwhile, std::function<void()> leave = [] {});
 
   const std::vector<std::string>& rail_names() const { return names_; }
+  // As Transport::has_rail(), of ranks of the job; also once it is lost.
+  bool has_rail(int rank, int rail) const {
+    return has_rail_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(rail)];
+  }
   // "TCP", "UCX".
   const std::string& kind() const { return kind_; }
   // Local, any thread, also from inside a library's progress: brings on its way what this rank has said and the kernel had
@@ -68,6 +72,7 @@ class SharedRails {
   std::vector<Ticket> free_;
   std::vector<std::string> failed_;
   const std::vector<std::string> names_;
+  const std::vector<std::vector<bool>> has_rail_;  // by rank
   const std::string kind_;
   const std::function<void()> meanwhile_;
   const std::function<void()> leave_;
@@ -101,6 +106,9 @@ class RailShare final : public Transport {
   [[nodiscard]] Status poll_some(std::span<Ticket> done, std::size_t& n_done) override;
   int n_rails() const override { return static_cast<int>(chosen_.size()); }
   std::vector<std::string> rail_names() const override { return shared_->rail_names(); }
+  bool has_rail(int rank, int rail) const override {
+    return shared_->has_rail(part_.ranks[static_cast<std::size_t>(rank)], rail);
+  }
   void choose_rails(std::vector<std::uint8_t> rails) override;
   void set_rails(int first_tag, std::span<const std::uint8_t> rails) override;
   void abandon() override;

@@ -39,6 +39,9 @@ inline constexpr int kAnyPeer = -2;
 // In the place of a rail: whichever way the transport's messages take by themselves.
 inline constexpr std::uint8_t kNoRail = 255;
 
+// No job uses more rails.
+inline constexpr std::size_t kMostRails = 8;
+
 // What one member of a group does in a collective of the transport's own library.
 struct GroupCall {
   coll::CommonProblem problem;  // ranks are members, the root is one; elements are those of `combine`
@@ -77,6 +80,9 @@ class Transport {
   virtual int n_rails() const { return 1; }
   // What each is called, the same on all ranks: by these a network's rails are recognised. Empty: by nothing.
   virtual std::vector<std::string> rail_names() const { return {}; }
+  // Local, the same on all ranks: whether that rank's host has that one of rail_names(). Rail 0 all have; what is to go over
+  // another between two hosts of which one lacks it takes rail 0.
+  virtual bool has_rail(int /*rank*/, int /*rail*/) const { return true; }
   // Local, the same on all ranks, with no message under way: of those rails only these count from now on, in this order.
   // Of none: they have failed, and nothing goes over them any more.
   virtual void choose_rails(std::vector<std::uint8_t> /*rails*/) {}

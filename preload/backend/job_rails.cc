@@ -34,7 +34,8 @@ void JobRails::open(const runtime::Options& options, const net::HostId& host, MP
                                                 options.carrier == Carrier::ucx);
     reason_ = std::move(met.reason);
     if (!met.transport) return;
-    names_ = std::move(met.names);
+    rails_ = std::move(met.rails);
+    names_ = tcp::names_of(rails_);
     shared_ = std::make_shared<transport::SharedRails>(
         std::move(met.transport), names_, [world] { transport::mpi::make_progress(world); },
         std::move(leave));

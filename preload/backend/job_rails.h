@@ -20,6 +20,7 @@
 #include "eco/net/network.h"
 #include "eco/runtime/options.h"
 #include "eco/transport/shared_rails.h"
+#include "eco/transport/tcp/rails.h"
 #include "preload/backend/tag_ranges.h"
 
 namespace eco::preload {
@@ -58,6 +59,8 @@ class JobRails {
   // Local, the same on all ranks, until the end: were they opened?
   bool are_there() const { return shared_ != nullptr; }
   const std::vector<std::string>& names() const { return names_; }
+  // The same, with the hosts that lack one.
+  const std::vector<transport::tcp::CommonRail>& rails() const { return rails_; }
   // What carries messages over them: "TCP", "UCX"; empty where there are none.
   std::string kind() const { return shared_ ? shared_->kind() : ""; }
   // Local: those that failed between this rank and another.
@@ -79,6 +82,7 @@ class JobRails {
  private:
   std::shared_ptr<transport::SharedRails> shared_;
   TagRanges ranges_;
+  std::vector<transport::tcp::CommonRail> rails_;
   std::vector<std::string> names_;
   std::string reason_;
 };

@@ -70,17 +70,25 @@ FailedRails sum_failed_rails(const JobRails& rails) {
 nlohmann::json transport_of(Session& session, const FailedRails& failed) {
   const bool has_rails = session.rails().are_there();
   const std::string_view carrier = session.rails().kind() == "UCX" ? "ucx" : "tcp";
+  nlohmann::json lacking = nlohmann::json::object();
+  for (const transport::tcp::CommonRail& rail : session.rails().rails()) {
+    if (!rail.lacking.empty()) lacking[rail.name] = rail.lacking;
+  }
   return {{"carrier", !has_rails                          ? "mpi"
                       : session.options().is_beside_mpi() ? carrier
                                                           : "mpi, tcp where rails are named"},
           {"rails", session.rails().names()},
+          {"hosts_without", std::move(lacking)},
           {"failed_on_ranks", failed},
           {"reason", session.rails().reason()}};
 }
 
 std::string rails_text(Session& session, const FailedRails& failed) {
   std::string text;
-  for (const std::string& name : session.rails().names()) text += (text.empty() ? "" : ", ") + name;
+  for (const transport::tcp::CommonRail& rail : session.rails().rails()) {
+    const std::string lack = who_lacks(rail);
+    text += (text.empty() ? "" : ", ") + rail.name + (lack.empty() ? "" : " (" + lack + ")");
+  }
   for (const auto& [name, n_ranks] : failed)
     text += "; " + name + " FAILED on " + std::to_string(n_ranks) + " ranks" +
             (session.rails().kind() == "TCP" ? ", its traffic took the others" : "");

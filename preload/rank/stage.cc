@@ -51,7 +51,7 @@ void Stage::open_rails(const runtime::Options& options) {
   if (!met.transport) return;
   std::vector<int> ranks(static_cast<std::size_t>(n_ranks));
   std::iota(ranks.begin(), ranks.end(), 0);
-  rails = std::make_shared<transport::SharedRails>(std::move(met.transport), std::move(met.names),
+  rails = std::make_shared<transport::SharedRails>(std::move(met.transport), tcp::names_of(met.rails),
                                                    [this] { transport::mpi::make_progress(comm); });
   const int n_tags = std::min(messages->max_tag(), transport::kMaxRailTag) + 1;
   on_rails = std::make_unique<transport::RailShare>(

@@ -118,7 +118,7 @@ def test_missing_file_names_the_remedy(tmp_path: Path) -> None:
 def test_shipped_networks_are_good_and_found_by_name() -> None:
     names = {load(p).name for p in shipped()}
     assert names >= {"three-subnets", "one-switch", "eco-1995", "two-sites", "tiny"}
-    assert names >= {"rails-8", "rails-2x8", "rails-unequal"}
+    assert names >= {"rails-8", "rails-2x8", "rails-unequal", "rails-mixed"}
     assert load("eco-1995").expected_subnets == (("h1", "h2", "h3"), ("h4", "h5", "h6"), ("h7", "h8"))
 
 
@@ -166,6 +166,19 @@ def test_every_rail_has_its_own_segments_lines_and_addresses() -> None:
         assert {s.rate_bit for s in servers if s.rate_bit > 0} == {10e6}
         crossed.append({s.name for s in servers})
     assert not crossed[0] & crossed[1], "rails share nothing"
+
+
+def test_hosts_may_differ_in_their_numbers_of_nics() -> None:
+    d = load("rails-mixed")
+    assert (d.n_rails, d.common_rails) == (2, (0,))
+    assert load("rails-8").common_rails == (0, 1)
+    fabric = Fabric(d)
+    having = [nic.host for nic in fabric.nics if nic.rail == 1]
+    assert having == ["h1", "h2", "h4", "h6", "h7"]
+    assert len(fabric.nics) == 8 + 5
+    assert fabric.path("h1", "h7", 1) is not None
+    assert fabric.path("h1", "h3", 1) is None
+    assert (fabric.nic_rate_bit("h4", 1), fabric.nic_rate_bit("h5", 1)) == (20e6, 0)
 
 
 def test_digest_is_of_the_network_not_of_its_file() -> None:

@@ -179,6 +179,71 @@ def test_a_program_uses_both_rails(library: str, transport: str) -> None:
             assert (found["carrier"], found["rails"]) == ("mpi", [])
 
 
+#: On all hosts, on those with two NICs (their numbers are given) and on the others; says by what each was served.
+ON_PARTS = """
+import ctypes, sys
+import numpy
+from mpi4py import MPI
+
+world = MPI.COMM_WORLD
+has_two = world.rank in map(int, sys.argv[1].split(","))
+part = world.Split(int(has_two), world.rank)
+served_by = ctypes.CDLL(None).eco_last_algorithm
+served_by.restype = ctypes.c_char_p
+names = set()
+for i in range(4):
+    for comm in (world, part):
+        data = numpy.arange(1 << 15, dtype=float) * (i + 1) if comm.rank == 0 else numpy.zeros(1 << 15)
+        comm.Bcast(data, 0)
+        names.add(f"{'all' if comm is world else 'two' if has_two else 'one'}:{served_by().decode()}")
+        assert (data == numpy.arange(1 << 15) * (i + 1)).all()
+        total = numpy.zeros(1 << 13)
+        comm.Allreduce(numpy.full(1 << 13, float(comm.rank)), total)
+        assert (total == comm.size * (comm.size - 1) // 2).all()
+said = world.gather(names, 0)
+if world.rank == 0:
+    print("right", *sorted(set().union(*said)), flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_hosts_with_two_nics_use_both_among_themselves() -> None:
+    """What some hosts lack is measured, named, and of use to a communicator of those that have it."""
+    library = "openmpi"
+    Path("program.py").write_text(ON_PARTS)
+    python = str(paths.library_dir(library) / "bin" / "python")
+    description = load("rails-mixed")
+    having = [i for i, host in enumerate(description.hosts) if description.segment_of(host, 1)]
+    second = "10.78.0.0/16"
+
+    def has_found_both(network: Network) -> bool:
+        return [rail.name for rail in network.more_rails] == [second]
+
+    with Lab(description, library=library) as lab:
+        network = measured(lab, Path("network.json"), has_found_both)
+        assert has_found_both(network), network.rails
+        found = {network.hosts[i].name for s in network.more_rails[0].subnets for i in s.hosts}
+        assert found == {description.hosts[i] for i in having}
+        # Time to measure all that the program calls, which a job has not by itself on so slow a network.
+        words = ["run", "--report", "report.json", "--set", "ECO_BUDGET=120", "--"]
+        program = [python, "program.py", ",".join(map(str, having))]
+        ended = lab.run(
+            [sys.executable, "-m", "eco.cli.main", *words, "mpirun", "-n", "8", *program],
+            timeout=LIMIT_S,
+            env={"ECO_NETWORK": "network.json"},
+            capture=True,
+        )
+    assert ended.returncode == 0, ended.stderr
+    right, *names = ended.stdout.split()
+    assert right == "right"
+    assert ON_RAILS & {name.removeprefix("two:") for name in names}, names
+    assert not ON_RAILS & {name.removeprefix("one:") for name in names}, names
+    transport = json.loads(Path("report.json").read_text())["transport"]
+    assert transport["rails"] == ["10.77.0.0/16", second]
+    assert transport["hosts_without"] == {second: ["h3", "h5", "h8"]}
+    assert f"{second} (not on h3, h5, h8)" in ended.stderr
+
+
 #: Waits in MPI and in collectives over both rails, until a file says that it is over.
 THROUGH_A_CUT = """
 import pathlib

@@ -156,6 +156,12 @@ def test_rails_are_shown_by_name() -> None:
     assert "rail" not in printed(plain)
 
 
+def test_a_rail_says_which_hosts_lack_it() -> None:
+    network = networks.synthetic("hosts=2+2 rate_mbit=1000 rail_mbit=400 rail_hosts=3")
+    assert [subnet.hosts for subnet in network.more_rails[0].subnets] == [(0, 1), (2,)]
+    assert "rail 1, 50 MB/s (400 Mbit/s), latency 20 us, not on host3" in printed(network)
+
+
 def with_tree() -> str:
     """The description's network, its three subnets on a root."""
     document = json.loads(text_of())

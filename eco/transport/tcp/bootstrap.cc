@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "eco/base/errors.h"
 
 namespace eco::transport::tcp {
 namespace {
+
+// Instead of the address on a rail that the host lacks.
+constexpr std::string_view kNoAddress = "-";
 
 // What a rank brings to the meeting, and its line about it: "KEY ADDRESS PORT ADDRESS PORT ...".
 struct Offer {
@@ -16,12 +20,18 @@ struct Offer {
 };
 
 Offer make_offer(const std::vector<std::string>& addresses) {
-  if (addresses.empty()) throw InvalidArgument("tcp: no rails; give an address of this host for each");
+  const auto is_none = [](const std::string& address) { return address.empty(); };
+  if (std::all_of(addresses.begin(), addresses.end(), is_none))
+    throw InvalidArgument("tcp: no rails; give an address of this host for each");
   Offer offer;
   Key key;
   fill_randomly(key);
   offer.line = hexadecimal(key);
   for (const std::string& address : addresses) {
+    if (address.empty()) {
+      offer.line += " " + std::string(kNoAddress) + " 0";
+      continue;
+    }
     offer.listening.push_back(listen_on(address));
     offer.line += " " + address + " " + std::to_string(port_of(offer.listening.back()));
   }
@@ -41,7 +51,8 @@ std::unique_ptr<TcpTransport> join(Offer offer, const std::vector<std::string>& 
     const bool is_key = read && read->size() == job.key.size();
     if (r == 0 && is_key) std::copy(read->begin(), read->end(), job.key.begin());
     std::vector<Endpoint>& endpoints = job.endpoints.emplace_back();
-    for (Endpoint endpoint; words >> endpoint.address >> endpoint.port;) endpoints.push_back(endpoint);
+    for (Endpoint endpoint; words >> endpoint.address >> endpoint.port;)
+      endpoints.push_back(endpoint.address == kNoAddress ? Endpoint{} : endpoint);
     if (!is_key || endpoints.empty()) {
       throw TransportError("tcp: rank " + std::to_string(r) + " says '" + lines[r] +
                            "' instead of where it listens; can it, and is the store this job's own?");

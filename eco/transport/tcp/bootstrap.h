@@ -16,8 +16,8 @@
 
 namespace eco::transport::tcp {
 
-// Collective: rank r of n_ranks, listening on these addresses, one for each rail. Throws InvalidArgument if an address is not
-// this host's, Timeout if others do not come within so many seconds, TransportError.
+// Collective: rank r of n_ranks, listening on these addresses, one for each rail (empty: its host lacks that one). Throws
+// InvalidArgument if an address is not this host's, Timeout if others do not come within so many seconds, TransportError.
 std::unique_ptr<TcpTransport> meet(KeyValue& store, int rank, int n_ranks,
                                    const std::vector<std::string>& addresses, TcpOptions options = {},
                                    double timeout_s = 60);

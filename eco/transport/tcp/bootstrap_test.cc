@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <filesystem>
 #include <thread>
 #include <vector>
@@ -51,8 +52,35 @@ TEST(TcpBootstrap, OverFilesAndWithMoreRailsHereThanThere) {
   fs::remove_all(directory);
 }
 
+TEST(TcpBootstrap, WhatOneSideLacksGoesOverRail0) {
+  std::atomic<int> n_here = 0;
+  run_tcp_ranks(3, mixed_addresses, {}, [&](TcpTransport& transport) {
+    const int me = transport.rank();
+    EXPECT_EQ(transport.n_rails(), 3);
+    for (int rank = 0; rank < 3; ++rank) {
+      for (int rail = 0; rail < 3; ++rail)
+        EXPECT_EQ(transport.has_rail(rank, rail), rail == 0 || rail != rank) << rank << " " << rail;
+    }
+    const std::array<std::uint8_t, 3> rails{0, 1, 2};
+    transport.set_rails(0, rails);
+    std::array<std::byte, 4> word{}, got{};
+    for (int peer = 0; peer < 3; ++peer) {
+      if (peer == me) continue;
+      for (int tag = 0; tag < 3; ++tag) {
+        ASSERT_EQ(transport.post_send(peer, tag, word, SendMode::eager, 0), Status::ok);
+        ASSERT_EQ(transport.post_recv(peer, tag, got, 1), Status::ok);
+      }
+    }
+    EXPECT_EQ(wait(transport, 12), Status::ok);
+    // One each way for each rail that both have: rank 0 shares two with each, the others rail 0 alone.
+    EXPECT_EQ(transport.n_connections(), me == 0 ? 8U : 6U);
+    for (++n_here; n_here < 3;) transport.look();
+  });
+}
+
 TEST(TcpBootstrap, RefusesWhatCannotBe) {
   MemoryStore lonely;
+  EXPECT_THROW(meet(lonely, 0, 2, {""}), InvalidArgument);
   EXPECT_THROW(meet(lonely, 0, 2, loopback_addresses(1), {}, 0.05), Timeout);
   EXPECT_THROW(meet(lonely, 0, 2, {"203.0.113.7"}), InvalidArgument);
   EXPECT_THROW(meet(lonely, 0, 2, {"eth0"}), InvalidArgument);

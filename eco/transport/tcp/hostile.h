@@ -162,31 +162,40 @@ class Proxy {
   std::thread thread_;
 };
 
-// On a thread for each rank. How many connections were cut.
-inline std::size_t run_hostile_ranks(int n_ranks, int n_rails, const TcpOptions& options, Fates fates,
-                                     const std::function<void(TcpTransport&)>& body) {
-  const std::vector<std::string> addresses = loopback_addresses(n_rails);
+// On a thread for each rank. How many connections were cut; of none on the last rail.
+inline std::size_t run_hostile_ranks(int n_ranks, const AddressesOf& addresses_of, const TcpOptions& options,
+                                     Fates fates, const std::function<void(TcpTransport&)>& body) {
   Proxy proxy(std::move(fates));
-  Job job{.rank = 0, .key = {}, .addresses = addresses, .endpoints = {}};
+  Job job;
   fill_randomly(job.key);
   std::vector<std::vector<Socket>> listening(static_cast<std::size_t>(n_ranks));
   for (int rank = 0; rank < n_ranks; ++rank) {
     std::vector<Endpoint>& endpoints = job.endpoints.emplace_back();
-    for (int rail = 0; rail < n_rails; ++rail) {
+    const std::vector<std::string> addresses = addresses_of(rank);
+    for (std::size_t rail = 0; rail < addresses.size(); ++rail) {
+      Endpoint& endpoint = endpoints.emplace_back();
+      if (addresses[rail].empty()) continue;
       std::vector<Socket>& mine = listening[static_cast<std::size_t>(rank)];
-      mine.push_back(listen_on(addresses[static_cast<std::size_t>(rail)]));
-      const Endpoint here{addresses[static_cast<std::size_t>(rail)], port_of(mine.back())};
-      endpoints.push_back(rail + 1 < n_rails ? proxy.stand_before(here, rank, rail) : here);
+      mine.push_back(listen_on(addresses[rail]));
+      endpoint = {addresses[rail], port_of(mine.back())};
+      if (rail + 1 < addresses.size()) endpoint = proxy.stand_before(endpoint, rank, static_cast<int>(rail));
     }
   }
   proxy.start();
   run_rank_threads(n_ranks, [&](int rank) {
     Job mine = job;
     mine.rank = rank;
+    mine.addresses = addresses_of(rank);
     TcpTransport transport(std::move(mine), std::move(listening[static_cast<std::size_t>(rank)]), options);
     body(transport);
   });
   return proxy.n_cut();
+}
+
+inline std::size_t run_hostile_ranks(int n_ranks, int n_rails, const TcpOptions& options, Fates fates,
+                                     const std::function<void(TcpTransport&)>& body) {
+  return run_hostile_ranks(
+      n_ranks, [n_rails](int) { return loopback_addresses(n_rails); }, options, std::move(fates), body);
 }
 
 enum class Ears { all, openers };

@@ -82,6 +82,13 @@ Said read(const std::string& line) {
   return said;
 }
 
+// What all ranks have said of one network.
+struct OfNetwork {
+  std::map<std::string, int> ranks_of;         // by host
+  std::map<std::string, std::string> host_of;  // by address
+  bool is_own = true;                          // no two hosts have the same address
+};
+
 void add(std::string& reasons, const std::string& reason) {
   reasons += (reasons.empty() ? "" : "; ") + reason;
 }
@@ -125,20 +132,37 @@ std::vector<std::int64_t> reach(const std::vector<std::string>& from, const std:
   return reached;
 }
 
-// The first rank of each host connects to that of the next one; who does not come through on a rail, on any host, has
-// shown that it is none. Collective; takes those out of `rails`.
+// Of these ranks, one for each host, the next after `rank` that has that rail, around; nothing if `rank` is not among them
+// or lacks it.
+std::optional<std::size_t> next_on(const std::string& rail, const std::vector<Said>& said,
+                                   const std::vector<std::size_t>& first_ranks, std::size_t rank) {
+  const auto at = std::find(first_ranks.begin(), first_ranks.end(), rank);
+  if (at == first_ranks.end() || !said[rank].address_of.contains(rail)) return std::nullopt;
+  std::vector<std::size_t> others(at + 1, first_ranks.end());
+  others.insert(others.end(), first_ranks.begin(), at + 1);
+  return *std::find_if(others.begin(), others.end(),
+                       [&](std::size_t other) { return said[other].address_of.contains(rail); });
+}
+
+// On each rail the first rank of every host that has it connects to that of the next one; who does not come through, on any
+// host, has shown that it is none. Collective; takes those out of `rails`.
 void leave_out_unreachable(Native& native, int rank, const std::vector<Said>& said,
-                           std::vector<std::string>& rails, std::string& reason) {
-  const std::size_t me = static_cast<std::size_t>(rank);
+                           std::vector<CommonRail>& rails, std::string& reason) {
+  const Said& mine = said[static_cast<std::size_t>(rank)];
   std::vector<Socket> listening;
   std::string ports;
-  for (const std::string& rail : rails) {
+  for (const CommonRail& rail : rails) {
+    const auto has = mine.address_of.find(rail.name);
     try {
-      listening.push_back(listen_on(said[me].address_of.at(rail)));
-      ports += std::to_string(port_of(listening.back())) + " ";
+      if (has != mine.address_of.end()) {
+        listening.push_back(listen_on(has->second));
+        ports += std::to_string(port_of(listening.back())) + " ";
+        continue;
+      }
     } catch (const Error&) {
-      ports += "0 ";  // nobody reaches that
+      // Nobody reaches that.
     }
+    ports += "0 ";
   }
   const std::vector<std::string> ports_of = gather_lines(native, static_cast<int>(said.size()), ports);
   std::vector<std::size_t> first_ranks;
@@ -147,26 +171,28 @@ void leave_out_unreachable(Native& native, int rank, const std::vector<Said>& sa
     if (std::none_of(first_ranks.begin(), first_ranks.end(), is_same)) first_ranks.push_back(r);
   }
   std::vector<std::int64_t> reached(rails.size(), 1);
-  const auto mine = std::find(first_ranks.begin(), first_ranks.end(), me);
-  if (mine != first_ranks.end()) {
-    const std::size_t next = mine + 1 == first_ranks.end() ? first_ranks.front() : *(mine + 1);
-    std::istringstream numbers(ports_of[next]);
-    std::vector<std::string> from;
-    std::vector<Endpoint> to;
-    for (const std::string& rail : rails) {
-      from.push_back(said[me].address_of.at(rail));
-      numbers >> to.emplace_back(Endpoint{said[next].address_of.at(rail), 0}).port;
-    }
-    reached = reach(from, to);
-    for (std::size_t i = 0; i < rails.size(); ++i) {
-      if (!is_address(from[i])) reached[i] = 1;  // TCP can't tell
-    }
+  std::vector<std::size_t> tried;
+  std::vector<std::string> from;
+  std::vector<Endpoint> to;
+  for (std::size_t i = 0; i < rails.size(); ++i) {
+    const std::optional<std::size_t> next =
+        next_on(rails[i].name, said, first_ranks, static_cast<std::size_t>(rank));
+    if (!next || !is_address(mine.address_of.at(rails[i].name))) continue;  // of devices TCP can't tell
+    std::istringstream numbers(ports_of[*next]);
+    int port = 0;
+    for (std::size_t skipped = 0; skipped <= i; ++skipped) numbers >> port;
+    tried.push_back(i);
+    from.push_back(mine.address_of.at(rails[i].name));
+    to.push_back(Endpoint{said[*next].address_of.at(rails[i].name), port});
   }
+  const std::vector<std::int64_t> came_through = reach(from, to);
+  for (std::size_t i = 0; i < tried.size(); ++i) reached[tried[i]] = came_through[i];
   // Nobody stops listening before all have tried.
   native.allreduce_min(reached);
   for (std::size_t i = rails.size(); i-- > 0;) {
     if (reached[i] != 0) continue;
-    add(reason, rails[i] + " does not join all hosts");
+    add(reason, rails[i].name + (rails[i].lacking.empty() ? " does not join all hosts"
+                                                          : " does not join the hosts that have it"));
     rails.erase(rails.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }
@@ -206,29 +232,61 @@ std::vector<Nic> nics(const std::vector<std::string>& wanted, bool are_devices) 
   return found;
 }
 
-std::vector<std::string> common_rails(const std::vector<std::string>& lines, std::string& reason) {
-  std::vector<Said> said;
-  for (const std::string& line : lines) said.push_back(read(line));
-  std::vector<std::string> rails;
-  std::istringstream words(lines.at(0));
-  std::string skipped;
-  words >> skipped;
-  for (std::string rail, address; words >> rail >> address;) {
-    std::map<std::string, std::string> host_of;  // by address
-    bool is_on_all = true;
-    bool is_own = true;
-    for (const Said& each : said) {
-      const auto has = each.address_of.find(rail);
-      is_on_all = is_on_all && has != each.address_of.end();
-      if (has != each.address_of.end() && host_of.emplace(has->second, each.host).first->second != each.host)
-        is_own = false;
+std::string who_lacks(const CommonRail& rail) {
+  constexpr std::size_t kNamed = 3;
+  std::string text;
+  const std::size_t n = rail.lacking.size();
+  for (std::size_t i = 0; i < std::min(n, kNamed); ++i) text += (i == 0 ? "not on " : ", ") + rail.lacking[i];
+  return text + (n > kNamed ? " and " + std::to_string(n - kNamed) + " more" : "");
+}
+
+std::vector<std::string> names_of(const std::vector<CommonRail>& rails) {
+  std::vector<std::string> names;
+  for (const CommonRail& rail : rails) names.push_back(rail.name);
+  return names;
+}
+
+std::vector<CommonRail> common_rails(const std::vector<std::string>& lines, std::string& reason) {
+  std::vector<std::string> hosts;
+  std::map<std::string, int> ranks_of;        // by host
+  std::vector<std::string> in_order;          // rank 0's networks in its order, then what others have
+  std::map<std::string, OfNetwork> networks;  // by name
+  std::size_t n_of_rank_0 = 0;
+  for (const std::string& line : lines) {
+    std::istringstream words(line);
+    std::string host;
+    words >> host;
+    if (ranks_of[host]++ == 0) hosts.push_back(host);
+    for (std::string rail, address; words >> rail >> address;) {
+      const auto [place, is_new] = networks.try_emplace(rail);
+      if (is_new) in_order.push_back(rail);
+      ++place->second.ranks_of[host];
+      place->second.is_own &= place->second.host_of.emplace(address, host).first->second == host;
     }
-    if (is_on_all && is_own) {
-      rails.push_back(rail);
-    } else {
-      add(reason, rail + (is_own ? " is not on all hosts" : " has the same address on several hosts"));
+    if (&line == &lines.front()) n_of_rank_0 = in_order.size();
+  }
+  std::vector<CommonRail> rails;
+  for (std::size_t i = 0; i < in_order.size(); ++i) {
+    const OfNetwork& network = networks.at(in_order[i]);
+    const bool is_between = network.ranks_of.size() > 1 || hosts.size() == 1;
+    // All ranks of a host see it, or none.
+    const bool is_whole =
+        std::all_of(network.ranks_of.begin(), network.ranks_of.end(),
+                    [&](const auto& each) { return each.second == ranks_of.at(each.first); });
+    if (is_between && network.is_own && is_whole) {
+      CommonRail& rail = rails.emplace_back(CommonRail{in_order[i]});
+      for (const std::string& host : hosts) {
+        if (!network.ranks_of.contains(host))
+          rail.lacking.push_back(host.substr(0, host.find(kAfterHostName)));
+      }
+    } else if (is_between || i < n_of_rank_0) {  // else there may be as many as hosts
+      add(reason, in_order[i] + (!network.is_own ? " has the same address on several hosts"
+                                 : !is_whole     ? " is not on all ranks of a host"
+                                                 : " is on one host only"));
     }
   }
+  std::stable_partition(rails.begin(), rails.end(),
+                        [](const CommonRail& rail) { return rail.lacking.empty(); });
   return rails;
 }
 
@@ -244,14 +302,17 @@ AgreedRails agree_on_rails(Native& native, int rank, int n_ranks, const WantedRa
     objection = error.what();
   }
   // Hosts with one NIC, which most are, are done here.
-  std::array<std::int64_t, 1> fewest{static_cast<std::int64_t>(mine.size())};
-  native.allreduce_min(fewest);
-  const auto say_few = [&](std::size_t n) {
+  const auto n_mine = static_cast<std::int64_t>(mine.size());
+  std::array<std::int64_t, 2> numbers{n_mine, -n_mine};
+  native.allreduce_min(numbers);
+  const std::int64_t fewest = numbers[0];
+  const std::int64_t most = wanted.of_all_hosts ? fewest : -numbers[1];
+  const auto say_few = [&](std::int64_t n) {
     add(agreed.reason, "hosts have " + std::to_string(n) + " network" + (n == 1 ? "" : "s") + " in common, " +
                            std::to_string(wanted.fewest) + " are wanted");
   };
-  if (fewest[0] < wanted.fewest && wanted.wanted.empty()) {
-    say_few(static_cast<std::size_t>(fewest[0]));
+  if ((fewest < 1 || most < wanted.fewest) && wanted.wanted.empty()) {
+    say_few(fewest);
     return agreed;
   }
   if (!objection.empty()) line = "! " + objection;
@@ -270,14 +331,26 @@ AgreedRails agree_on_rails(Native& native, int rank, int n_ranks, const WantedRa
     agreed.reason = "all ranks are on one host";
     return agreed;
   }
-  std::vector<std::string> rails = common_rails(lines, agreed.reason);
-  if (!rails.empty()) leave_out_unreachable(native, rank, said, rails, agreed.reason);
-  if (static_cast<int>(rails.size()) < wanted.fewest) {
-    say_few(rails.size());
-    return agreed;
-  }
+  std::vector<CommonRail> rails = common_rails(lines, agreed.reason);
+  // Whoever names them wants them of every host.
+  const bool of_all_hosts = wanted.of_all_hosts || !wanted.wanted.empty();
   std::array<std::int64_t, 1> allowed{descriptors_allowed()};
   native.allreduce_min(allowed);
+  const auto are_too_many = [&] {
+    return rails.size() > kMostRails || descriptors_needed(n_ranks, rails.size()) > allowed[0];
+  };
+  while (!rails.empty() && !rails.back().lacking.empty() && (of_all_hosts || are_too_many())) {
+    add(agreed.reason, of_all_hosts ? rails.back().name + " is " + who_lacks(rails.back())
+                                    : rails.back().name + " is one rail more than can be used");
+    rails.pop_back();
+  }
+  if (!rails.empty()) leave_out_unreachable(native, rank, said, rails, agreed.reason);
+  const auto n_common =
+      std::count_if(rails.begin(), rails.end(), [](const CommonRail& rail) { return rail.lacking.empty(); });
+  if (n_common == 0 || static_cast<int>(rails.size()) < wanted.fewest) {
+    say_few(n_common);
+    return agreed;
+  }
   const std::int64_t needed = descriptors_needed(n_ranks, rails.size());
   if (needed > allowed[0]) {
     add(agreed.reason, "they take up to " + std::to_string(needed) +
@@ -285,9 +358,12 @@ AgreedRails agree_on_rails(Native& native, int rank, int n_ranks, const WantedRa
                            " (ulimit -n)");
     return agreed;
   }
-  for (const std::string& rail : rails)
-    agreed.mine.push_back(
-        *std::find_if(mine.begin(), mine.end(), [&](const Nic& nic) { return nic.rail == rail; }));
+  for (const CommonRail& rail : rails) {
+    const auto has =
+        std::find_if(mine.begin(), mine.end(), [&](const Nic& nic) { return nic.rail == rail.name; });
+    agreed.mine.push_back(has != mine.end() ? *has : Nic{rail.name, "", ""});
+  }
+  agreed.rails = std::move(rails);
   return agreed;
 }
 
@@ -309,14 +385,14 @@ MetOnRails open_on(Native& native, AgreedRails agreed,
     add(met.reason, failed.value_or("another rank cannot open its sockets"));
     return met;
   }
-  for (const Nic& nic : agreed.mine) met.names.push_back(nic.rail);
+  met.rails = std::move(agreed.rails);
   return met;
 }
 
 MetOnRails meet_on_rails(Native& native, int rank, int n_ranks, const WantedRails& wanted,
                          TcpOptions options) {
   return open_on(native, agree_on_rails(native, rank, n_ranks, wanted), [&](const std::vector<Nic>& mine) {
-    std::vector<std::string> addresses;
+    std::vector<std::string> addresses;  // empty of a rail that is not there
     for (const Nic& nic : mine) addresses.push_back(nic.address);
     return meet(native, rank, n_ranks, addresses, options);
   });

@@ -16,7 +16,7 @@ namespace {
 
 std::vector<std::string> rails(const std::vector<std::string>& lines, std::string& reason) {
   reason.clear();
-  return common_rails(lines, reason);
+  return names_of(common_rails(lines, reason));
 }
 
 TEST(Rails, AreTheNetworksOfAllHosts) {
@@ -27,11 +27,40 @@ TEST(Rails, AreTheNetworksOfAllHosts) {
   EXPECT_EQ(reason, "");
 }
 
-TEST(Rails, ANetworkThatAHostLacksIsNone) {
+TEST(Rails, ThoseThatSomeHostsLackComeLast) {
+  std::string reason;
+  const std::vector<CommonRail> found = common_rails(
+      {"a#1 10.8.0.0/24 10.8.0.1 10.1.0.0/24 10.1.0.1", "b#2 10.1.0.0/24 10.1.0.2 10.9.0.0/24 10.9.0.2",
+       "c#3 10.9.0.0/24 10.9.0.3 10.1.0.0/24 10.1.0.3", "d#4 10.1.0.0/24 10.1.0.4 10.8.0.0/24 10.8.0.4"},
+      reason);
+  EXPECT_EQ(names_of(found), (std::vector<std::string>{"10.1.0.0/24", "10.8.0.0/24", "10.9.0.0/24"}));
+  EXPECT_EQ(found[1].lacking, (std::vector<std::string>{"b", "c"}));
+  EXPECT_EQ(found[2].lacking, (std::vector<std::string>{"a", "d"})) << "rank 0 lacks it itself";
+  EXPECT_EQ(who_lacks(found[0]), "");
+  EXPECT_EQ(who_lacks(found[1]), "not on b, c");
+  EXPECT_EQ(who_lacks({"n", {"a", "b", "c", "d", "e"}}), "not on a, b, c and 2 more");
+  EXPECT_EQ(reason, "");
+}
+
+TEST(Rails, SomeHostsWithTheSameAddressHaveNone) {
+  std::string reason;
+  const auto found = rails({"a 10.1.0.0/24 10.1.0.1", "b 10.1.0.0/24 10.1.0.2 172.17.0.0/16 172.17.0.1",
+                            "c 10.1.0.0/24 10.1.0.3 172.17.0.0/16 172.17.0.1"},
+                           reason);
+  EXPECT_EQ(found, std::vector<std::string>{"10.1.0.0/24"});
+  EXPECT_EQ(reason, "172.17.0.0/16 has the same address on several hosts");
+}
+
+TEST(Rails, ANetworkOfOneHostIsNone) {
   std::string reason;
   const auto found = rails({"a 10.1.0.0/24 10.1.0.1 10.9.0.0/24 10.9.0.1", "b 10.1.0.0/24 10.1.0.2"}, reason);
   EXPECT_EQ(found, std::vector<std::string>{"10.1.0.0/24"});
-  EXPECT_EQ(reason, "10.9.0.0/24 is not on all hosts");
+  EXPECT_EQ(reason, "10.9.0.0/24 is on one host only");
+  rails({"a 10.1.0.0/24 10.1.0.1", "b 10.1.0.0/24 10.1.0.2 10.9.0.0/24 10.9.0.1"}, reason);
+  EXPECT_EQ(reason, "") << "there may be as many of these as hosts";
+  // Two ranks of a host that do not see the same networks: nobody knows what the host has.
+  EXPECT_EQ(rails({"a n 10.1.0.1 m 10.2.0.1", "a n 10.1.0.1", "b n 10.1.0.2 m 10.2.0.2"}, reason),
+            std::vector<std::string>{"n"});
 }
 
 TEST(Rails, ABridgeOfContainersIsNone) {
@@ -106,7 +135,7 @@ TEST(Rails, RanksOfOneHostHaveNoUseForSeveral) {
   const auto one = meet_as(2, [](int) { return WantedRails{.host = "one", .wanted = {"lo"}, .fewest = 1}; });
   for (const MetOnRails& met : one) {
     EXPECT_TRUE(met.transport) << met.reason;
-    EXPECT_EQ(met.names, std::vector<std::string>{"lo"});
+    EXPECT_EQ(names_of(met.rails), std::vector<std::string>{"lo"});
   }
 }
 

@@ -151,7 +151,8 @@ void TcpTransport::accept_from(std::size_t listener) {
 bool TcpTransport::on_hello(const Hello& hello) {
   return hello.to == static_cast<std::uint32_t>(rank()) &&
          hello.n_ranks == static_cast<std::uint32_t>(n_ranks()) && hello.from < hello.n_ranks &&
-         hello.from != hello.to && hello.rail < static_cast<std::uint32_t>(n_rails());
+         hello.from != hello.to && hello.rail < static_cast<std::uint32_t>(n_rails()) &&
+         is_between(static_cast<int>(hello.from), static_cast<int>(hello.rail));
 }
 
 bool TcpTransport::on_welcome(Connection& connection) {

@@ -26,8 +26,9 @@ constexpr int kTurns = 64;
 }  // namespace
 
 int TcpTransport::n_rails_to(int peer) const {
-  return static_cast<int>(
-      std::min(job_.addresses.size(), job_.endpoints[static_cast<std::size_t>(peer)].size()));
+  int n = 0;
+  for (int rail = 0; rail < n_rails(); ++rail) n += is_between(peer, rail) ? 1 : 0;
+  return n;
 }
 
 int TcpTransport::n_living_rails(int peer) const {
@@ -45,13 +46,17 @@ int TcpTransport::rail_for(int peer, std::size_t rail, std::size_t tag) const {
   const Peer& them = peers_[static_cast<std::size_t>(peer)];
   const int n_living = n_living_rails(peer);
   if (them.is_broken || n_living == 0) return -1;
-  // A host with fewer rails gets what would go over those that it lacks on those that it has.
-  const int over = static_cast<int>(rail) % n_rails_to(peer);
-  if (!them.is_lost[static_cast<std::size_t>(over)]) return over;
+  const auto is_alive = [&](int over) {
+    return is_between(peer, over) && !them.is_lost[static_cast<std::size_t>(over)];
+  };
+  const int wanted = static_cast<int>(rail) % n_rails();
+  // What one side lacks both replace by rail 0, which all hosts have.
+  const int over = is_between(peer, wanted) ? wanted : 0;
+  if (is_alive(over)) return over;
   // What a lost rail carried is dealt to all that are left.
   int skip = static_cast<int>(tag) % n_living;
   for (int left = 0;; ++left) {
-    if (!them.is_lost[static_cast<std::size_t>(left)] && skip-- == 0) return left;
+    if (is_alive(left) && skip-- == 0) return left;
   }
 }
 
@@ -88,7 +93,8 @@ void TcpTransport::lose_rail(int peer, int rail, bool was_told) {
 
 bool TcpTransport::on_lost(Connection& connection, const Frame& frame) {
   const auto rail = static_cast<int>(frame.id);
-  if (frame.id >= static_cast<std::uint32_t>(n_rails_to(connection.peer())) || rail == connection.rail())
+  if (frame.id >= static_cast<std::uint32_t>(n_rails()) || !is_between(connection.peer(), rail) ||
+      rail == connection.rail())
     return false;
   lose_rail(connection.peer(), rail, true);
   return true;
@@ -151,8 +157,10 @@ bool TcpTransport::is_rail_lost(Connection& connection, Clock::time_point now) {
   // A peer that is late answers nowhere: then nothing is known of this rail.
   bool is_answered = false;
   const Peer& them = peers_[static_cast<std::size_t>(connection.peer())];
-  for (int rail = 0; rail < n_rails_to(connection.peer()); ++rail) {
-    if (rail == connection.rail() || them.is_lost[static_cast<std::size_t>(rail)]) continue;
+  for (int rail = 0; rail < n_rails(); ++rail) {
+    if (rail == connection.rail() || !is_between(connection.peer(), rail) ||
+        them.is_lost[static_cast<std::size_t>(rail)])
+      continue;
     Connection* const other = open(connection.peer(), rail);
     if (other == nullptr) continue;
     if (other->answer_to > connection.quiet_since) {

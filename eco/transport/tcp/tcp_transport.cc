@@ -32,6 +32,10 @@ TcpTransport::TcpTransport(Job job, std::vector<Socket> listening, TcpOptions op
     if (::epoll_ctl(events_.get(), EPOLL_CTL_ADD, listening_[i].get(), &event) != 0)
       throw TransportError(std::string("tcp: cannot watch for connections: ") + std::strerror(errno));
   }
+  std::size_t n_rails = job_.addresses.size();
+  for (const auto& of_rank : job_.endpoints) n_rails = std::max(n_rails, of_rank.size());
+  job_.addresses.resize(n_rails);
+  for (auto& of_rank : job_.endpoints) of_rank.resize(n_rails);
   peers_.resize(job_.endpoints.size());
   for (Peer& peer : peers_) {
     peer.to.assign(job_.addresses.size(), -1);

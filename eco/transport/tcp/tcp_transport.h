@@ -4,7 +4,8 @@
 //   const std::unique_ptr<TcpTransport> transport = meet(store, rank, n_ranks, {"10.77.0.1", "10.78.0.1"});
 //   transport->set_rails(0, rails_of_channels);
 //
-// A rail is one address of this host, in the same order on all. Connections open with the first message that needs them.
+// A rail is one address of this host, in the same order on all; of one that the host lacks it is empty, and what would go over
+// that takes rail 0. Connections open with the first message that needs them.
 // A message whose receive is posted goes straight into it; an earlier one waits in memory here, up to `credit_bytes` for
 // each connection, and beyond that, or above `eager_bytes`, at its sender until it is asked for.
 //
@@ -61,8 +62,9 @@ struct TcpOptions {
 struct Job {
   int rank = 0;
   Key key{};
-  std::vector<std::string> addresses;            // of this rank, one for each rail
-  std::vector<std::vector<Endpoint>> endpoints;  // of each rank, one for each of its rails
+  std::vector<std::string> addresses;  // of this rank, one for each rail, as what follows; empty: none
+  std::vector<std::vector<Endpoint>>
+      endpoints;  // of each rank; those at the end that it lacks may be missing
   int n_ranks() const { return static_cast<int>(endpoints.size()); }
 };
 
@@ -84,6 +86,9 @@ class TcpTransport final : public RailTransport, private Connection::Owner {
   [[nodiscard]] Status test_some(std::span<Ticket> done, std::size_t& n_done) override;
   std::string kind() const override { return "TCP"; }
   int n_rails() const override { return static_cast<int>(job_.addresses.size()); }
+  bool has_rail(int rank, int rail) const override {
+    return !job_.endpoints[static_cast<std::size_t>(rank)][static_cast<std::size_t>(rail)].address.empty();
+  }
   void abandon() override;
 
   void look() override;
@@ -170,7 +175,8 @@ class TcpTransport final : public RailTransport, private Connection::Owner {
   bool has_lost_peer() const override;
 
   // tcp_rails.cc
-  // Those that both sides have.
+  // Whether both sides have it; how many they have.
+  bool is_between(int peer, int rail) const { return has_rail(rank(), rail) && has_rail(peer, rail); }
   int n_rails_to(int peer) const;
   int n_living_rails(int peer) const;
   // Who may ask, over the others, for what they did not hear.

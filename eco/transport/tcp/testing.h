@@ -21,6 +21,13 @@ inline std::vector<std::string> loopback_addresses(int n_rails) {
   return addresses;
 }
 
+// Of hosts with different numbers of rails: each third has all, the next ones lack the first or the second beyond rail 0.
+inline std::vector<std::string> mixed_addresses(int rank) {
+  std::vector<std::string> addresses = loopback_addresses(3);
+  if (rank % 3 > 0) addresses[static_cast<std::size_t>(rank % 3)].clear();
+  return addresses;
+}
+
 // Waits until one ticket, or nothing more, comes.
 inline Status wait(TcpTransport& transport, std::size_t n_tickets = 1) {
   std::array<Ticket, 8> room{};
@@ -34,11 +41,16 @@ inline Status wait(TcpTransport& transport, std::size_t n_tickets = 1) {
 }
 
 // On a thread for each rank.
-inline void run_tcp_ranks(int n_ranks, int n_rails, const TcpOptions& options,
+using AddressesOf = std::function<std::vector<std::string>(int rank)>;
+inline void run_tcp_ranks(int n_ranks, const AddressesOf& addresses_of, const TcpOptions& options,
                           const std::function<void(TcpTransport&)>& body) {
   MemoryStore store;
-  run_rank_threads(
-      n_ranks, [&](int rank) { body(*meet(store, rank, n_ranks, loopback_addresses(n_rails), options)); });
+  run_rank_threads(n_ranks,
+                   [&](int rank) { body(*meet(store, rank, n_ranks, addresses_of(rank), options)); });
+}
+inline void run_tcp_ranks(int n_ranks, int n_rails, const TcpOptions& options,
+                          const std::function<void(TcpTransport&)>& body) {
+  run_tcp_ranks(n_ranks, [n_rails](int) { return loopback_addresses(n_rails); }, options, body);
 }
 
 // The same for groups on one transport of any kind: the body's ranks are every second one of a job, the last first.
@@ -70,14 +82,20 @@ inline void run_shares(
   });
 }
 
+// `addresses_of` ranks of the job, rank 0's of all rails.
+inline void run_tcp_shares(
+    int n_ranks, const AddressesOf& addresses_of, const std::function<void(RailShare&)>& body,
+    const std::function<void()>& meanwhile = [] {}, const std::function<void()>& leave = [] {}) {
+  const Open open = [&](KeyValue& store, int rank, int n_job) {
+    return meet(store, rank, n_job, addresses_of(rank), {});
+  };
+  run_shares(n_ranks, addresses_of(0), open, body, meanwhile, leave);
+}
+
 inline void run_tcp_shares(
     int n_ranks, int n_rails, const std::function<void(RailShare&)>& body,
     const std::function<void()>& meanwhile = [] {}, const std::function<void()>& leave = [] {}) {
-  const std::vector<std::string> addresses = loopback_addresses(n_rails);
-  const Open open = [&](KeyValue& store, int rank, int n_job) {
-    return meet(store, rank, n_job, addresses, {});
-  };
-  run_shares(n_ranks, addresses, open, body, meanwhile, leave);
+  run_tcp_shares(n_ranks, [n_rails](int) { return loopback_addresses(n_rails); }, body, meanwhile, leave);
 }
 
 }  // namespace eco::transport::tcp

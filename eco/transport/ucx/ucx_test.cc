@@ -278,7 +278,7 @@ TEST_F(Ucx, CarriesTheRailsThatItIsAskedFor) {
   ASSERT_TRUE(met.transport) << met.reason;
   EXPECT_EQ(met.transport->kind(), "UCX");
   EXPECT_EQ(met.transport->n_rails(), 2);
-  EXPECT_EQ(met.names, (std::vector<std::string>{device(), address}));
+  EXPECT_EQ(tcp::names_of(met.rails), (std::vector<std::string>{device(), address}));
 }
 
 // Ranks that met over the library have asked for the way to their next one before, each in one direction alone.

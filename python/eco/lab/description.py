@@ -86,6 +86,11 @@ class Description:
         """How many NICs the best equipped host has."""
         return 1 + max(s.rail for s in self.segments)
 
+    @property
+    def common_rails(self) -> tuple[int, ...]:
+        """Those on which every host has a NIC."""
+        return tuple(r for r in range(self.n_rails) if all(self.segment_of(h, r) for h in self.hosts))
+
     def segment_of(self, host: str, rail: int = 0) -> Segment | None:
         """The segment that the host's NIC `rail` is on."""
         return next((s for s in self.segments if s.rail == rail and host in s.hosts), None)

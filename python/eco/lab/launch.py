@@ -61,7 +61,8 @@ def prepare(
             f"{library_dir}: no MPI library there (bin/mpiexec is missing); "
             f"`{how_to_install(library)}` installs {library}"
         )
-    interfaces = ",".join(f"eth{r}" for r in range(description.n_rails))
+    # Of a NIC that some host lacks libraries complain.
+    interfaces = ",".join(f"eth{r}" for r in description.common_rails)
     digest = description.digest()
     # These must reach every process on every host, whatever the launcher forwards.
     everywhere = {

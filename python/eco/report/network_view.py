@@ -50,7 +50,10 @@ def _rails(network: Network) -> Tree:
             if slowest
             else ""
         )
-        root.add(f"{escape(name)}{what}")
+        having = {host for subnet in rail.subnets for host in subnet.hosts}
+        lacking = [host.name for i, host in enumerate(network.hosts) if i not in having]
+        without = f", not on {escape(', '.join(lacking))}" if lacking else ""
+        root.add(f"{escape(name)}{what}{without}")
     for name in network.rails[1:]:
         if name not in names:
             root.add(f"{escape(name)}  [dim]shares a link with one of these: not used[/]")
