@@ -30,7 +30,8 @@ struct GuidedOptions {
 // Of the last problem, for the next.
 struct Learned {
   double noise = 0.04;  // standard deviation of one run's logarithm
-  double errors = 2;    // variance of predictions' errors, in units of ResidualScales'; more where none is known yet
+  double errors =
+      2;  // variance of predictions' errors, in units of ResidualScales'; more where none is known yet
 };
 
 class Guided {
