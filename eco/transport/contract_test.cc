@@ -394,6 +394,16 @@ TEST_P(Contract, ADeadPeerIsLostToWhoWaitsForIt) {
         }
       }
       for (Ticket t = 0; t < n; ++t) tickets.wait_for(t);
+      // Who dies has heard that the others have met each other too.
+      for (const int peer : {1, 2}) {
+        if (me == 0) {
+          ASSERT_EQ(transport.post_recv(peer, 0, in[0], n), Status::ok);
+          tickets.wait_for(n++);
+        } else if (me == peer) {
+          ASSERT_EQ(transport.post_send(0, 0, out, SendMode::eager, n), Status::ok);
+          tickets.wait_for(n++);
+        }
+      }
 
       if (me == 0) {
         ASSERT_EQ(transport.post_recv(1, tag, in[0], n), Status::ok);
