@@ -239,6 +239,17 @@ def alike(
     return groups
 
 
+def closed_s(
+    network: str, hosts: Sequence[int], same: Sequence[dict[str, Any]], op: str, size: int
+) -> float | None:
+    """Of recipes that come to the same schedules: of the first that has a closed form."""
+    for candidate in same:
+        seconds = _core.closed_prediction(network, list(hosts), candidate["recipe"], op, size, 0)
+        if seconds is not None:
+            return float(seconds)
+    return None
+
+
 def choose_trials(
     network: str, hosts: Sequence[int], options: ValidateOptions, step: Callable[[str, float], None]
 ) -> list[dict[str, Any]]:
@@ -268,7 +279,7 @@ def choose_trials(
         recipes = {
             candidate["recipe"]: {
                 "simulate": float(candidate["predicted_s"]),
-                "closed": _core.closed_prediction(network, list(hosts), candidate["recipe"], op, size, 0),
+                "closed": closed_s(network, hosts, [candidate, *others], op, size),
                 "found": candidate in found,
                 "chosen": candidate["recipe"] == chosen,
                 "same": [other["recipe"] for other in others],

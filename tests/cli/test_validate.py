@@ -187,6 +187,10 @@ def test_recipes_that_come_to_the_same_schedules_are_timed_once() -> None:
     for recipe, others in same.items():
         assert {schedules(other) for other in others} == {schedules(recipe)}
         assert not set(others) & set(trial["recipes"])
+    (flat,) = (
+        recipe for recipe, others in same.items() if any(o.startswith("scatter/flat ") for o in others)
+    )
+    assert trial["recipes"][flat]["closed"] is not None, "of the one that has a closed form"
 
 
 def test_what_a_found_pattern_wins_is_scored_where_the_best_algorithm_was_not_chosen() -> None:
