@@ -174,23 +174,23 @@ def test_recipes_that_come_to_the_same_schedules_are_timed_once() -> None:
     network = _core.synthetic_network("hosts=8 rate_mbit=48 latency_us=60")
     everyone = list(range(8))
     (trial,) = choose_trials(
-        network, everyone, ValidateOptions(["scatter"], [65536]), lambda what, share: None
+        network, everyone, ValidateOptions(["broadcast"], [65536]), lambda what, share: None
     )
 
     def schedules(recipe: str) -> str:
-        return _core.schedule_text(network, everyone, recipe, "scatter", 65536, 0)
+        return _core.schedule_text(network, everyone, recipe, "broadcast", 65536, 0)
 
     texts = [schedules(recipe) for recipe in trial["recipes"]]
     assert len(set(texts)) == len(texts)
     same = {recipe: predicted["same"] for recipe, predicted in trial["recipes"].items() if predicted["same"]}
-    assert same, "one switch: a flat tree along subnets is a flat tree"
+    assert same, "one switch: a chain along subnets is a chain"
     for recipe, others in same.items():
         assert {schedules(other) for other in others} == {schedules(recipe)}
         assert not set(others) & set(trial["recipes"])
-    (flat,) = (
-        recipe for recipe, others in same.items() if any(o.startswith("scatter/flat ") for o in others)
+    (chain,) = (
+        recipe for recipe, others in same.items() if any(o.startswith("broadcast/chain ") for o in others)
     )
-    assert trial["recipes"][flat]["closed"] is not None, "of the one that has a closed form"
+    assert trial["recipes"][chain]["closed"] is not None, "of the one that has a closed form"
 
 
 def test_what_a_found_pattern_wins_is_scored_where_the_best_algorithm_was_not_chosen() -> None:
