@@ -18,6 +18,7 @@ from eco.validate import (
     Record,
     ValidateOptions,
     choose_trials,
+    closed_s,
     gain,
     hosts_in_network,
     records_of,
@@ -187,10 +188,16 @@ def test_recipes_that_come_to_the_same_schedules_are_timed_once() -> None:
     for recipe, others in same.items():
         assert {schedules(other) for other in others} == {schedules(recipe)}
         assert not set(others) & set(trial["recipes"])
-    (chain,) = (
-        recipe for recipe, others in same.items() if any(o.startswith("broadcast/chain ") for o in others)
+
+
+def test_the_closed_form_is_of_any_of_equal_schedules(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {"broadcast/chain": 2.0}
+    monkeypatch.setattr(
+        _core, "closed_prediction", lambda network, hosts, recipe, op, size, root: known.get(recipe)
     )
-    assert trial["recipes"][chain]["closed"] is not None, "of the one that has a closed form"
+    tree, chain = {"recipe": "broadcast/subnets"}, {"recipe": "broadcast/chain"}
+    assert closed_s("", [], [tree, chain], "broadcast", 1024) == 2.0
+    assert closed_s("", [], [tree], "broadcast", 1024) is None
 
 
 def test_what_a_found_pattern_wins_is_scored_where_the_best_algorithm_was_not_chosen() -> None:
