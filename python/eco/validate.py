@@ -221,7 +221,7 @@ def found_pattern(network: str, hosts: Sequence[int], op: str, size: int, steps:
 
 
 def alike(
-    candidates: Sequence[dict[str, Any]], schedules: Callable[[str], str]
+    network: str, hosts: Sequence[int], candidates: Sequence[dict[str, Any]], op: str, size: int
 ) -> list[list[dict[str, Any]]]:
     """Candidates that come to the same schedules together, each group in the order given."""
     by_prediction: dict[float, list[dict[str, Any]]] = {}
@@ -234,7 +234,8 @@ def alike(
             continue
         by_schedules: dict[str, list[dict[str, Any]]] = {}
         for candidate in equals:
-            by_schedules.setdefault(schedules(candidate["recipe"]), []).append(candidate)
+            schedules = _core.schedule_text(network, list(hosts), candidate["recipe"], op, size, 0)
+            by_schedules.setdefault(schedules, []).append(candidate)
         groups += by_schedules.values()
     return groups
 
@@ -272,10 +273,8 @@ def choose_trials(
             if recipe == chosen and of_algorithm is not candidate:
                 best[recipe] = candidate
         found = found_pattern(network, hosts, op, size, options.search)
-        groups = alike(
-            [*found, *sorted(best.values(), key=lambda one: one["recipe"] != chosen)],
-            lambda recipe: _core.schedule_text(network, list(hosts), recipe, op, size, 0),  # noqa: B023 - used here
-        )
+        planned_first = sorted(best.values(), key=lambda one: one["recipe"] != chosen)
+        groups = alike(network, hosts, [*found, *planned_first], op, size)
         recipes = {
             candidate["recipe"]: {
                 "simulate": float(candidate["predicted_s"]),
