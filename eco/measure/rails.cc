@@ -259,8 +259,7 @@ std::vector<Opposite> pairs_on(int rail, const transport::Transport& transport, 
 
 // Of all hosts, and then one for each rail that none of these has, inside a subnet or between two.
 std::vector<Opposite> pairs_of(const transport::Transport& transport, const net::Network& network,
-                               const RailsOptions& options) {
-  const BySubnet all = takers(network, options);
+                               const BySubnet& all, const RailsOptions& options) {
   const std::size_t most = options.in_job ? kMostPairsInJob : kMostPairsOffline;
   std::vector<Opposite> pairs = pairs_on(0, transport, network, all, options.in_job, most);
   for (int rail = 1; rail < transport.n_rails(); ++rail) {
@@ -277,9 +276,7 @@ std::vector<Opposite> pairs_of(const transport::Transport& transport, const net:
 
 // By rail; nothing where all have it.
 std::vector<std::optional<std::vector<int>>> hosts_on_rails(const transport::Transport& transport,
-                                                            const net::Network& network,
-                                                            const RailsOptions& options) {
-  const BySubnet all = takers(network, options);
+                                                            const BySubnet& all) {
   std::vector<std::optional<std::vector<int>>> hosts;
   for (int rail = 0; rail < transport.n_rails(); ++rail) {
     std::vector<int> having;
@@ -305,7 +302,8 @@ MeasuredRails measure_rails(transport::Transport& transport, transport::Native& 
     throw Unsupported(std::to_string(n_rails) + " rails are more than are measured; name up to " +
                       std::to_string(kMostRails));
   }
-  const std::vector<Opposite> pairs = pairs_of(transport, network, options);
+  const BySubnet all = takers(network, options);
+  const std::vector<Opposite> pairs = pairs_of(transport, network, all, options);
   const std::size_t width = 2 * n_rails + n_rails * n_rails;
   std::vector<double> found(pairs.size() * width, 0.0);
   std::array<std::int64_t, 1> good{1};
@@ -334,7 +332,7 @@ MeasuredRails measure_rails(transport::Transport& transport, transport::Native& 
   if (!found.empty()) native.allreduce_max(found);
 
   MeasuredRails measured;
-  measured.hosts = hosts_on_rails(transport, network, options);
+  measured.hosts = hosts_on_rails(transport, all);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const auto at = found.begin() + static_cast<std::ptrdiff_t>(i * width);
     const auto n = static_cast<std::ptrdiff_t>(n_rails);

@@ -26,7 +26,6 @@ struct Nic {
   std::string rail;     // its network, or how it was named
   std::string address;  // empty: no interface of the kernel, "mlx5_0:1"
   std::string device;   // the interface
-  bool is_there() const { return !address.empty() || !device.empty(); }
 };
 
 // A rail as all ranks know it.

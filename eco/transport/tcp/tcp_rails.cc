@@ -25,12 +25,6 @@ constexpr int kTurns = 64;
 
 }  // namespace
 
-int TcpTransport::n_rails_to(int peer) const {
-  int n = 0;
-  for (int rail = 0; rail < n_rails(); ++rail) n += is_between(peer, rail) ? 1 : 0;
-  return n;
-}
-
 int TcpTransport::n_living_rails(int peer) const {
   const std::vector<bool>& is_lost = peers_[static_cast<std::size_t>(peer)].is_lost;
   return n_rails_to(peer) - static_cast<int>(std::count(is_lost.begin(), is_lost.end(), true));

@@ -37,9 +37,12 @@ TcpTransport::TcpTransport(Job job, std::vector<Socket> listening, TcpOptions op
   job_.addresses.resize(n_rails);
   for (auto& of_rank : job_.endpoints) of_rank.resize(n_rails);
   peers_.resize(job_.endpoints.size());
-  for (Peer& peer : peers_) {
-    peer.to.assign(job_.addresses.size(), -1);
-    peer.is_lost.assign(job_.addresses.size(), false);
+  for (int number = 0; number < n_ranks(); ++number) {
+    Peer& peer = peers_[static_cast<std::size_t>(number)];
+    peer.to.assign(n_rails, -1);
+    peer.is_lost.assign(n_rails, false);
+    for (int rail = 0; rail < static_cast<int>(n_rails); ++rail)
+      peer.n_rails += is_between(number, rail) ? 1 : 0;
   }
 }
 

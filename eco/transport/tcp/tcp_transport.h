@@ -125,6 +125,7 @@ class TcpTransport final : public RailTransport, private Connection::Owner {
   struct Peer {
     std::vector<int> to;        // by rail: the connection that was opened to it, -1 if none is
     std::vector<bool> is_lost;  // by rail
+    int n_rails = 0;            // that both sides have
     int n_open = 0;             // connections, in either direction
     bool was_met = false;
     bool has_left = false;   // has said bye
@@ -175,9 +176,9 @@ class TcpTransport final : public RailTransport, private Connection::Owner {
   bool has_lost_peer() const override;
 
   // tcp_rails.cc
-  // Whether both sides have it; how many they have.
+  // Whether both sides have it.
   bool is_between(int peer, int rail) const { return has_rail(rank(), rail) && has_rail(peer, rail); }
-  int n_rails_to(int peer) const;
+  int n_rails_to(int peer) const { return peers_[static_cast<std::size_t>(peer)].n_rails; }
   int n_living_rails(int peer) const;
   // Who may ask, over the others, for what they did not hear.
   bool has_peers_with_lost_rails() const;

@@ -207,7 +207,7 @@ void UcxTransport::on_eager(Endpoint& from, const Frame& frame, std::span<const 
   if (frame.bytes > 0) from.unreported_bytes += frame.bytes + kHeadBytes;
   Inbox::Stream& stream = inbox_.stream(from.peer, frame.tag);
   Inbox::Posted* const posted = stream.find_posted(frame.sequence);
-  if (is_repeated(stream, frame) || frame.bytes > options_.eager_bytes ||
+  if (is_repeated(stream, frame, posted) || frame.bytes > options_.eager_bytes ||
       from.unreported_bytes > options_.credit_bytes ||
       (posted != nullptr && frame.bytes > posted->memory.size())) {
     has_failed_ = true;  // truncation, as MPI would report it, or what no rank says
@@ -236,7 +236,7 @@ bool UcxTransport::on_request(Endpoint& from, const Frame& frame, void* descript
   count_arrival(from, frame);
   Inbox::Stream& stream = inbox_.stream(from.peer, frame.tag);
   Inbox::Posted* const posted = stream.find_posted(frame.sequence);
-  if (is_repeated(stream, frame) || (posted != nullptr && frame.bytes > posted->memory.size())) {
+  if (is_repeated(stream, frame, posted) || (posted != nullptr && frame.bytes > posted->memory.size())) {
     has_failed_ = true;
     return false;
   }
@@ -252,8 +252,7 @@ bool UcxTransport::on_request(Endpoint& from, const Frame& frame, void* descript
   return true;
 }
 
-bool UcxTransport::is_repeated(Inbox::Stream& stream, const Frame& frame) {
-  const Inbox::Posted* const posted = stream.find_posted(frame.sequence);
+bool UcxTransport::is_repeated(Inbox::Stream& stream, const Frame& frame, const Inbox::Posted* posted) {
   return frame.sequence < stream.first || stream.find_arrived(frame.sequence) != nullptr ||
          (posted != nullptr && posted->state != Inbox::Posted::State::waiting);
 }

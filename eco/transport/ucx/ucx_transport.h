@@ -209,7 +209,8 @@ class UcxTransport final : public RailTransport {
   void on_eager(Endpoint& from, const Frame& frame, std::span<const std::byte> data);
   // Whether the descriptor is needed from now on.
   bool on_request(Endpoint& from, const Frame& frame, void* descriptor);
-  static bool is_repeated(Inbox::Stream& stream, const Frame& frame);
+  // `posted`: its receive, null where there is none.
+  static bool is_repeated(Inbox::Stream& stream, const Frame& frame, const Inbox::Posted* posted);
   void on_answer(Endpoint& from, const Frame& frame);
   void count_arrival(Endpoint& from, const Frame& frame);
   void answer_bye(Peer& peer, Endpoint& from);
