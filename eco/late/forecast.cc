@@ -73,7 +73,7 @@ class Simulator {
   ScheduleSource& source(int rank) { return *sources_[static_cast<std::size_t>(rank)]; }
 
   void enter(int rank) {
-    cpu(rank) = wires_.woken(cpu(rank));
+    cpu(rank) = wires_.woken(view_.host_of_rank[static_cast<std::size_t>(rank)], cpu(rank));
     source(rank).enter();
     take_orders(rank);
   }

@@ -237,6 +237,8 @@ std::string to_json(const Network& network) {
                            {"receive_s", network.receive_overhead_s},
                            {"memory_latency_s", network.memory_latency_s},
                            {"memory_bytes_per_s", network.memory_bytes_per_s},
+                           {"memory_message_s", network.memory_message_s},
+                           {"memory_wake_s", network.memory_wake_s},
                            {"combine_bytes_per_s", network.combine_bytes_per_s},
                            {"packet_bytes", network.packet_bytes},
                            {"frame_bytes", network.frame_bytes},
@@ -307,6 +309,8 @@ Network parse_network(std::string_view text, const std::string& where) {
   network.frame_bytes = later("frame_bytes");
   network.envelope_bytes = later("envelope_bytes");
   network.reverse_share = later("reverse_share");
+  network.memory_message_s = later("memory_message_s");
+  network.memory_wake_s = later("memory_wake_s");
   network.common_message_s = later("common_message_s");
   network.common_wake_s = later("common_wake_s");
   fields.each("pairs", [&](const Fields& pair) {

@@ -115,7 +115,10 @@ void Network::place_rail(int rail) {
         places.receive[host] = add(ResourceKind::host_receive, "host " + number + " in", rate);
         join(places.transmit[host], places.receive[host]);
       }
-      if (rail == 0) memory_[host] = add(ResourceKind::memory, "memory " + number, memory_bytes_per_s);
+      if (rail != 0) continue;
+      memory_[host] = add(ResourceKind::memory, "memory " + number, memory_bytes_per_s);
+      resources.back().message_s = memory_message_s;
+      resources.back().wake_s = memory_wake_s;
     }
   }
   for (const Uplink& uplink : uplinks_of(rail)) {

@@ -168,6 +168,10 @@ struct Network {
   double receive_overhead_s = 0;
   double memory_latency_s = 0;  // between two ranks of one host
   double memory_bytes_per_s = 0;
+  // What each message between ranks of one host takes of that host's processors, and what waking a rank takes that waited
+  // for one, or for the call: 0 where each rank has a processor of its own.
+  double memory_message_s = 0;
+  double memory_wake_s = 0;
   double combine_bytes_per_s = 0;  // reduction speed of one rank
   double packet_bytes = 1448;  // payload of one packet: what store-and-forward hops add is one packet each
   double frame_bytes = 0;      // headers of one packet; the rates are those of full packets' payload

@@ -21,6 +21,8 @@ Network without_hosts(const Network& whole) {
   part.frame_bytes = whole.frame_bytes;
   part.envelope_bytes = whole.envelope_bytes;
   part.reverse_share = whole.reverse_share;
+  part.memory_message_s = whole.memory_message_s;
+  part.memory_wake_s = whole.memory_wake_s;
   part.common_message_s = whole.common_message_s;
   part.common_wake_s = whole.common_wake_s;
   part.measured_at = whole.measured_at;

@@ -120,7 +120,7 @@ class Simulator {
 
   void call(int rank) {
     Moment& cpu = ranks_[static_cast<std::size_t>(rank)].cpu;
-    cpu = wires_.woken(cpu);
+    cpu = wires_.woken(view_.host_of_rank[static_cast<std::size_t>(rank)], cpu);
     advance(rank);
   }
 

@@ -420,7 +420,7 @@ TEST(Predict, AnswersKeepNobodyWaiting) {
   Wires wires(*network, true);
   const Moment given{.s = 5};
   EXPECT_NEAR(wires.answered(network->route(1, 0), given).s, 5 + 1e-3 + kLatency, 1e-12);
-  EXPECT_NEAR(wires.woken({}).s, 1e-3, 1e-12);
+  EXPECT_NEAR(wires.woken(0, {}).s, 1e-3, 1e-12);
 }
 
 // Rank 0 sends `n` messages to rank 1, which answers each before the next one is sent, or none.
@@ -450,6 +450,26 @@ TEST(Predict, WhoeverWaitsIsWokenByTurns) {
               1e-9);  // both when they call, then each for each message
   EXPECT_NEAR(seconds(5, false) - together, 2e-3 + 1e-3,
               1e-5);  // the receiver sleeps once, and finds the others there
+}
+
+// Two hosts of two ranks: each pair has its host's processors for itself.
+TEST(Predict, RanksOfOneHostAreWokenByTurnsAndOthersBesideThem) {
+  const auto network = network_of({2}, net::SubnetKind::switched);
+  const auto view = net::make_view(network, {0, 0, 1, 1});
+  std::vector<Schedule> schedules;
+  for (int rank = 0; rank < 4; ++rank) {
+    schedules.emplace_back(rank, 4);
+    schedules.back().repeat(5, [=](std::size_t, Emitter& e) {
+      const Region at = output(0, 1);
+      rank % 2 == 0 ? e.send(rank + 1, at) : e.recv(rank - 1, at);
+      rank % 2 == 0 ? e.recv(rank + 1, at) : e.send(rank - 1, at);
+    });
+  }
+  const double apart = predict(view, schedules).seconds;
+  network->memory_wake_s = 1e-3;
+  network->memory_message_s = 1e-4;
+  network->finish();
+  EXPECT_NEAR(predict(view, schedules).seconds - apart, 2e-3 + 10 * 1.1e-3, 1e-9);
 }
 
 }  // namespace

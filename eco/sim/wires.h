@@ -26,13 +26,15 @@ struct Passage {
 
 class Wires {
  public:
-  // `with_common`: whether waking and answering take something of what hosts have in common; not where messages share
-  // resources fairly, and pass() is not asked.
-  Wires(const net::Network& network, bool with_common)
-      : network_(network), free_(network.resources.size()), busy_s_(network.resources.size()) {
+  // `with_waking`: whether waking and answering take something of what ranks share; not where messages share resources
+  // fairly, and pass() is not asked.
+  Wires(const net::Network& network, bool with_waking)
+      : network_(network),
+        free_(network.resources.size()),
+        busy_s_(network.resources.size()),
+        with_waking_(with_waking) {
     for (std::size_t r = 0; r < network.resources.size(); ++r) {
-      if (with_common && network.resources[r].kind == net::ResourceKind::common)
-        common_ = static_cast<int>(r);
+      if (network.resources[r].kind == net::ResourceKind::common) common_ = static_cast<int>(r);
     }
   }
 
@@ -59,14 +61,17 @@ class Wires {
     return {resource, true, arrives, start.s, end.s};
   }
 
-  // When a rank runs that slept and could run at `when`: all who wake queue for what hosts have in common.
-  Moment woken(const Moment& when) {
-    return common_ < 0 ? when : held(when, network_.resources[static_cast<std::size_t>(common_)].wake_s);
+  // When a rank of this host runs that slept and could run at `when`: all who wake queue for what hosts have in common, or
+  // what the host's ranks have.
+  Moment woken(int host, const Moment& when) {
+    if (common_ >= 0) return held(common_, when);
+    return network_.memory_wake_s == 0 ? when : held(network_.route(host, host).resources.front(), when);
   }
-  // When a rank that is busy until `busy` is there for what came over this route at `when`: if it slept, awake.
+  // When a rank that is busy until `busy` is there for what came over this route at `when`: if it slept, awake. What is
+  // shared comes first on a route.
   Moment awake(const Moment& busy, const net::Route& route, const Moment& when) {
     if (busy.s > when.s) return busy;
-    return is_between_hosts(route) ? woken(when) : when;
+    return route.resources.empty() ? when : held(route.resources.front(), when);
   }
   // When an answer of no bytes has come that is given at `when`, behind what is queued on its way by now. It keeps nobody
   // waiting: `when` may be far ahead of what is known of others.
@@ -75,7 +80,7 @@ class Wires {
     for (const int r : way_back.resources) {
       const auto resource = static_cast<std::size_t>(r);
       there = later(there, free_[resource]);
-      if (r == common_) there = there.after_transfer(network_.resources[resource].message_s);
+      if (with_waking_) there = there.after_transfer(network_.resources[resource].message_s);
     }
     return there.after_latency(way_back.latency_s);
   }
@@ -94,13 +99,11 @@ class Wires {
     busy_s_[resource] += busy_s;
   }
 
-  bool is_between_hosts(const net::Route& route) const {
-    return common_ >= 0 && !route.resources.empty() && route.resources.front() == common_;
-  }
-  // What hosts have in common, for so long and behind whoever has it.
-  Moment held(const Moment& when, double seconds) {
-    if (seconds == 0) return when;
-    const auto resource = static_cast<std::size_t>(common_);
+  // For as long as waking a rank holds it, behind whoever has it.
+  Moment held(int shared, const Moment& when) {
+    const auto resource = static_cast<std::size_t>(shared);
+    const double seconds = network_.resources[resource].wake_s;
+    if (seconds == 0 || !with_waking_) return when;
     free_[resource] = later(when, free_[resource]).after_transfer(seconds);
     busy_s_[resource] += seconds;
     return free_[resource];
@@ -109,6 +112,7 @@ class Wires {
   const net::Network& network_;
   std::vector<Moment> free_;  // per resource
   std::vector<double> busy_s_;
+  bool with_waking_;
   int common_ = -1;  // what hosts have in common: the first resource of every route between them
 };
 

@@ -76,6 +76,9 @@ def validate(
         int, typer.Option(help="also search for patterns, with so many predictions a cell", min=0)
     ] = 0,
     most_times: MostTimes = 4.0,
+    most_seconds: Annotated[
+        float, typer.Option(help="leave out what is predicted to take longer, in seconds")
+    ] = 8.0,
     network: Annotated[
         Path | None, typer.Option(help="a network file of these hosts, instead of measuring", metavar="FILE")
     ] = None,
@@ -92,6 +95,7 @@ def validate(
         max_seconds=max_seconds,
         search=search,
         most_times=most_times,
+        most_predicted_s=most_seconds,
         timeout_s=timeout,
     )
     outcome = validate_lab(load(lab), words_of(library), words_of(placement), network, options, console)
