@@ -22,6 +22,7 @@ class Numbering {
   };
 
   Found of(std::uint64_t key) {
+    if (!direct_.empty()) return direct_of(key);
     if (2 * n_ >= places_.size()) grow();
     Place& place = places_[find(key)];
     if (place.number != kNothing) return {place.number, false};
@@ -37,14 +38,28 @@ class Numbering {
     n_ = 0;
   }
 
+  // Forgets all keys; those to come are below `n_keys`. Of few, a number stands where its key says, without hash or key.
+  void restart(std::uint64_t n_keys) {
+    clear();
+    direct_.assign(n_keys <= kDirect ? n_keys : 0, kNothing);
+  }
+
  private:
   static constexpr std::uint32_t kNothing = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint64_t kDirect = 4096;
   static constexpr std::size_t kFewest = 16;  // a power of two, as every later size
 
   struct Place {
     std::uint64_t key = 0;
     std::uint32_t number = kNothing;
   };
+
+  Found direct_of(std::uint64_t key) {
+    std::uint32_t& number = direct_[key];
+    if (number != kNothing) return {number, false};
+    number = n_++;
+    return {number, true};
+  }
 
   // Where the key stands, or would: the next free place from the one that its hash names (Knuth's multiplicative hash,
   // TAOCP 3, section 6.4).
@@ -66,6 +81,7 @@ class Numbering {
   }
 
   std::vector<Place> places_;  // at most half of them taken
+  std::vector<std::uint32_t> direct_;
   std::uint32_t n_ = 0;
   int shift_ = 64;
 };

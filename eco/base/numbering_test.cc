@@ -25,5 +25,19 @@ TEST(Numbering, CountsKeysInTheOrderInWhichTheyAreSeen) {
   EXPECT_EQ(numbering.of(7).number, 0U);
 }
 
+TEST(Numbering, KeysThatAreKnownToBeFewAreNumberedAlike) {
+  Numbering numbering;
+  for (const std::uint64_t n_keys : {5U, 100000U, 7U}) {
+    numbering.restart(n_keys);
+    EXPECT_EQ(numbering.size(), 0U);
+    for (const bool again : {false, true}) {
+      EXPECT_EQ(numbering.of(n_keys - 1).number, 0U);
+      EXPECT_EQ(numbering.of(2).number, 1U);
+      EXPECT_EQ(numbering.of(0).is_new, !again);
+    }
+    EXPECT_EQ(numbering.size(), 3U);
+  }
+}
+
 }  // namespace
 }  // namespace eco::base

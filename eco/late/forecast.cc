@@ -147,8 +147,10 @@ class Simulator {
   void on_arrival(std::uint32_t index) {
     const Letter& letter = transits_[index].letter;
     const int to = letter.to;
-    cpu(to) = wires_.awake(cpu(to), route_of(transits_[index]), transits_[index].message.first)
-                  .after_overhead(network_.receive_overhead_s);
+    const net::Route& route = route_of(transits_[index]);
+    const double copying_s = static_cast<double>(letter.contents().size()) * route.receiving_s_per_byte;
+    cpu(to) = wires_.awake(cpu(to), route, transits_[index].message.first)
+                  .after_overhead(network_.receive_overhead_s + copying_s);
     if (auto met = mail_.put(letter)) receive(*met, cpu(to));
   }
 

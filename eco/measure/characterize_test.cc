@@ -253,6 +253,21 @@ TEST(Characterize, OneHostHasMemoryOnly) {
   expect_near(four.message_s(0, 0, 8), truth.message_s(0, 0, 8), 0.1, "a small message in memory");
 }
 
+TEST(Characterize, FindsWhatTheRanksOfAHostTakeOfItsProcessors) {
+  Network truth = net::synthetic_network("hosts=2 rate_mbit=200");
+  truth.memory_message_s = 5e-6;
+  truth.memory_wake_s = 30e-6;
+  truth.finish();
+  const Network network = measured(truth, {0, 1, 1, 1, 1, 1, 1, 1, 1});  // the fuller host tells
+  expect_near(network.memory_message_s + network.memory_wake_s, 35e-6, 0.1, "both");
+  EXPECT_GT(network.memory_wake_s, 10e-6);
+  expect_near(network.message_s(1, 1, 8), truth.message_s(1, 1, 8), 0.1, "a small message in memory");
+  EXPECT_EQ(network.common_wake_s, 0) << "what the ranks of one host share";
+  const Network own = measured(net::synthetic_network("hosts=1"), {0, 0, 0, 0, 0, 0, 0, 0});
+  EXPECT_EQ(own.memory_wake_s, 0);
+  EXPECT_LT(own.memory_message_s, 1e-6);
+}
+
 TEST(Characterize, TwoHosts) {
   const Network network = measured("hosts=2 rate_mbit=100 latency_us=100");
   EXPECT_EQ(partition(network), (Parts{{0, 1}}));

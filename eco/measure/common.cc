@@ -7,7 +7,7 @@
 namespace eco::measure {
 namespace {
 
-constexpr std::size_t kMostHosts = 12;
+constexpr std::size_t kMostRanks = 12;
 constexpr std::size_t kExchangedBytes = 8;
 // Rounds differ by a factor of two from one to the next where processors are shared; where the way of a message is long they
 // do not, and few are enough.
@@ -15,7 +15,9 @@ constexpr int kFew = 3;
 constexpr double kLong_s = 5e-3;
 constexpr int kExchanges = 9;
 constexpr int kRoundsOfExchange = 4;
-constexpr int kRings = 40;         // over a tenth of a second: which ranks share a processor changes
+// Over a tenth of a second: which ranks share a processor changes. In a host of its own less hangs on it.
+constexpr int kRings = 40;
+constexpr int kRingsOfHost = 12;
 constexpr int kRoundsOfRing = 16;  // as many as a collective's, so that whoever was awake at first has slept
 
 // Where a ring takes no longer than two hosts' own exchange its messages need not wait for each other; this much more is no
@@ -25,12 +27,12 @@ constexpr double kLongerRing = 1.1;
 // something else.
 constexpr double kUnexplained = 1.25;
 
-std::vector<int> chosen_hosts(int n_hosts) {
-  const auto n = static_cast<std::size_t>(n_hosts);
-  std::vector<int> hosts;
-  for (std::size_t i = 0; i < std::min(n, kMostHosts); ++i)
-    hosts.push_back(static_cast<int>(i * n / std::min(n, kMostHosts)));
-  return hosts;
+// So many of 0 to n - 1, evenly.
+std::vector<int> chosen(std::size_t n) {
+  const std::size_t n_chosen = std::min(n, kMostRanks);
+  std::vector<int> places;
+  for (std::size_t i = 0; i < n_chosen; ++i) places.push_back(static_cast<int>(i * n / n_chosen));
+  return places;
 }
 
 // Null if no two of these hosts were measured.
@@ -53,27 +55,50 @@ double quickest(const std::vector<double>& seconds) {
   return *std::min_element(seconds.begin(), seconds.end());
 }
 
+// Of these ranks, among which the two have the longest way.
+Common measure_among(Conductor& conductor, const std::vector<int>& ranks, const std::vector<int>& two,
+                     double explained_s, int n_rings, const std::function<bool()>& in_time) {
+  CommonTimes times;
+  while (!is_enough(times.all_s, kExchanges) && in_time()) {
+    times.two_s.push_back(conductor.exchange(two, kExchangedBytes, kRoundsOfExchange));
+    times.all_s.push_back(conductor.exchange(ranks, kExchangedBytes, kRoundsOfExchange));
+  }
+  if (times.all_s.empty() || !has_common(times, explained_s)) return {};
+  const std::vector<int> fewer(ranks.begin(),
+                               ranks.begin() + static_cast<std::ptrdiff_t>(n_in_short_ring(ranks.size())));
+  while (!is_enough(times.ring_s, n_rings) && in_time()) {
+    times.ring_s.push_back(conductor.exchange(ranks, 1, kExchangedBytes, kRoundsOfRing));
+    times.short_ring_s.push_back(conductor.exchange(fewer, 1, kExchangedBytes, kRoundsOfRing));
+  }
+  return common_from(ranks.size(), times);
+}
+
 }  // namespace
 
-bool has_common(const net::Network& network, const std::vector<int>& hosts, const CommonTimes& times) {
+double explained_s(const net::Network& network, const std::vector<int>& host_of_rank) {
   std::vector<double> busy_s(network.resources.size());
-  for (const int from : hosts) {
-    for (const int to : hosts) {
-      if (from == to) continue;
-      for (const int r : network.route(from, to).resources) {
+  for (std::size_t i = 0; i < host_of_rank.size(); ++i) {
+    for (std::size_t j = 0; j < host_of_rank.size(); ++j) {
+      if (i == j) continue;
+      for (const int r : network.route(host_of_rank[i], host_of_rank[j]).resources) {
         const auto resource = static_cast<std::size_t>(r);
-        busy_s[resource] += network.wire_bytes(kExchangedBytes) / network.resources[resource].bytes_per_s;
+        busy_s[resource] += network.wire_bytes(host_of_rank[i], host_of_rank[j], kExchangedBytes) /
+                            network.resources[resource].bytes_per_s;
       }
     }
   }
   const double links_s = *std::max_element(busy_s.begin(), busy_s.end());
-  const double processor_s =
-      static_cast<double>(hosts.size() - 2) * std::max(network.send_overhead_s, network.receive_overhead_s);
-  const double two_s = quickest(times.two_s);
-  return two_s > 0 && quickest(times.all_s) > kUnexplained * (two_s + std::max(links_s, processor_s));
+  const double processor_s = static_cast<double>(host_of_rank.size() - 2) *
+                             std::max(network.send_overhead_s, network.receive_overhead_s);
+  return std::max(links_s, processor_s);
 }
 
-std::size_t n_in_short_ring(std::size_t n_hosts) { return std::max<std::size_t>(2, n_hosts / 2); }
+bool has_common(const CommonTimes& times, double explained_s) {
+  const double two_s = quickest(times.two_s);
+  return two_s > 0 && quickest(times.all_s) > kUnexplained * (two_s + explained_s);
+}
+
+std::size_t n_in_short_ring(std::size_t n_ranks) { return std::max<std::size_t>(2, n_ranks / 2); }
 
 // A pair that exchanges has two messages and two that wake in its own time; all n have n (n - 1) messages, and each wakes
 // once. In a ring one message after the other holds what is common, and whoever wakes for it: n of both a round, if that is
@@ -82,14 +107,14 @@ std::size_t n_in_short_ring(std::size_t n_hosts) { return std::max<std::size_t>(
 //
 //   all = two + (n (n - 1) - 2) message + (n - 2) wake
 //   ring = n (message + wake), if ring > two;     else ring - short ring = (n - k) (message + wake)
-Common common_from(std::size_t n_hosts, const CommonTimes& times) {
-  const double n = static_cast<double>(n_hosts);
+Common common_from(std::size_t n_ranks, const CommonTimes& times) {
+  const double n = static_cast<double>(n_ranks);
   const double beyond_s = std::max(0.0, base::median(times.all_s) - base::median(times.two_s));
   const double n_messages = n * (n - 1) - 2;
   const Common as_messages{beyond_s / n_messages, 0};
   if (times.ring_s.empty() || times.short_ring_s.empty()) return as_messages;
   const double ring_s = base::median(times.ring_s);
-  const double n_more = n - static_cast<double>(n_in_short_ring(n_hosts));
+  const double n_more = n - static_cast<double>(n_in_short_ring(n_ranks));
   const double both_s = ring_s > kLongerRing * base::median(times.two_s)
                             ? ring_s / n
                             : (ring_s - base::median(times.short_ring_s)) / n_more;
@@ -101,26 +126,25 @@ Common common_from(std::size_t n_hosts, const CommonTimes& times) {
 Common measure_common(Conductor& conductor, net::Network& network, const std::vector<int>& rank_of_host,
                       const std::function<bool()>& in_time) {
   network.finish();
-  const std::vector<int> hosts = chosen_hosts(network.n_hosts());
+  const std::vector<int> hosts = chosen(rank_of_host.size());
   const net::PairTimes* slowest = slowest_pair(network, hosts);
   if (hosts.size() < 3 || slowest == nullptr) return {};
   const auto rank_of = [&](int host) { return rank_of_host[static_cast<std::size_t>(host)]; };
-  const std::vector<int> two = {rank_of(slowest->a), rank_of(slowest->b)};
-  std::vector<int> all;
-  for (const int host : hosts) all.push_back(rank_of(host));
-  CommonTimes times;
-  while (!is_enough(times.all_s, kExchanges) && in_time()) {
-    times.two_s.push_back(conductor.exchange(two, kExchangedBytes, kRoundsOfExchange));
-    times.all_s.push_back(conductor.exchange(all, kExchangedBytes, kRoundsOfExchange));
-  }
-  if (times.all_s.empty() || !has_common(network, hosts, times)) return {};
-  const std::vector<int> fewer(all.begin(),
-                               all.begin() + static_cast<std::ptrdiff_t>(n_in_short_ring(all.size())));
-  while (!is_enough(times.ring_s, kRings) && in_time()) {
-    times.ring_s.push_back(conductor.exchange(all, 1, kExchangedBytes, kRoundsOfRing));
-    times.short_ring_s.push_back(conductor.exchange(fewer, 1, kExchangedBytes, kRoundsOfRing));
-  }
-  return common_from(hosts.size(), times);
+  std::vector<int> ranks;
+  for (const int host : hosts) ranks.push_back(rank_of(host));
+  return measure_among(conductor, ranks, {rank_of(slowest->a), rank_of(slowest->b)},
+                       explained_s(network, hosts), kRings, in_time);
+}
+
+Common measure_processors(Conductor& conductor, net::Network& network, int host,
+                          const std::vector<int>& ranks, const std::function<bool()>& in_time) {
+  if (ranks.size() < 3) return {};
+  network.finish();
+  std::vector<int> some;
+  for (const int place : chosen(ranks.size())) some.push_back(ranks[static_cast<std::size_t>(place)]);
+  const std::vector<int> hosts(some.size(), host);
+  return measure_among(conductor, some, {some[0], some[1]}, explained_s(network, hosts), kRingsOfHost,
+                       in_time);
 }
 
 }  // namespace eco::measure

@@ -59,10 +59,10 @@ TEST(Common, WithoutARingMessagesHoldAllOfIt) {
 
 TEST(Common, IsAskedForOnlyWhereLinksDoNotExplainTheExchange) {
   net::Network network = net::synthetic_network("hosts=8 rate_mbit=200 latency_us=40");
-  const std::vector<int> hosts = {0, 1, 2, 3, 4, 5, 6, 7};
-  EXPECT_FALSE(has_common(network, hosts, {{100e-6}, {120e-6}, {}, {}}));
-  EXPECT_TRUE(has_common(network, hosts, {{100e-6, 300e-6}, {900e-6, 700e-6}, {}, {}}));
-  EXPECT_FALSE(has_common(network, hosts, {{0}, {700e-6}, {}, {}}));
+  const double explained = explained_s(network, {0, 1, 2, 3, 4, 5, 6, 7});
+  EXPECT_FALSE(has_common({{100e-6}, {120e-6}, {}, {}}, explained));
+  EXPECT_TRUE(has_common({{100e-6, 300e-6}, {900e-6, 700e-6}, {}, {}}, explained));
+  EXPECT_FALSE(has_common({{0}, {700e-6}, {}, {}}, explained));
 }
 
 }  // namespace

@@ -254,6 +254,8 @@ std::optional<std::string> contradiction(const Network& network) {
   if (!is_rate(network.memory_bytes_per_s)) return "memory_bytes_per_s is not a rate";
   if (!is_rate(network.combine_bytes_per_s)) return "combine_bytes_per_s is not a rate";
   if (!is_rate(network.packet_bytes)) return "packet_bytes is not positive";
+  if (network.memory_pair_bytes_per_s != 0 && !is_rate(network.memory_pair_bytes_per_s))
+    return "memory_pair_bytes_per_s is not a rate";
   if (!is_time(network.memory_message_s)) return "memory_message_s is not a time";
   if (!is_time(network.memory_wake_s)) return "memory_wake_s is not a time";
   if (!is_time(network.common_message_s)) return "common_message_s is not a time";

@@ -237,6 +237,7 @@ std::string to_json(const Network& network) {
                            {"receive_s", network.receive_overhead_s},
                            {"memory_latency_s", network.memory_latency_s},
                            {"memory_bytes_per_s", network.memory_bytes_per_s},
+                           {"memory_pair_bytes_per_s", network.memory_pair_bytes_per_s},
                            {"memory_message_s", network.memory_message_s},
                            {"memory_wake_s", network.memory_wake_s},
                            {"combine_bytes_per_s", network.combine_bytes_per_s},
@@ -309,6 +310,7 @@ Network parse_network(std::string_view text, const std::string& where) {
   network.frame_bytes = later("frame_bytes");
   network.envelope_bytes = later("envelope_bytes");
   network.reverse_share = later("reverse_share");
+  network.memory_pair_bytes_per_s = later("memory_pair_bytes_per_s");
   network.memory_message_s = later("memory_message_s");
   network.memory_wake_s = later("memory_wake_s");
   network.common_message_s = later("common_message_s");

@@ -294,6 +294,9 @@ TEST_F(FileTest, StoreLooksAmongTheNewestNetworks) {
 TEST_F(FileTest, ANetworkWithoutSamplesIsTheSameNetwork) {
   Network network = kNetwork;
   network.concurrent = {{"bus 0", {{0, 1}}, 1024, {0.1}, {0.2}}};
+  network.memory_pair_bytes_per_s = 1e9;
+  network.memory_message_s = 3e-6;
+  network.memory_wake_s = 7e-6;
   network.common_message_s = 10e-6;
   network.common_wake_s = 20e-6;
   network.finish();
@@ -303,6 +306,7 @@ TEST_F(FileTest, ANetworkWithoutSamplesIsTheSameNetwork) {
   EXPECT_EQ(slim.fingerprint(), network.fingerprint());
   EXPECT_EQ(slim.largest_size(), network.largest_size());
   EXPECT_EQ(slim.message_s(0, 7, 5000), network.message_s(0, 7, 5000));
+  EXPECT_EQ(slim.message_s(0, 0, 5000), network.message_s(0, 0, 5000));
   EXPECT_NEAR(slim.message_s(0, 7, 5000), kNetwork.message_s(0, 7, 5000) + 30e-6, 1e-12);
   EXPECT_LT(to_json(slim).size(), to_json(network).size() / 2);
 }

@@ -208,7 +208,10 @@ Route Network::route(int from, int to, int rail) const {
   ECO_ASSERT(light, rail >= 0 && rail < n_rails(), "a rail that there is");
   const auto a = static_cast<std::size_t>(from);
   const auto b = static_cast<std::size_t>(to);
-  if (from == to) return {{memory_[a]}, memory_latency_s};
+  if (from == to) {
+    const double one_s = 1 / copy_bytes_per_s();
+    return {{memory_[a]}, memory_latency_s, std::max(0.0, one_s - 1 / memory_bytes_per_s)};
+  }
   if (!has_rail(from, rail) || !has_rail(to, rail)) rail = 0;
 
   const Places& places = places_[static_cast<std::size_t>(rail)];
@@ -265,7 +268,7 @@ double Network::message_s(int from, int to, std::size_t bytes) const {
     seconds += first / resource.bytes_per_s + resource.message_s + resource.wake_s;
     slowest = std::min(slowest, resource.bytes_per_s);
   }
-  return seconds + (all - first) / slowest;
+  return seconds + (all - first) / slowest + all * path.receiving_s_per_byte;
 }
 
 std::string Network::fingerprint() const {

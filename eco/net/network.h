@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "eco/base/few.h"
 #include "eco/model/plogp.h"
 #include "eco/net/subnet_kind.h"
 #include "eco/net/tree.h"
@@ -86,8 +87,10 @@ struct Resource {
 };
 
 struct Route {
-  std::vector<int> resources;  // indices into Network::resources, in the order crossed
-  double latency_s = 0;        // time of a message of no bytes, without the overheads
+  // Indices into Network::resources, in the order crossed: what is common, host, bus, uplink, pair, uplink, bus, host.
+  base::Few<int, 8> resources{};
+  double latency_s = 0;             // time of a message of no bytes, without the overheads
+  double receiving_s_per_byte = 0;  // of the receiver's processor, beside receive_overhead_s
 };
 
 // A message small enough to cost little and large enough to show a bridge: where the way is long, only the way counts.
@@ -166,8 +169,10 @@ struct Network {
   std::vector<ClassPLogP> plogp;  // empty unless asked for; no two of one class and direction
   double send_overhead_s = 0;     // CPU time a rank spends per message sent, received
   double receive_overhead_s = 0;
-  double memory_latency_s = 0;  // between two ranks of one host
-  double memory_bytes_per_s = 0;
+  double memory_latency_s = 0;    // between two ranks of one host
+  double memory_bytes_per_s = 0;  // what all messages between ranks of one host get together
+  // What one of them gets alone; 0: as much. The receiver's processor copies at the rate that makes up the difference.
+  double memory_pair_bytes_per_s = 0;
   // What each message between ranks of one host takes of that host's processors, and what waking a rank takes that waited
   // for one, or for the call: 0 where each rank has a processor of its own.
   double memory_message_s = 0;
@@ -192,6 +197,10 @@ struct Network {
   int n_hosts() const { return static_cast<int>(hosts.size()); }
   int n_rails() const { return 1 + static_cast<int>(more_rails.size()); }
   void finish();  // throws InvalidArgument if the parts contradict each other
+  // What one rank copies by itself.
+  double copy_bytes_per_s() const {
+    return memory_pair_bytes_per_s > 0 ? memory_pair_bytes_per_s : memory_bytes_per_s;
+  }
   // Bytes of the largest message that pairs were measured with, 0 if none were.
   std::size_t largest_size() const { return sizes.empty() ? 0 : sizes.back(); }
   // The largest message between hosts that leaves without its receiver's consent (of a library that lets none, 1); 0
@@ -216,7 +225,7 @@ struct Network {
   // One message alone on the route, in seconds: the law that predictions and the fit of the latencies share, in wire
   // bytes,
   //   overheads + latency + sum over resources of (min(bytes, packet) / rate + message_s + wake_s)
-  //   + (bytes - packet) / slowest rate.
+  //   + (bytes - packet) / slowest rate + bytes * receiving_s_per_byte.
   double message_s(int from, int to, std::size_t bytes) const;
   // The pLogP parameters that hold from one host to another, of its own direction if both were measured; null if
   // the class was not measured.

@@ -123,6 +123,9 @@ TEST(Finish, RefusesContradictions) {
   refused([](Network& n) { n.hosts[3] = n.hosts[0]; }, "hosts 0 and 3 are the same");
   refused([](Network& n) { n.pairs[0].seconds[0] = -1; }, "pair 0: a time is not positive");
   refused([](Network& n) { n.reverse_share = 1; }, "reverse_share");
+  refused([](Network& n) { n.memory_message_s = -1; }, "memory_message_s is not a time");
+  refused([](Network& n) { n.memory_wake_s = -1; }, "memory_wake_s is not a time");
+  refused([](Network& n) { n.memory_pair_bytes_per_s = -1; }, "memory_pair_bytes_per_s is not a rate");
   refused([](Network& n) { n.common_message_s = -1; }, "common_message_s is not a time");
   refused([](Network& n) { n.common_wake_s = -1; }, "common_wake_s is not a time");
   refused([](Network& n) { n.hosts.clear(); }, "there are no hosts");

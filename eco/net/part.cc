@@ -21,6 +21,7 @@ Network without_hosts(const Network& whole) {
   part.frame_bytes = whole.frame_bytes;
   part.envelope_bytes = whole.envelope_bytes;
   part.reverse_share = whole.reverse_share;
+  part.memory_pair_bytes_per_s = whole.memory_pair_bytes_per_s;
   part.memory_message_s = whole.memory_message_s;
   part.memory_wake_s = whole.memory_wake_s;
   part.common_message_s = whole.common_message_s;

@@ -24,14 +24,18 @@
 namespace eco::sched {
 
 class Hazards {
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
  public:
+  // 32 bytes, of which two fit a line of the cache.
   struct Access {
-    std::uint32_t slot;
-    bool write;
-    Buffer buffer;
-    std::uint64_t sequence;  // of the operation; tells a slot's present user from an earlier one
     std::size_t begin;
     std::size_t end;
+    std::uint64_t sequence : 61;  // of the operation; tells a slot's present user from an earlier one
+    Buffer buffer : 2;
+    bool write : 1;
+    std::uint32_t slot;
+    std::uint32_t next = kNone;  // in its cell
   };
 
   Hazards() { heads_.fill(kNone); }
@@ -66,17 +70,11 @@ class Hazards {
   }
 
  private:
-  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
   static constexpr int kCellBits = 9;
   static constexpr std::size_t kCells = std::size_t{1} << kCellBits;  // as many as a window has operations
   static constexpr std::size_t kSmallestCell = 64;
   // Accesses alive in one cell from which on narrower cells are worth sorting them anew.
   static constexpr std::size_t kCrowd = 16;
-
-  struct Link {
-    Access access;
-    std::uint32_t next;
-  };
 
   // Spread by a multiplicative hash: blocks of all ranks are apart by powers of two, and would meet in few cells.
   static std::size_t slot_of(Buffer buffer, std::size_t cell) {
@@ -100,7 +98,7 @@ class Hazards {
     kept_.clear();
     const auto take_all = [&](std::uint32_t head) {
       for (; head != kNone; head = links_[head].next) {
-        const Access& access = links_[head].access;
+        const Access& access = links_[head];
         if (alive(access.slot, access.sequence)) kept_.push_back(access);
       }
     };
@@ -108,7 +106,7 @@ class Hazards {
     for (const std::uint32_t head : heads_) take_all(head);
     // One that spanned several cells stands in each of them.
     const auto key = [](const Access& a) {
-      return std::tuple(a.sequence, a.write, a.begin, a.end, a.buffer);
+      return std::tuple(std::uint64_t{a.sequence}, bool{a.write}, a.begin, a.end, Buffer{a.buffer});
     };
     std::sort(kept_.begin(), kept_.end(), [&](const Access& a, const Access& b) { return key(a) < key(b); });
     kept_.erase(std::unique(kept_.begin(), kept_.end(),
@@ -129,11 +127,12 @@ class Hazards {
     std::uint32_t link = free_;
     if (link != kNone) {
       free_ = links_[link].next;
-      links_[link] = {access, head};
+      links_[link] = access;
     } else {
       link = static_cast<std::uint32_t>(links_.size());
-      links_.push_back({access, head});
+      links_.push_back(access);
     }
+    links_[link].next = head;
     head = link;
   }
 
@@ -150,8 +149,7 @@ class Hazards {
   std::size_t scan(std::uint32_t& head, const Access& access, Alive&& alive, DependOn&& depend_on) {
     std::size_t n_alive = 0;
     for (std::uint32_t* at = &head; *at != kNone;) {
-      Link& link = links_[*at];
-      const Access& other = link.access;
+      Access& other = links_[*at];
       if (!alive(other.slot, other.sequence)) {
         drop(at);
         continue;
@@ -165,7 +163,7 @@ class Hazards {
         drop(at);  // whoever would have to wait for it has to wait for this write, which waits for it
         continue;
       }
-      at = &link.next;
+      at = &other.next;
       ++n_alive;
     }
     return n_alive;
@@ -174,7 +172,7 @@ class Hazards {
   std::array<std::uint32_t, kCells> heads_;  // a cell's first link
   std::uint32_t wide_ = kNone;
   std::uint32_t free_ = kNone;
-  std::vector<Link> links_;
+  std::vector<Access> links_;
   std::vector<Access> kept_;  // narrow_to()'s, for its memory
   int shift_ = -1;            // log2 of the cell's width, from the first region seen
 };

@@ -13,7 +13,13 @@ namespace {
 using Access = Hazards::Access;
 
 Access access(std::uint32_t slot, bool write, std::size_t begin, std::size_t bytes) {
-  return {slot, write, Buffer::output, slot, begin, begin + bytes};
+  Access one{};
+  one.begin = begin;
+  one.end = begin + bytes;
+  one.sequence = one.slot = slot;
+  one.buffer = Buffer::output;
+  one.write = write;
+  return one;
 }
 
 struct Counted {

@@ -112,7 +112,8 @@ struct Window::State {
     input_is_output = in_place;
     exhausted = false;
     next_sequence = n_completed = 0;
-    numbering.clear();
+    numbering.restart(2 * static_cast<std::uint64_t>(n_channels) * static_cast<std::uint64_t>(n_ranks) +
+                      n_groups);
     channels.clear();
     for (auto& list : ready) list.clear();
     hazards.clear();
@@ -204,8 +205,12 @@ struct Window::State {
 
   void touch(OpId id, Region region, bool write) {
     if (input_is_output && region.buffer == Buffer::input) region.buffer = Buffer::output;
-    const Hazards::Access access{
-        id, write, region.buffer, sequences[id], region.offset, region.offset + region.bytes};
+    const Hazards::Access access{.begin = region.offset,
+                                 .end = region.offset + region.bytes,
+                                 .sequence = sequences[id],
+                                 .buffer = region.buffer,
+                                 .write = write,
+                                 .slot = id};
     hazards.add(
         access, [this](OpId other, std::uint64_t sequence) { return sequences[other] == sequence; },
         [this, id](OpId other) { wait(id, other); });

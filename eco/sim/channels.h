@@ -40,23 +40,32 @@ struct Channel {
   int sender = 0;
   int receiver = 0;
   std::uint32_t route = 0;
-  std::uint32_t way_back = 0;          // a route too: of answers
-  std::vector<std::uint32_t> waiting;  // receives posted (operation ids) or messages arrived (indices)
-  std::size_t head = 0;
+  std::uint32_t way_back = 0;  // a route too: of answers
+  // Receives posted (operation ids) or messages arrived (indices), oldest first. Mostly there is one, which needs no memory
+  // elsewhere: those behind it wait in `others`, from `head` on.
+  std::uint32_t oldest = 0;
+  std::uint32_t n_waiting = 0;
+  std::uint32_t head = 0;
   bool waiting_are_receives = false;
+  std::vector<std::uint32_t> others{};
 
-  bool is_empty() const { return head == waiting.size(); }
+  bool is_empty() const { return n_waiting == 0; }
   std::uint32_t pop() {
-    const std::uint32_t front = waiting[head++];
-    if (is_empty()) {
-      waiting.clear();
+    const std::uint32_t front = oldest;
+    if (--n_waiting > 0) oldest = others[head++];
+    if (head > 0 && head == others.size()) {
+      others.clear();
       head = 0;
     }
     return front;
   }
   void push(std::uint32_t item, bool is_receive) {
     waiting_are_receives = is_receive;
-    waiting.push_back(item);
+    if (n_waiting++ == 0) {
+      oldest = item;
+    } else {
+      others.push_back(item);
+    }
   }
 };
 
@@ -72,14 +81,12 @@ class Channels {
     const auto [number, is_new] = numbers_.of(
         (static_cast<std::uint64_t>(channel) * n_ranks + static_cast<std::uint64_t>(sender)) * n_ranks +
         static_cast<std::uint64_t>(receiver));
-    if (is_new)
-      channels_.push_back({sender,
-                           receiver,
-                           route_number(sender, receiver, channel),
-                           route_number(receiver, sender, channel),
-                           {},
-                           0,
-                           false});
+    if (is_new) {
+      channels_.push_back({.sender = sender,
+                           .receiver = receiver,
+                           .route = route_number(sender, receiver, channel),
+                           .way_back = route_number(receiver, sender, channel)});
+    }
     return number;
   }
   Channel& operator[](std::uint32_t number) { return channels_[number]; }

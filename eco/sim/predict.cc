@@ -137,7 +137,7 @@ class Simulator {
         while (const auto id = state.window.take_ready(kind)) {
           const std::size_t bytes = state.window.op(*id).target.bytes;
           const double rate =
-              kind == sched::OpKind::reduce ? network_.combine_bytes_per_s : network_.memory_bytes_per_s;
+              kind == sched::OpKind::reduce ? network_.combine_bytes_per_s : network_.copy_bytes_per_s();
           const double seconds = rate > 0 ? static_cast<double>(bytes) / rate : 0.0;
           begins(state, *id);
           state.cpu = state.cpu.after_combine(seconds);
@@ -290,8 +290,10 @@ class Simulator {
       }
       return;
     }
-    state.cpu = wires_.awake(state.cpu, channels_.route(channel), message.first)
-                    .after_overhead(network_.receive_overhead_s);
+    const net::Route& route = channels_.route(channel);
+    const double copying_s = static_cast<double>(message.bytes) * route.receiving_s_per_byte;
+    state.cpu =
+        wires_.awake(state.cpu, route, message.first).after_overhead(network_.receive_overhead_s + copying_s);
     if (message.stage == Stage::granted) {
       match(index, message.receive, state.cpu);
       advance(receiver);

@@ -452,6 +452,28 @@ TEST(Predict, WhoeverWaitsIsWokenByTurns) {
               1e-5);  // the receiver sleeps once, and finds the others there
 }
 
+// Four ranks of one host send their neighbours a long message: all share the memory, each receiver copies by itself.
+TEST(Predict, AReceiverCopiesWhatItsHostsMemoryCouldCarryFaster) {
+  const auto network = network_of({1}, net::SubnetKind::switched);
+  network->memory_bytes_per_s = 4e9;
+  network->memory_pair_bytes_per_s = 1e9;
+  network->finish();
+  const auto view = net::make_view(network, {0, 0, 0, 0});
+  constexpr std::size_t kBytes = 1 << 20;
+  std::vector<Schedule> schedules;
+  for (int rank = 0; rank < 4; ++rank) {
+    schedules.emplace_back(rank, 4);
+    schedules.back().repeat(1, [=](std::size_t, Emitter& e) {
+      e.send((rank + 1) % 4, output(0, kBytes));
+      e.recv((rank + 3) % 4, output(kBytes, kBytes));
+    });
+  }
+  const double alone_s = kBytes / 1e9;
+  const double all_s = kBytes / 4e9 * 4 + kBytes * (1 / 1e9 - 1 / 4e9);
+  EXPECT_NEAR(network->message_s(0, 0, kBytes), alone_s + network->memory_latency_s, 1e-6);
+  EXPECT_NEAR(predict(view, schedules).seconds, all_s + network->memory_latency_s, 1e-6);
+}
+
 // Two hosts of two ranks: each pair has its host's processors for itself.
 TEST(Predict, RanksOfOneHostAreWokenByTurnsAndOthersBesideThem) {
   const auto network = network_of({2}, net::SubnetKind::switched);
