@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "eco/base/assert.h"
+
 namespace eco::base {
 
 class Numbering {
@@ -35,6 +37,7 @@ class Numbering {
   // Forgets all keys and keeps the memory.
   void clear() {
     if (n_ > 0) places_.assign(places_.size(), {});
+    direct_.assign(direct_.size(), kNothing);
     n_ = 0;
   }
 
@@ -46,7 +49,7 @@ class Numbering {
 
  private:
   static constexpr std::uint32_t kNothing = std::numeric_limits<std::uint32_t>::max();
-  static constexpr std::uint64_t kDirect = 4096;
+  static constexpr std::uint64_t kDirect = 1024;
   static constexpr std::size_t kFewest = 16;  // a power of two, as every later size
 
   struct Place {
@@ -55,6 +58,7 @@ class Numbering {
   };
 
   Found direct_of(std::uint64_t key) {
+    ECO_ASSERT(light, key < direct_.size(), "a key beyond what restart() was told of");
     std::uint32_t& number = direct_[key];
     if (number != kNothing) return {number, false};
     number = n_++;

@@ -36,6 +36,9 @@ TEST(Numbering, KeysThatAreKnownToBeFewAreNumberedAlike) {
       EXPECT_EQ(numbering.of(0).is_new, !again);
     }
     EXPECT_EQ(numbering.size(), 3U);
+    numbering.clear();
+    EXPECT_TRUE(numbering.of(2).is_new);
+    EXPECT_EQ(numbering.size(), 1U);
   }
 }
 

@@ -25,7 +25,7 @@ class Simulator {
       : network_(*view.network),
         view_(view),
         sources_(sources),
-        wires_(network_, true),
+        wires_(view, true),
         channels_(view, {}),
         events_(sources.size()),
         cpu_(sources.size()) {}
@@ -69,11 +69,12 @@ class Simulator {
     Moment when;
   };
 
+  int host_of(int rank) const { return view_.host_of_rank[static_cast<std::size_t>(rank)]; }
   Moment& cpu(int rank) { return cpu_[static_cast<std::size_t>(rank)]; }
   ScheduleSource& source(int rank) { return *sources_[static_cast<std::size_t>(rank)]; }
 
   void enter(int rank) {
-    cpu(rank) = wires_.woken(view_.host_of_rank[static_cast<std::size_t>(rank)], cpu(rank));
+    cpu(rank) = wires_.woken(host_of(rank), cpu(rank));
     source(rank).enter();
     take_orders(rank);
   }
@@ -131,8 +132,7 @@ class Simulator {
     transit.letter.bytes = order.source;
     transit.letter.owes_completion = order.synchronous;
     transit.letter.number = index;
-    const auto host = [&](int of) { return view_.host_of_rank[static_cast<std::size_t>(of)]; };
-    transit.message.wire_bytes = network_.wire_bytes(host(rank), host(order.peer), order.source.size());
+    transit.message.wire_bytes = network_.wire_bytes(host_of(rank), host_of(order.peer), order.source.size());
     transit.message.first = transit.message.last = cpu(rank);
     events_.push(cpu(rank).s, index, EventKind::hop, static_cast<std::size_t>(rank));
   }
@@ -149,7 +149,7 @@ class Simulator {
     const int to = letter.to;
     const net::Route& route = route_of(transits_[index]);
     const double copying_s = static_cast<double>(letter.contents().size()) * route.receiving_s_per_byte;
-    cpu(to) = wires_.awake(cpu(to), route, transits_[index].message.first)
+    cpu(to) = wires_.awake(cpu(to), host_of(to), route, transits_[index].message.first)
                   .after_overhead(network_.receive_overhead_s + copying_s);
     if (auto met = mail_.put(letter)) receive(*met, cpu(to));
   }
@@ -157,7 +157,7 @@ class Simulator {
   void on_confirmation(const Transit& transit) {
     const int sender = transit.letter.from;
     complete(sender, transit.letter.ticket,
-             wires_.awake(cpu(sender), way_back_of(transit), transit.message.first));
+             wires_.awake(cpu(sender), host_of(sender), way_back_of(transit), transit.message.first));
   }
 
   const net::Route& route_of(const Transit& transit) { return channels_.route(channels_[transit.channel]); }

@@ -263,7 +263,12 @@ TEST(Characterize, FindsWhatTheRanksOfAHostTakeOfItsProcessors) {
   EXPECT_GT(network.memory_wake_s, 10e-6);
   expect_near(network.message_s(1, 1, 8), truth.message_s(1, 1, 8), 0.1, "a small message in memory");
   EXPECT_EQ(network.common_wake_s, 0) << "what the ranks of one host share";
-  const Network own = measured(net::synthetic_network("hosts=1"), {0, 0, 0, 0, 0, 0, 0, 0});
+  truth = net::synthetic_network("hosts=1");
+  truth.memory_pair_bytes_per_s = 1e9;
+  truth.finish();
+  const Network own = measured(truth, {0, 0, 0, 0, 0, 0, 0, 0});
+  expect_near(own.memory_bytes_per_s, 5e9, 0.1, "all ranks at once");
+  expect_near(own.memory_pair_bytes_per_s, 1e9, 0.1, "a pair alone");
   EXPECT_EQ(own.memory_wake_s, 0);
   EXPECT_LT(own.memory_message_s, 1e-6);
 }

@@ -57,13 +57,13 @@ double quickest(const std::vector<double>& seconds) {
 
 // Of these ranks, among which the two have the longest way.
 Common measure_among(Conductor& conductor, const std::vector<int>& ranks, const std::vector<int>& two,
-                     double explained_s, int n_rings, const std::function<bool()>& in_time) {
+                     double beyond_two_s, int n_rings, const std::function<bool()>& in_time) {
   CommonTimes times;
   while (!is_enough(times.all_s, kExchanges) && in_time()) {
     times.two_s.push_back(conductor.exchange(two, kExchangedBytes, kRoundsOfExchange));
     times.all_s.push_back(conductor.exchange(ranks, kExchangedBytes, kRoundsOfExchange));
   }
-  if (times.all_s.empty() || !has_common(times, explained_s)) return {};
+  if (times.all_s.empty() || !has_common(times, beyond_two_s)) return {};
   const std::vector<int> fewer(ranks.begin(),
                                ranks.begin() + static_cast<std::ptrdiff_t>(n_in_short_ring(ranks.size())));
   while (!is_enough(times.ring_s, n_rings) && in_time()) {
@@ -93,9 +93,9 @@ double explained_s(const net::Network& network, const std::vector<int>& host_of_
   return std::max(links_s, processor_s);
 }
 
-bool has_common(const CommonTimes& times, double explained_s) {
+bool has_common(const CommonTimes& times, double beyond_two_s) {
   const double two_s = quickest(times.two_s);
-  return two_s > 0 && quickest(times.all_s) > kUnexplained * (two_s + explained_s);
+  return two_s > 0 && quickest(times.all_s) > kUnexplained * (two_s + beyond_two_s);
 }
 
 std::size_t n_in_short_ring(std::size_t n_ranks) { return std::max<std::size_t>(2, n_ranks / 2); }
@@ -143,8 +143,8 @@ Common measure_processors(Conductor& conductor, net::Network& network, int host,
   std::vector<int> some;
   for (const int place : chosen(ranks.size())) some.push_back(ranks[static_cast<std::size_t>(place)]);
   const std::vector<int> hosts(some.size(), host);
-  return measure_among(conductor, some, {some[0], some[1]}, explained_s(network, hosts), kRingsOfHost,
-                       in_time);
+  return measure_among(conductor, some, {some.front(), some[some.size() / 2]}, explained_s(network, hosts),
+                       kRingsOfHost, in_time);
 }
 
 }  // namespace eco::measure

@@ -3,7 +3,7 @@
 //
 //   const Common common = measure_common(conductor, network, rank_of_host, in_time);
 //   network.common_message_s = common.message_s;
-//   const Common processors = measure_processors(conductor, network, ranks_of_one_host, in_time);
+//   const Common processors = measure_processors(conductor, network, host, its_ranks, in_time);
 //
 // Each sends a small message to every other at once. Where that takes longer than links and overheads explain, each
 // message holds something that all share. Who waits for one message after the other, as in a ring, holds it longer
@@ -35,8 +35,8 @@ struct CommonTimes {
 // What an exchange of all takes more than one of two by the links and processors of these ranks' hosts. `network` is finished,
 // without latencies.
 double explained_s(const net::Network& network, const std::vector<int>& host_of_rank);
-// Whether the quickest exchange of all takes longer than that.
-bool has_common(const CommonTimes& times, double explained_s);
+// Whether the quickest exchange of all takes longer than that beyond one of two.
+bool has_common(const CommonTimes& times, double beyond_two_s);
 
 // A ring of fewer ranks, by which the others' part in a ring of all shows.
 std::size_t n_in_short_ring(std::size_t n_ranks);

@@ -306,7 +306,9 @@ class VirtualNetwork {
     Rank& rank = ranks_[static_cast<std::size_t>(message->to)];
     const double natural = now_ - message->started;
     const double awake = rank.processor_free < now_ ? woken(*message) : rank.processor_free;
-    const double when = awake + network_.receive_overhead_s;
+    const double copying_s = static_cast<double>(message->bytes.size()) *
+                             network_.route(host(message->from), host(message->to)).receiving_s_per_byte;
+    const double when = awake + network_.receive_overhead_s + copying_s;
     rank.processor_free = when;
     if (message->factor < 1) {
       // Too early to be true: what a jumping clock would show. Everything since posting is undone for the receiver.

@@ -171,7 +171,8 @@ struct Network {
   double receive_overhead_s = 0;
   double memory_latency_s = 0;    // between two ranks of one host
   double memory_bytes_per_s = 0;  // what all messages between ranks of one host get together
-  // What one of them gets alone; 0: as much. The receiver's processor copies at the rate that makes up the difference.
+  // What one of them gets alone; 0: as much. The receiver's processor copies at the rate that makes up the difference. Where
+  // one alone is faster, since two processors are its own, it is taken to get no more than all do.
   double memory_pair_bytes_per_s = 0;
   // What each message between ranks of one host takes of that host's processors, and what waking a rank takes that waited
   // for one, or for the call: 0 where each rank has a processor of its own.

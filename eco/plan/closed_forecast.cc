@@ -61,12 +61,14 @@ Question question_of(const algo::Recipe& recipe, const coll::CommonProblem& prob
 // processor needs, and all else of the message's time is latency.
 model::PLogP by_rates(const net::Network& network, const HostPair& pair, std::size_t message) {
   double slowest = std::numeric_limits<double>::infinity();
-  for (const int r : network.route(pair.from, pair.to).resources) {
+  const net::Route route = network.route(pair.from, pair.to);
+  for (const int r : route.resources) {
     slowest = std::min(slowest, network.resources[static_cast<std::size_t>(r)].bytes_per_s);
   }
   const double cpu_s = std::max(network.send_overhead_s, network.receive_overhead_s);
   constexpr std::size_t kLarge = std::size_t{1} << 30;
-  const double large_s = network.wire_bytes(pair.from, pair.to, kLarge) / slowest;
+  const double large_s =
+      network.wire_bytes(pair.from, pair.to, kLarge) * std::max(1 / slowest, route.receiving_s_per_byte);
   std::vector<model::Point> points{{0, cpu_s}};
   const auto knee = static_cast<std::size_t>(std::min(cpu_s / large_s, 0.5) * static_cast<double>(kLarge));
   if (knee > 0) points.push_back({knee, cpu_s});

@@ -70,6 +70,7 @@ class Hazards {
   }
 
  private:
+  static_assert(sizeof(Access) == 32);
   static constexpr int kCellBits = 9;
   static constexpr std::size_t kCells = std::size_t{1} << kCellBits;  // as many as a window has operations
   static constexpr std::size_t kSmallestCell = 64;

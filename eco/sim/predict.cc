@@ -40,7 +40,7 @@ class Simulator {
       : view_(view),
         network_(*view.network),
         options_(options),
-        wires_(network_, options.sharing == Sharing::in_turn),
+        wires_(view, options.sharing == Sharing::in_turn),
         channels_(view, schedules.empty() ? std::vector<std::uint8_t>() : schedules[0].rails),
         events_(2 * schedules.size() + 2 * view.network->resources.size()),
         flows_(view.network->resources) {
@@ -106,6 +106,8 @@ class Simulator {
   std::size_t onwards_from(std::size_t resource) const { return 2 * (ranks_.size() + resource); }
   std::size_t arrivals_from(std::size_t resource) const { return 2 * (ranks_.size() + resource) + 1; }
 
+  int host_of(int rank) const { return view_.host_of_rank[static_cast<std::size_t>(rank)]; }
+
   // The rank calls: now, or when it arrives.
   void enter(int rank) {
     const auto r = static_cast<std::size_t>(rank);
@@ -120,7 +122,7 @@ class Simulator {
 
   void call(int rank) {
     Moment& cpu = ranks_[static_cast<std::size_t>(rank)].cpu;
-    cpu = wires_.woken(view_.host_of_rank[static_cast<std::size_t>(rank)], cpu);
+    cpu = wires_.woken(host_of(rank), cpu);
     advance(rank);
   }
 
@@ -198,8 +200,7 @@ class Simulator {
     message.send = id;
     message.hop = 0;
     message.bytes = op.source.bytes;
-    const auto host = [&](int of) { return view_.host_of_rank[static_cast<std::size_t>(of)]; };
-    message.wire_bytes = network_.wire_bytes(host(rank), host(op.peer), message.bytes);
+    message.wire_bytes = network_.wire_bytes(host_of(rank), host_of(op.peer), message.bytes);
     const bool is_eager = options_.eager_bytes == 0 || message.bytes <= options_.eager_bytes;
     message.stage = is_eager ? Stage::eager : Stage::request;
     message.first = message.last = state.cpu;
@@ -292,8 +293,8 @@ class Simulator {
     }
     const net::Route& route = channels_.route(channel);
     const double copying_s = static_cast<double>(message.bytes) * route.receiving_s_per_byte;
-    state.cpu =
-        wires_.awake(state.cpu, route, message.first).after_overhead(network_.receive_overhead_s + copying_s);
+    state.cpu = wires_.awake(state.cpu, host_of(receiver), route, message.first)
+                    .after_overhead(network_.receive_overhead_s + copying_s);
     if (message.stage == Stage::granted) {
       match(index, message.receive, state.cpu);
       advance(receiver);
@@ -317,7 +318,8 @@ class Simulator {
 
   // When the sender is there for an answer.
   Moment heard(const RankState& state, const Message& message) {
-    return wires_.awake(state.cpu, channels_.way_back(channels_[message.channel]), message.first);
+    const Channel& channel = channels_[message.channel];
+    return wires_.awake(state.cpu, host_of(channel.sender), channels_.way_back(channel), message.first);
   }
 
   // The receive `id` is there for the request at `when`.

@@ -417,7 +417,7 @@ TEST(Predict, AnswersKeepNobodyWaiting) {
   network->common_message_s = 1e-3;
   network->common_wake_s = 1e-3;
   network->finish();
-  Wires wires(*network, true);
+  Wires wires(view_of(network), true);
   const Moment given{.s = 5};
   EXPECT_NEAR(wires.answered(network->route(1, 0), given).s, 5 + 1e-3 + kLatency, 1e-12);
   EXPECT_NEAR(wires.woken(0, {}).s, 1e-3, 1e-12);
@@ -474,24 +474,40 @@ TEST(Predict, AReceiverCopiesWhatItsHostsMemoryCouldCarryFaster) {
   EXPECT_NEAR(predict(view, schedules).seconds, all_s + network->memory_latency_s, 1e-6);
 }
 
-// Two hosts of two ranks: each pair has its host's processors for itself.
-TEST(Predict, RanksOfOneHostAreWokenByTurnsAndOthersBesideThem) {
-  const auto network = network_of({2}, net::SubnetKind::switched);
-  const auto view = net::make_view(network, {0, 0, 1, 1});
+// Five questions of rank 0 and the answers of its partner; the others have nothing to do.
+double asked_s(const std::shared_ptr<net::Network>& network, std::vector<int> host_of_rank, int partner) {
+  const int n_ranks = static_cast<int>(host_of_rank.size());
   std::vector<Schedule> schedules;
-  for (int rank = 0; rank < 4; ++rank) {
-    schedules.emplace_back(rank, 4);
+  for (int rank = 0; rank < n_ranks; ++rank) {
+    schedules.emplace_back(rank, n_ranks);
+    if (rank != 0 && rank != partner) continue;
     schedules.back().repeat(5, [=](std::size_t, Emitter& e) {
       const Region at = output(0, 1);
-      rank % 2 == 0 ? e.send(rank + 1, at) : e.recv(rank - 1, at);
-      rank % 2 == 0 ? e.recv(rank + 1, at) : e.send(rank - 1, at);
+      rank == 0 ? e.send(partner, at) : e.recv(0, at);
+      rank == 0 ? e.recv(partner, at) : e.send(0, at);
     });
   }
-  const double apart = predict(view, schedules).seconds;
-  network->memory_wake_s = 1e-3;
-  network->memory_message_s = 1e-4;
-  network->finish();
-  EXPECT_NEAR(predict(view, schedules).seconds - apart, 2e-3 + 10 * 1.1e-3, 1e-9);
+  return predict(net::make_view(network, std::move(host_of_rank)), schedules).seconds;
+}
+
+TEST(Predict, RanksOfACrowdedHostAreWokenByTurns) {
+  const auto network = network_of({2}, net::SubnetKind::switched);
+  const auto more_s = [&](const std::vector<int>& host_of_rank, int partner) {
+    network->memory_wake_s = network->memory_message_s = 0;
+    network->finish();
+    const double apart = asked_s(network, host_of_rank, partner);
+    network->memory_wake_s = 1e-3;
+    network->memory_message_s = 1e-4;
+    network->finish();
+    return asked_s(network, host_of_rank, partner) - apart;
+  };
+  // All three when they call, then each for each of the ten messages.
+  EXPECT_NEAR(more_s({0, 0, 0, 1, 1, 1}, 1), 3e-3 + 10 * 1.1e-3, 1e-9)
+      << "two hosts that do not share processors";
+  // The first message is under way while the other host's ranks are still woken for the call.
+  EXPECT_NEAR(more_s({0, 0, 0, 1, 1, 1}, 3), 3e-3 - kLatency + 10 * 1e-3, 1e-5)
+      << "and what comes from another host wakes too";
+  EXPECT_NEAR(more_s({0, 0, 1, 1}, 1), 10 * 1e-4, 1e-9) << "two ranks have a processor each";
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // The network's resources in virtual time: who has which until when, and how a message passes one (predict.h has the model).
 //
-//   Wires wires(network, true);
+//   Wires wires(view, true);
 //   const Passage passage = wires.pass(message, route, bytes);      // its next hop
 //   passage.arrives ? deliver at message.first.s : hop again at message.first.s
 #pragma once
@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "eco/net/group_view.h"
 #include "eco/net/network.h"
 #include "eco/sim/channels.h"
 #include "eco/sim/moment.h"
@@ -28,14 +29,17 @@ class Wires {
  public:
   // `with_waking`: whether waking and answering take something of what ranks share; not where messages share resources
   // fairly, and pass() is not asked.
-  Wires(const net::Network& network, bool with_waking)
-      : network_(network),
-        free_(network.resources.size()),
-        busy_s_(network.resources.size()),
+  Wires(const net::GroupView& view, bool with_waking)
+      : network_(*view.network),
+        free_(network_.resources.size()),
+        busy_s_(network_.resources.size()),
         with_waking_(with_waking) {
-    for (std::size_t r = 0; r < network.resources.size(); ++r) {
-      if (network.resources[r].kind == net::ResourceKind::common) common_ = static_cast<int>(r);
+    if (with_waking && network_.common_wake_s > 0) {
+      for (std::size_t r = 0; r < network_.resources.size(); ++r) {
+        if (network_.resources[r].kind == net::ResourceKind::common) common_ = static_cast<int>(r);
+      }
     }
+    if (with_waking && network_.memory_wake_s > 0) find_crowded_hosts(view);
   }
 
   // The message is at its next hop at message.first; `bytes` on the wire.
@@ -64,14 +68,14 @@ class Wires {
   // When a rank of this host runs that slept and could run at `when`: all who wake queue for what hosts have in common, or
   // what the host's ranks have.
   Moment woken(int host, const Moment& when) {
-    if (common_ >= 0) return held(common_, when);
-    return network_.memory_wake_s == 0 ? when : held(network_.route(host, host).resources.front(), when);
+    return held(common_ >= 0 ? common_ : shared_by_ranks_of(host), when);
   }
-  // When a rank that is busy until `busy` is there for what came over this route at `when`: if it slept, awake. What is
-  // shared comes first on a route.
-  Moment awake(const Moment& busy, const net::Route& route, const Moment& when) {
+  // When a rank of this host that is busy until `busy` is there for what came over this route at `when`: if it slept,
+  // awake. What hosts have in common comes first on a route between them.
+  Moment awake(const Moment& busy, int host, const net::Route& route, const Moment& when) {
     if (busy.s > when.s) return busy;
-    return route.resources.empty() ? when : held(route.resources.front(), when);
+    const bool by_common = common_ >= 0 && !route.resources.empty() && route.resources.front() == common_;
+    return held(by_common ? common_ : shared_by_ranks_of(host), when);
   }
   // When an answer of no bytes has come that is given at `when`, behind what is queued on its way by now. It keeps nobody
   // waiting: `when` may be far ahead of what is known of others.
@@ -99,11 +103,25 @@ class Wires {
     busy_s_[resource] += busy_s;
   }
 
-  // For as long as waking a rank holds it, behind whoever has it.
+  // Where a host has as many ranks of the group as its processors' sharing is measured with, they hold its memory to wake.
+  void find_crowded_hosts(const net::GroupView& view) {
+    constexpr int kCrowd = 3;
+    std::vector<int> n_ranks(static_cast<std::size_t>(network_.n_hosts()), 0);
+    crowded_.assign(n_ranks.size(), -1);
+    for (const int host : view.host_of_rank) {
+      const auto h = static_cast<std::size_t>(host);
+      if (++n_ranks[h] == kCrowd) crowded_[h] = network_.route(host, host).resources.front();
+    }
+  }
+  int shared_by_ranks_of(int host) const {
+    return crowded_.empty() ? -1 : crowded_[static_cast<std::size_t>(host)];
+  }
+
+  // For as long as waking a rank holds it, behind whoever has it; -1: nothing is shared.
   Moment held(int shared, const Moment& when) {
+    if (shared < 0) return when;
     const auto resource = static_cast<std::size_t>(shared);
     const double seconds = network_.resources[resource].wake_s;
-    if (seconds == 0 || !with_waking_) return when;
     free_[resource] = later(when, free_[resource]).after_transfer(seconds);
     busy_s_[resource] += seconds;
     return free_[resource];
@@ -113,7 +131,8 @@ class Wires {
   std::vector<Moment> free_;  // per resource
   std::vector<double> busy_s_;
   bool with_waking_;
-  int common_ = -1;  // what hosts have in common: the first resource of every route between them
+  int common_ = -1;           // what hosts have in common and waking holds: first on every route between them
+  std::vector<int> crowded_;  // by host: its memory, where its ranks share processors, or -1; empty: nowhere
 };
 
 }  // namespace eco::sim
