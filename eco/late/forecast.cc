@@ -69,12 +69,11 @@ class Simulator {
     Moment when;
   };
 
-  int host_of(int rank) const { return view_.host_of_rank[static_cast<std::size_t>(rank)]; }
   Moment& cpu(int rank) { return cpu_[static_cast<std::size_t>(rank)]; }
   ScheduleSource& source(int rank) { return *sources_[static_cast<std::size_t>(rank)]; }
 
   void enter(int rank) {
-    cpu(rank) = wires_.woken(host_of(rank), cpu(rank));
+    cpu(rank) = wires_.woken(view_.host_of(rank), cpu(rank));
     source(rank).enter();
     take_orders(rank);
   }
@@ -132,7 +131,9 @@ class Simulator {
     transit.letter.bytes = order.source;
     transit.letter.owes_completion = order.synchronous;
     transit.letter.number = index;
-    transit.message.wire_bytes = network_.wire_bytes(host_of(rank), host_of(order.peer), order.source.size());
+    transit.message.bytes = order.source.size();
+    transit.message.wire_bytes =
+        network_.wire_bytes(view_.host_of(rank), view_.host_of(order.peer), order.source.size());
     transit.message.first = transit.message.last = cpu(rank);
     events_.push(cpu(rank).s, index, EventKind::hop, static_cast<std::size_t>(rank));
   }
@@ -147,17 +148,15 @@ class Simulator {
   void on_arrival(std::uint32_t index) {
     const Letter& letter = transits_[index].letter;
     const int to = letter.to;
-    const net::Route& route = route_of(transits_[index]);
-    const double copying_s = static_cast<double>(letter.contents().size()) * route.receiving_s_per_byte;
-    cpu(to) = wires_.awake(cpu(to), host_of(to), route, transits_[index].message.first)
-                  .after_overhead(network_.receive_overhead_s + copying_s);
+    cpu(to) =
+        wires_.received(cpu(to), view_.host_of(to), route_of(transits_[index]), transits_[index].message);
     if (auto met = mail_.put(letter)) receive(*met, cpu(to));
   }
 
   void on_confirmation(const Transit& transit) {
     const int sender = transit.letter.from;
     complete(sender, transit.letter.ticket,
-             wires_.awake(cpu(sender), host_of(sender), way_back_of(transit), transit.message.first));
+             wires_.awake(cpu(sender), view_.host_of(sender), way_back_of(transit), transit.message.first));
   }
 
   const net::Route& route_of(const Transit& transit) { return channels_.route(channels_[transit.channel]); }
@@ -212,11 +211,10 @@ Forecast forecast(const net::GroupView& view, std::span<ScheduleSource* const> s
 double clairvoyant_bound_s(const net::GroupView& view, int root, std::size_t bytes,
                            const std::vector<double>& arrival_s) {
   const net::Network& network = *view.network;
-  const auto host = [&](int of) { return view.host_of_rank[static_cast<std::size_t>(of)]; };
   double bound_s = arrival_s[static_cast<std::size_t>(root)];
   for (int rank = 0; rank < view.n_ranks(); ++rank) {
-    if (host(rank) == host(root)) continue;
-    const net::Route route = network.route(host(root), host(rank));
+    if (view.host_of(rank) == view.host_of(root)) continue;
+    const net::Route route = network.route(view.host_of(root), view.host_of(rank));
     const double rate = network.resources[static_cast<std::size_t>(route.resources.back())].bytes_per_s;
     const double both_s =
         std::max(arrival_s[static_cast<std::size_t>(root)], arrival_s[static_cast<std::size_t>(rank)]);

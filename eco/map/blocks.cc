@@ -39,7 +39,7 @@ class Blocks {
 
  private:
   int subnet(int rank) const { return view_.subnet_of_rank[static_cast<std::size_t>(rank)]; }
-  int host(int rank) const { return view_.host_of_rank[static_cast<std::size_t>(rank)]; }
+  int host(int rank) const { return view_.host_of(rank); }
 
   // Where the ranks are parted: between subnets, or in one subnet between hosts, next to the middle; 0: all on one host.
   std::size_t cut_of(std::span<const int> ranks) const {

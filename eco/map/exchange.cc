@@ -91,7 +91,7 @@ Loads::Loads(const Exchange& exchange, Mapping mapping)
 
 int Loads::host_of_node(int node) const {
   const int rank = mapping_[static_cast<std::size_t>(node)];
-  return exchange_.view_.host_of_rank[static_cast<std::size_t>(rank)];
+  return exchange_.view_.host_of(rank);
 }
 
 void Loads::add(std::size_t message, double sign) {

@@ -31,9 +31,7 @@ std::vector<int> inverse(const Mapping& mapping) {
 
 Mapping settled(const Mapping& mapping, const net::GroupView& view) {
   std::vector<std::vector<int>> ranks_of_host(view.network->hosts.size());
-  const auto host = [&](int rank) {
-    return static_cast<std::size_t>(view.host_of_rank[static_cast<std::size_t>(rank)]);
-  };
+  const auto host = [&](int rank) { return static_cast<std::size_t>(view.host_of(rank)); };
   for (int rank = view.n_ranks() - 1; rank >= 0; --rank) ranks_of_host[host(rank)].push_back(rank);
   Mapping result;
   result.reserve(mapping.size());

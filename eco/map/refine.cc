@@ -22,7 +22,7 @@ class Refinement {
  private:
   int host(int node) const {
     const int rank = loads_.mapping()[static_cast<std::size_t>(node)];
-    return exchange_.view().host_of_rank[static_cast<std::size_t>(rank)];
+    return exchange_.view().host_of(rank);
   }
 
   // Each of these nodes with every other place, ranks without a node included.

@@ -201,7 +201,7 @@ std::optional<std::vector<std::vector<int>>> parts_of(const Neighbours& all, con
 std::optional<Mapping> mapped(const Neighbours& all, const net::GroupView& view,
                               const std::vector<int>& ranks) {
   const auto subnet = [&](int rank) { return view.subnet_of_rank[static_cast<std::size_t>(rank)]; };
-  const auto host = [&](int rank) { return view.host_of_rank[static_cast<std::size_t>(rank)]; };
+  const auto host = [&](int rank) { return view.host_of(rank); };
   const auto n = static_cast<std::ptrdiff_t>(all.size());
   const auto on_subnets =
       parts_of(all, identity(static_cast<int>(n)), runs(ranks.begin(), ranks.begin() + n, subnet));

@@ -13,6 +13,7 @@
 #include "eco/measure/derive.h"
 #include "eco/measure/find_tree.h"
 #include "eco/measure/local_rates.h"
+#include "eco/measure/one_host.h"
 #include "eco/measure/plogp.h"
 #include "eco/measure/sharing.h"
 #include "eco/measure/subnet_rates.h"
@@ -87,7 +88,8 @@ class Session {
         measure_common(conductor_, network, placement_.rank_of_host, [this] { return in_time(); });
     network.common_message_s = common.message_s;
     network.common_wake_s = common.wake_s;
-    measure_host(network);
+    if (in_time()) say("what the ranks of one host share", 0.96);
+    measure_fullest_host(conductor_, network, placement_.ranks_of_host, [this] { return in_time(); });
     fit_latencies(network);
     if (!network.tree.is_known()) find_tree_last(network);
     if (network.tree.is_known()) network.tree.verdict = verdict(network.tree, by_figure2, by_tree);
@@ -241,7 +243,9 @@ class Session {
       probe = placement_.neighbours.front();
     }
     if (probe && in_time()) measure_overheads(network, *probe);
-    if (!placement_.neighbours.empty() && in_time()) measure_memory(network, placement_.neighbours.front());
+    if (!placement_.neighbours.empty() && in_time()) {
+      measure_memory(conductor_, network, placement_.neighbours.front());
+    }
   }
 
   // Send: what posting one small message takes. Receive: the gap between small messages of a stream, which is what the
@@ -263,52 +267,6 @@ class Session {
     const double gap = std::max(0.0, all - one) / (kMessages - 1);
     network.send_overhead_s = std::min(posting, kMostOverhead * alone);
     network.receive_overhead_s = std::min(gap, kMostOverhead * alone);
-  }
-
-  void measure_memory(net::Network& network, const Flow& neighbours) {
-    constexpr std::size_t kLarge = 262144;
-    double small = 1e300;
-    double large = 1e300;
-    for (int i = 0; i < kProbeRepeats; ++i) {
-      small = std::min(small, conductor_.ping(neighbours.from, neighbours.to, 8, 3));
-      large = std::min(large, conductor_.ping(neighbours.from, neighbours.to, kLarge, 3));
-    }
-    if (large > small) network.memory_bytes_per_s = static_cast<double>(kLarge - 8) / (large - small);
-    network.memory_latency_s = std::max(0.0, small - network.send_overhead_s - network.receive_overhead_s);
-  }
-
-  // What the ranks of the fullest host get of its memory and processors when all of them talk.
-  void measure_host(net::Network& network) {
-    constexpr std::size_t kBytes = 262144;
-    const auto fullest = std::max_element(
-        placement_.ranks_of_host.begin(), placement_.ranks_of_host.end(),
-        [](const std::vector<int>& a, const std::vector<int>& b) { return a.size() < b.size(); });
-    const std::vector<int>& ranks = *fullest;
-    if (ranks.size() < 3 || !in_time()) return;
-    say("what the ranks of one host share", 0.96);
-    constexpr std::size_t kMessages = 8;
-    constexpr double kLong_s = 0.05;  // what takes so long need not be repeated
-    std::vector<Flow> round;          // each rank to the next
-    for (std::size_t i = 0; i < ranks.size(); ++i) round.push_back({ranks[i], ranks[(i + 1) % ranks.size()]});
-    double seconds = 1e300;
-    for (int i = 0; i < kProbeRepeats && in_time(); ++i) {
-      double slowest = 0;
-      for (const Answer& answer : conductor_.streams(round, kBytes, kMessages))
-        slowest = std::max(slowest, answer.elapsed_s);
-      seconds = std::min(seconds, slowest);
-      if (slowest > kLong_s) break;
-    }
-    if (seconds > 0) {
-      network.memory_pair_bytes_per_s = network.memory_bytes_per_s;
-      network.memory_bytes_per_s = static_cast<double>(round.size() * kMessages * kBytes) / seconds;
-    }
-    const int host = static_cast<int>(fullest - placement_.ranks_of_host.begin());
-    const Common processors =
-        measure_processors(conductor_, network, host, ranks, [this] { return in_time(); });
-    network.memory_message_s = processors.message_s;
-    network.memory_wake_s = processors.wake_s;
-    network.memory_latency_s =
-        std::max(0.0, network.memory_latency_s - processors.message_s - processors.wake_s);
   }
 
   // Of the progress, where pLogP is measured too: that takes longer than everything before it.

@@ -138,7 +138,7 @@ Common measure_common(Conductor& conductor, net::Network& network, const std::ve
 
 Common measure_processors(Conductor& conductor, net::Network& network, int host,
                           const std::vector<int>& ranks, const std::function<bool()>& in_time) {
-  if (ranks.size() < 3) return {};
+  if (std::ssize(ranks) < net::kFewestWhoShare) return {};
   network.finish();
   std::vector<int> some;
   for (const int place : chosen(ranks.size())) some.push_back(ranks[static_cast<std::size_t>(place)]);

@@ -30,6 +30,7 @@ struct GroupView {
   std::shared_ptr<const coll::Neighborhood> neighbors{};
 
   int n_ranks() const { return static_cast<int>(host_of_rank.size()); }
+  int host_of(int rank) const { return host_of_rank[static_cast<std::size_t>(rank)]; }
   // How many of its hosts have that rail; of rail 0 all.
   int n_hosts_on(int rail) const;
   int n_subnets() const { return static_cast<int>(subnets.size()); }

@@ -86,6 +86,10 @@ struct Resource {
   double wake_s = 0;       // what waking a rank that waited holds it
 };
 
+// So many ranks of one host may share its processors; two have one each. What they share is measured with, and held against,
+// no fewer.
+inline constexpr int kFewestWhoShare = 3;
+
 struct Route {
   // Indices into Network::resources, in the order crossed: what is common, host, bus, uplink, pair, uplink, bus, host.
   base::Few<int, 8> resources{};

@@ -11,7 +11,7 @@ namespace {
 constexpr int kAllToursUpTo = 8;
 
 int host_in(const GroupView& view, std::size_t subnet) {
-  return view.host_of_rank[static_cast<std::size_t>(view.subnets[subnet].ranks.front())];
+  return view.host_of(view.subnets[subnet].ranks.front());
 }
 
 struct TourCost {

@@ -18,13 +18,12 @@ std::vector<HostPair> classes(const net::GroupView& view) {
   std::vector<HostPair> pairs;
   std::vector<int> first_hosts;
   for (const net::SubnetView& subnet : view.subnets) {
-    const auto host = [&](int rank) { return view.host_of_rank[static_cast<std::size_t>(rank)]; };
-    const int first = host(subnet.ranks.front());
+    const int first = view.host_of(subnet.ranks.front());
     bool shares_host = false;
     int second = first;
     for (std::size_t i = 1; i < subnet.ranks.size(); ++i) {
-      const int here = host(subnet.ranks[i]);
-      shares_host |= here == host(subnet.ranks[i - 1]);
+      const int here = view.host_of(subnet.ranks[i]);
+      shares_host |= here == view.host_of(subnet.ranks[i - 1]);
       if (second == first) second = here;
     }
     if (shares_host) pairs.push_back({first, first});

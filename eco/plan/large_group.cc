@@ -22,10 +22,9 @@ constexpr double kMostGrowth = 4;
 
 // Ranks of each host of a subnet, the root's host first, and the root first of its own.
 std::vector<std::vector<int>> by_host(const net::SubnetView& subnet, const net::GroupView& view, int root) {
-  const auto host = [&](int rank) { return view.host_of_rank[static_cast<std::size_t>(rank)]; };
   std::vector<std::vector<int>> hosts;
   for (const int rank : subnet.ranks) {
-    if (hosts.empty() || host(hosts.back().front()) != host(rank)) hosts.emplace_back();
+    if (hosts.empty() || view.host_of(hosts.back().front()) != view.host_of(rank)) hosts.emplace_back();
     hosts.back().push_back(rank);
   }
   for (std::size_t h = 0; h < hosts.size(); ++h) {
@@ -72,7 +71,7 @@ std::vector<int> ranks_of_smaller(const net::GroupView& view, int root, int n_ra
 SmallerGroup smaller_group(const CommonProblem& problem, const net::GroupView& view,
                            const std::vector<int>& ranks) {
   std::vector<int> hosts;
-  for (const int rank : ranks) hosts.push_back(view.host_of_rank[static_cast<std::size_t>(rank)]);
+  for (const int rank : ranks) hosts.push_back(view.host_of(rank));
   // Of its hosts alone: a prediction walks over all resources there are.
   net::Part part = net::part_of(view.network, hosts);
   SmallerGroup group{net::make_view(std::move(part.network), std::move(part.hosts)), problem};

@@ -97,8 +97,8 @@ class Channels {
   std::uint32_t route_number(int sender, int receiver, int channel) {
     const auto c = static_cast<std::size_t>(channel);
     const int rail = (c < rails_.size() ? rails_[c] : 0) % view_.network->n_rails();
-    const int from = view_.host_of_rank[static_cast<std::size_t>(sender)];
-    const int to = view_.host_of_rank[static_cast<std::size_t>(receiver)];
+    const int from = view_.host_of(sender);
+    const int to = view_.host_of(receiver);
     const auto n_hosts = static_cast<std::uint64_t>(view_.network->n_hosts());
     const auto [number, is_new] = route_numbers_.of(
         (static_cast<std::uint64_t>(rail) * n_hosts + static_cast<std::uint64_t>(from)) * n_hosts +

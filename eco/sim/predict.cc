@@ -106,8 +106,6 @@ class Simulator {
   std::size_t onwards_from(std::size_t resource) const { return 2 * (ranks_.size() + resource); }
   std::size_t arrivals_from(std::size_t resource) const { return 2 * (ranks_.size() + resource) + 1; }
 
-  int host_of(int rank) const { return view_.host_of_rank[static_cast<std::size_t>(rank)]; }
-
   // The rank calls: now, or when it arrives.
   void enter(int rank) {
     const auto r = static_cast<std::size_t>(rank);
@@ -122,7 +120,7 @@ class Simulator {
 
   void call(int rank) {
     Moment& cpu = ranks_[static_cast<std::size_t>(rank)].cpu;
-    cpu = wires_.woken(host_of(rank), cpu);
+    cpu = wires_.woken(view_.host_of(rank), cpu);
     advance(rank);
   }
 
@@ -200,7 +198,7 @@ class Simulator {
     message.send = id;
     message.hop = 0;
     message.bytes = op.source.bytes;
-    message.wire_bytes = network_.wire_bytes(host_of(rank), host_of(op.peer), message.bytes);
+    message.wire_bytes = network_.wire_bytes(view_.host_of(rank), view_.host_of(op.peer), message.bytes);
     const bool is_eager = options_.eager_bytes == 0 || message.bytes <= options_.eager_bytes;
     message.stage = is_eager ? Stage::eager : Stage::request;
     message.first = message.last = state.cpu;
@@ -291,10 +289,7 @@ class Simulator {
       }
       return;
     }
-    const net::Route& route = channels_.route(channel);
-    const double copying_s = static_cast<double>(message.bytes) * route.receiving_s_per_byte;
-    state.cpu = wires_.awake(state.cpu, host_of(receiver), route, message.first)
-                    .after_overhead(network_.receive_overhead_s + copying_s);
+    state.cpu = wires_.received(state.cpu, view_.host_of(receiver), channels_.route(channel), message);
     if (message.stage == Stage::granted) {
       match(index, message.receive, state.cpu);
       advance(receiver);
@@ -319,7 +314,7 @@ class Simulator {
   // When the sender is there for an answer.
   Moment heard(const RankState& state, const Message& message) {
     const Channel& channel = channels_[message.channel];
-    return wires_.awake(state.cpu, host_of(channel.sender), channels_.way_back(channel), message.first);
+    return wires_.awake(state.cpu, view_.host_of(channel.sender), channels_.way_back(channel), message.first);
   }
 
   // The receive `id` is there for the request at `when`.

@@ -32,8 +32,8 @@
 // what is queued there. When the request has arrived and the receive is posted, the receiver answers, one latency later
 // the sender hands over its bytes (an ordinary send is complete then), and they flow as above.
 //
-// Not in the model: that ranks which share a core combine, copy and post one after the other, how TCP opens its window again after a pause, the processor's
-// own part in requests and answers, lost packets and queues that overflow.
+// Not in the model: that ranks which share a core combine, copy and post one after the other, how TCP opens its window
+// again after a pause, the processor's own part in requests and answers, lost packets and queues that overflow.
 #pragma once
 
 #include <cstddef>

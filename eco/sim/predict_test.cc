@@ -1,14 +1,15 @@
+// The time of one message, of chains and trees that can be worked out by hand, of long messages and of fair sharing; what a
+// prediction says beside its seconds. What messages hold beside their links: shared_test.cc.
 #include "eco/sim/predict.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "eco/base/errors.h"
-#include "eco/sim/wires.h"
+#include "eco/sim/testing.h"
 
 namespace eco::sim {
 namespace {
@@ -17,43 +18,6 @@ using sched::Buffer;
 using sched::Emitter;
 using sched::Region;
 using sched::Schedule;
-
-constexpr double kLatency = 1e-3;
-constexpr double kRate = 1e6;  // bytes/s
-constexpr double kPacket = 1000;
-
-// Subnets of the given sizes, one rank per host, no CPU costs: times can be worked out by hand.
-std::shared_ptr<net::Network> network_of(const std::vector<int>& subnet_sizes, net::SubnetKind kind) {
-  auto network = std::make_shared<net::Network>();
-  int n_hosts = 0;
-  for (const int size : subnet_sizes) {
-    net::Subnet subnet;
-    subnet.kind = size == 1 ? net::SubnetKind::lone : kind;
-    subnet.latency_s = size == 1 ? 0 : kLatency;
-    subnet.bytes_per_s = kRate;
-    for (int i = 0; i < size; ++i) subnet.hosts.push_back(n_hosts++);
-    network->subnets.push_back(subnet);
-  }
-  for (int host = 0; host < n_hosts; ++host)
-    network->hosts.push_back({"host" + std::to_string(host), "", "", ""});
-  const int n_subnets = static_cast<int>(subnet_sizes.size());
-  for (int from = 0; from < n_subnets; ++from) {
-    for (int to = from + 1; to < n_subnets; ++to) network->between.push_back({from, to, 2 * kLatency, kRate});
-  }
-  network->memory_bytes_per_s = 1e9;
-  network->combine_bytes_per_s = 1e9;
-  network->packet_bytes = kPacket;
-  network->finish();
-  return network;
-}
-
-net::GroupView view_of(const std::shared_ptr<net::Network>& network) {
-  std::vector<int> host_of_rank;
-  for (int host = 0; host < network->n_hosts(); ++host) host_of_rank.push_back(host);
-  return net::make_view(network, host_of_rank);
-}
-
-Region output(std::size_t offset, std::size_t bytes) { return {Buffer::output, offset, bytes}; }
 
 // Ranks 0, 1, ... in a line, the message in equal segments.
 std::vector<Schedule> chain(int n_ranks, std::size_t n_segments, std::size_t segment,
@@ -375,139 +339,6 @@ TEST(Predict, UnderFairSharingMessagesDivideAPort) {
   options.stop_after_s = 1;
   const Prediction in_turn = predict(view_of(network), star, options);
   EXPECT_LT(in_turn.rank_end_s[1], in_turn.rank_end_s[2] - 0.9 * 10000 / kRate);
-}
-
-// Ranks 2i and 2i + 1 send to each other.
-std::vector<Schedule> exchange(int n_ranks, std::size_t bytes) {
-  std::vector<Schedule> schedules;
-  for (int rank = 0; rank < n_ranks; ++rank) {
-    schedules.emplace_back(rank, n_ranks);
-    schedules.back().once([=](std::size_t, Emitter& e) {
-      e.send(rank ^ 1, output(0, bytes));
-      e.recv(rank ^ 1, output(bytes, bytes));
-    });
-  }
-  return schedules;
-}
-
-TEST(Predict, AcknowledgementsTakeOfTheOtherDirection) {
-  const auto network = network_of({2}, net::SubnetKind::switched);
-  const double alone = predict(view_of(network), exchange(2, 100000)).seconds;
-  network->reverse_share = 0.05;
-  EXPECT_NEAR(predict(view_of(network), exchange(2, 100000)).seconds - alone, 0.05 * 100000 / kRate, 1e-3);
-  network->subnets[0].kind = net::SubnetKind::bus;  // whose measured rate knows of them
-  network->finish();
-  const double on_bus = predict(view_of(network), exchange(2, 100000)).seconds;
-  network->reverse_share = 0;
-  EXPECT_EQ(predict(view_of(network), exchange(2, 100000)).seconds, on_bus);
-}
-
-TEST(Predict, MessagesQueueForWhatAllHostsHaveInCommon) {
-  const auto network = network_of({4}, net::SubnetKind::switched);
-  const auto both = [&] { return predict(view_of(network), exchange(4, 1)).seconds; };
-  const double apart = both();
-  network->common_message_s = 1e-3;
-  network->finish();
-  EXPECT_NEAR(both() - apart, 4e-3, 1e-9);  // four messages, one after the other
-}
-
-// An answer is known before it is given; others use what is common until then.
-TEST(Predict, AnswersKeepNobodyWaiting) {
-  const auto network = network_of({4}, net::SubnetKind::switched);
-  network->common_message_s = 1e-3;
-  network->common_wake_s = 1e-3;
-  network->finish();
-  Wires wires(view_of(network), true);
-  const Moment given{.s = 5};
-  EXPECT_NEAR(wires.answered(network->route(1, 0), given).s, 5 + 1e-3 + kLatency, 1e-12);
-  EXPECT_NEAR(wires.woken(0, {}).s, 1e-3, 1e-12);
-}
-
-// Rank 0 sends `n` messages to rank 1, which answers each before the next one is sent, or none.
-std::vector<Schedule> questions(int n, bool one_by_one) {
-  std::vector<Schedule> schedules;
-  for (int rank = 0; rank < 2; ++rank) {
-    schedules.emplace_back(rank, 2);
-    schedules.back().repeat(static_cast<std::size_t>(n), [=](std::size_t i, Emitter& e) {
-      const Region at = output(one_by_one ? 0 : i, 1);  // one place can't be sent again before it was filled
-      rank == 0 ? e.send(1, at) : e.recv(0, at);
-      if (one_by_one) rank == 0 ? e.recv(1, at) : e.send(0, at);
-    });
-  }
-  return schedules;
-}
-
-TEST(Predict, WhoeverWaitsIsWokenByTurns) {
-  const auto network = network_of({2}, net::SubnetKind::switched);
-  const auto seconds = [&](int n, bool one_by_one) {
-    return predict(view_of(network), questions(n, one_by_one)).seconds;
-  };
-  const double apart = seconds(5, true);
-  const double together = seconds(5, false);
-  network->common_wake_s = 1e-3;
-  network->finish();
-  EXPECT_NEAR(seconds(5, true) - apart, 2e-3 + 10e-3,
-              1e-9);  // both when they call, then each for each message
-  EXPECT_NEAR(seconds(5, false) - together, 2e-3 + 1e-3,
-              1e-5);  // the receiver sleeps once, and finds the others there
-}
-
-// Four ranks of one host send their neighbours a long message: all share the memory, each receiver copies by itself.
-TEST(Predict, AReceiverCopiesWhatItsHostsMemoryCouldCarryFaster) {
-  const auto network = network_of({1}, net::SubnetKind::switched);
-  network->memory_bytes_per_s = 4e9;
-  network->memory_pair_bytes_per_s = 1e9;
-  network->finish();
-  const auto view = net::make_view(network, {0, 0, 0, 0});
-  constexpr std::size_t kBytes = 1 << 20;
-  std::vector<Schedule> schedules;
-  for (int rank = 0; rank < 4; ++rank) {
-    schedules.emplace_back(rank, 4);
-    schedules.back().repeat(1, [=](std::size_t, Emitter& e) {
-      e.send((rank + 1) % 4, output(0, kBytes));
-      e.recv((rank + 3) % 4, output(kBytes, kBytes));
-    });
-  }
-  const double alone_s = kBytes / 1e9;
-  const double all_s = kBytes / 4e9 * 4 + kBytes * (1 / 1e9 - 1 / 4e9);
-  EXPECT_NEAR(network->message_s(0, 0, kBytes), alone_s + network->memory_latency_s, 1e-6);
-  EXPECT_NEAR(predict(view, schedules).seconds, all_s + network->memory_latency_s, 1e-6);
-}
-
-// Five questions of rank 0 and the answers of its partner; the others have nothing to do.
-double asked_s(const std::shared_ptr<net::Network>& network, std::vector<int> host_of_rank, int partner) {
-  const int n_ranks = static_cast<int>(host_of_rank.size());
-  std::vector<Schedule> schedules;
-  for (int rank = 0; rank < n_ranks; ++rank) {
-    schedules.emplace_back(rank, n_ranks);
-    if (rank != 0 && rank != partner) continue;
-    schedules.back().repeat(5, [=](std::size_t, Emitter& e) {
-      const Region at = output(0, 1);
-      rank == 0 ? e.send(partner, at) : e.recv(0, at);
-      rank == 0 ? e.recv(partner, at) : e.send(0, at);
-    });
-  }
-  return predict(net::make_view(network, std::move(host_of_rank)), schedules).seconds;
-}
-
-TEST(Predict, RanksOfACrowdedHostAreWokenByTurns) {
-  const auto network = network_of({2}, net::SubnetKind::switched);
-  const auto more_s = [&](const std::vector<int>& host_of_rank, int partner) {
-    network->memory_wake_s = network->memory_message_s = 0;
-    network->finish();
-    const double apart = asked_s(network, host_of_rank, partner);
-    network->memory_wake_s = 1e-3;
-    network->memory_message_s = 1e-4;
-    network->finish();
-    return asked_s(network, host_of_rank, partner) - apart;
-  };
-  // All three when they call, then each for each of the ten messages.
-  EXPECT_NEAR(more_s({0, 0, 0, 1, 1, 1}, 1), 3e-3 + 10 * 1.1e-3, 1e-9)
-      << "two hosts that do not share processors";
-  // The first message is under way while the other host's ranks are still woken for the call.
-  EXPECT_NEAR(more_s({0, 0, 0, 1, 1, 1}, 3), 3e-3 - kLatency + 10 * 1e-3, 1e-5)
-      << "and what comes from another host wakes too";
-  EXPECT_NEAR(more_s({0, 0, 1, 1}, 1), 10 * 1e-4, 1e-9) << "two ranks have a processor each";
 }
 
 }  // namespace

@@ -77,6 +77,11 @@ class Wires {
     const bool by_common = common_ >= 0 && !route.resources.empty() && route.resources.front() == common_;
     return held(by_common ? common_ : shared_by_ranks_of(host), when);
   }
+  // When it has taken a message that has come over this route.
+  Moment received(const Moment& busy, int host, const net::Route& route, const Message& message) {
+    const double copying_s = static_cast<double>(message.bytes) * route.receiving_s_per_byte;
+    return awake(busy, host, route, message.first).after_overhead(network_.receive_overhead_s + copying_s);
+  }
   // When an answer of no bytes has come that is given at `when`, behind what is queued on its way by now. It keeps nobody
   // waiting: `when` may be far ahead of what is known of others.
   Moment answered(const net::Route& way_back, const Moment& when) const {
@@ -105,12 +110,11 @@ class Wires {
 
   // Where a host has as many ranks of the group as its processors' sharing is measured with, they hold its memory to wake.
   void find_crowded_hosts(const net::GroupView& view) {
-    constexpr int kCrowd = 3;
     std::vector<int> n_ranks(static_cast<std::size_t>(network_.n_hosts()), 0);
     crowded_.assign(n_ranks.size(), -1);
     for (const int host : view.host_of_rank) {
       const auto h = static_cast<std::size_t>(host);
-      if (++n_ranks[h] == kCrowd) crowded_[h] = network_.route(host, host).resources.front();
+      if (++n_ranks[h] == net::kFewestWhoShare) crowded_[h] = network_.route(host, host).resources.front();
     }
   }
   int shared_by_ranks_of(int host) const {

@@ -51,7 +51,7 @@ struct Turn {
 net::GroupView view_of(const net::GroupView& view, const std::vector<int>& members) {
   std::vector<int> hosts;
   hosts.reserve(members.size());
-  for (const int member : members) hosts.push_back(view.host_of_rank[static_cast<std::size_t>(member)]);
+  for (const int member : members) hosts.push_back(view.host_of(member));
   return net::make_view(view.network, std::move(hosts));
 }
 

@@ -12,7 +12,7 @@ net::GroupView by_hosts(const net::GroupView& view) {
   for (const net::SubnetView& subnet : view.subnets) {
     int last = -1;
     for (const int rank : subnet.ranks) {
-      const int host = view.host_of_rank[static_cast<std::size_t>(rank)];
+      const int host = view.host_of(rank);
       if (host != last) hosts.subnets.push_back({{}, net::SubnetKind::lone});
       last = host;
       hosts.subnets.back().ranks.push_back(rank);

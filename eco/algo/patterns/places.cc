@@ -64,7 +64,7 @@ net::GroupView of_subnets(const net::GroupView& view) {
   std::iota(subnets.subnet_of_rank.begin(), subnets.subnet_of_rank.end(), 0);
   for (int s = 0; s < view.n_subnets(); ++s) {
     const net::SubnetView& subnet = view.subnets[static_cast<std::size_t>(s)];
-    subnets.host_of_rank.push_back(view.host_of_rank[static_cast<std::size_t>(subnet.ranks.front())]);
+    subnets.host_of_rank.push_back(view.host_of(subnet.ranks.front()));
     subnets.subnets.push_back({{s}, subnet.kind});
   }
   return subnets;
