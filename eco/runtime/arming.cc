@@ -295,6 +295,8 @@ Learned Communicator::learn(transport::Native& native, const Options& options, c
   // What follows a graph is planned as a whole: its ranks come here by what they all know, the collective
   // alone, since libraries let parts that no edge joins differ in their bytes (docs/adr/0016).
   const bool is_whole = coll::follows_graph(call.collective);
+  // Tried before: what there is by now, calls like it have earned.
+  const bool is_again = known_.knows(call, plan::root_subnet(call, view_));
   if (is_whole) {
     known_.add_all(call.collective);
   } else {
@@ -309,7 +311,7 @@ Learned Communicator::learn(transport::Native& native, const Options& options, c
                                 .sizes = {},
                                 .call = is_whole ? std::nullopt : std::optional(call),
                                 .present = &table_,
-                                .most_s = most_s_of(options, 0, false),
+                                .most_s = most_s_of(options, 0, is_again),
                                 .progress = {}};
       FoundPlan found = find_plan(steps, transport_, native, view_, options, identity.version, request,
                                   learned.seconds_measuring);

@@ -40,8 +40,12 @@ plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialL
     const std::vector<double>& predicted_s = known.predicted_s;
     const double expected_s = std::accumulate(predicted_s.begin(), predicted_s.end(), 0.0);
     const bool is_long = is_long_run(expected_s / static_cast<double>(candidates.size()));
-    const Cost expected{expected_s, is_long ? 0.0 : expected_s};
-    // Each candidate runs once before it is known what that takes; where that run counts, one more is evidence (undecided.h).
+    // Each candidate runs once before it is known what that takes. A long one is known by that; of others, where that run
+    // counts, one more is evidence (undecided.h).
+    const double behind_s =
+        std::accumulate(predicted_s.begin(), predicted_s.end(), 0.0,
+                        [](double sum, double one_s) { return is_long_run(one_s) ? sum : sum + one_s; });
+    const Cost expected{behind_s, is_long ? 0.0 : behind_s};
     const bool check_counts = first_counts(*std::min_element(predicted_s.begin(), predicted_s.end()));
     const int fewest = check_counts ? 1 : limits.fewest;
     if (rounds_in(limits.until_s - clock() - expected_s, expected, turn_of(expected)) < fewest) return {};

@@ -27,9 +27,10 @@ struct Tally {
   // Sent by this rank to other subnets in served calls.
   std::uint64_t messages_between = 0;
   std::uint64_t bytes_between = 0;
-  std::uint64_t calls_formed = 0;  // of those served: around late ranks (ECO_LATE)
+  std::uint64_t calls_formed = 0;     // of those served: around late ranks (ECO_LATE)
+  std::uint64_t calls_unplanned = 0;  // of those passed: there was no time yet to plan them
 };
-inline constexpr int kTallyNumbers = 8;
+inline constexpr int kTallyNumbers = 9;
 static_assert(sizeof(Tally) == kTallyNumbers * sizeof(std::uint64_t));
 
 class Counters {
@@ -45,9 +46,10 @@ class Counters {
     cell.bytes_between.fetch_add(crossing.bytes, std::memory_order_relaxed);
     gain_nanoseconds_.fetch_add(static_cast<std::int64_t>(gain_s * 1e9), std::memory_order_relaxed);
   }
-  void passed(coll::Collective collective, std::size_t bytes, std::uint64_t nanoseconds) {
+  void passed(coll::Collective collective, std::size_t bytes, std::uint64_t nanoseconds, bool unplanned) {
     Cell& cell = cells_[static_cast<std::size_t>(collective)];
     cell.calls_passed.fetch_add(1, std::memory_order_relaxed);
+    if (unplanned) cell.calls_unplanned.fetch_add(1, std::memory_order_relaxed);
     cell.bytes.fetch_add(bytes, std::memory_order_relaxed);
     cell.nanoseconds_passed.fetch_add(nanoseconds, std::memory_order_relaxed);
   }
@@ -95,7 +97,7 @@ class Counters {
       result[i] = {
           cell.calls_served.load(),       cell.calls_passed.load(),       cell.bytes.load(),
           cell.nanoseconds_served.load(), cell.nanoseconds_passed.load(), cell.messages_between.load(),
-          cell.bytes_between.load(),      cell.calls_formed.load()};
+          cell.bytes_between.load(),      cell.calls_formed.load(),       cell.calls_unplanned.load()};
     }
     return result;
   }
@@ -105,7 +107,7 @@ class Counters {
  private:
   struct Cell {
     std::atomic<std::uint64_t> calls_served{0}, calls_passed{0}, bytes{0}, nanoseconds_served{0},
-        nanoseconds_passed{0}, messages_between{0}, bytes_between{0}, calls_formed{0};
+        nanoseconds_passed{0}, messages_between{0}, bytes_between{0}, calls_formed{0}, calls_unplanned{0};
   };
   std::array<Cell, coll::kCollectives> cells_;
   std::atomic<std::int64_t> gain_nanoseconds_{0};

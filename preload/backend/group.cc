@@ -350,6 +350,10 @@ Fate Group::fate() const {
   return runtime_ ? Fate::plan : Fate::waiting;
 }
 
+Fate Group::fate_of(const coll::CommonProblem& call) const {
+  return may_serve() && runtime_ && runtime_->is_open(call) ? Fate::unplanned : fate();
+}
+
 runtime::Options Group::options_within(double budget_left_s) const {
   runtime::Options options = session_.options();
   if (options.budget_s == 0) return options;

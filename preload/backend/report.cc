@@ -38,6 +38,7 @@ nlohmann::json to_json(const Tallies& tallies) {
         {"calls_served", tally.calls_served},
         {"calls_formed", tally.calls_formed},
         {"calls_passed", tally.calls_passed},
+        {"calls_unplanned", tally.calls_unplanned},
         {"bytes", tally.bytes},
         {"seconds", static_cast<double>(tally.nanoseconds_served + tally.nanoseconds_passed) * kNanosecond_s},
         {"seconds_served", static_cast<double>(tally.nanoseconds_served) * kNanosecond_s},
@@ -156,11 +157,13 @@ void print_line(Session& session, const Session::Summary& summary, const Tallies
   std::uint64_t served = 0;
   std::uint64_t all = 0;
   std::uint64_t formed = 0;
+  std::uint64_t unplanned = 0;
   std::string parts;
   for (int i = 0; i < coll::kCollectives; ++i) {
     const Tally& tally = mine[static_cast<std::size_t>(i)];
     served += tally.calls_served;
     formed += tally.calls_formed;
+    unplanned += tally.calls_unplanned;
     all += tally.calls_served + tally.calls_passed;
     if (tally.calls_served == 0) continue;
     parts += (parts.empty() ? " (" : ", ") + std::string(coll::name(static_cast<coll::Collective>(i))) + " " +
@@ -181,6 +184,9 @@ void print_line(Session& session, const Session::Summary& summary, const Tallies
     end += "; " + std::to_string(reordered) + (reordered == 1 ? " topology" : " topologies") + " reordered";
   if (!summary.provenance.empty()) end += "; " + summary.provenance;
   if (session.arms()) end += rails_text(session, failed);
+  if (unplanned > 0)
+    end += "; " + std::to_string(unplanned) +
+           " came before there was time to plan them, which `eco tune` takes beforehand";
   if (served == 0) end += "; " + why_nothing(session, summary, all);
   if (served > 0 || summary.arming_s > 0) {
     const double gain_s = net_gain_s(session, summary);

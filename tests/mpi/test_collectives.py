@@ -1,5 +1,6 @@
 """Results of served collectives, and that they were served."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,26 @@ def test_calls_that_the_plan_leaves_to_the_library(library: Library) -> None:
     assert "s lost of" in ended.stderr
 
 
+def test_calls_that_there_was_no_time_to_plan_are_told_apart(library: Library, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    rows: Rows = {"broadcast": [(1 << 24, None)], "allreduce": [(1 << 24, "allreduce/binomial")]}
+    document = json.loads(plans.by_hand(2, rows))
+    for entry in document["entries"]:
+        for row in entry["rows"]:
+            if row["recipe"] is None:
+                row["open"] = True
+    plan.write_text(json.dumps(document))
+    settings = {"ECO_PLAN": str(plan), "ECO_REPORT": str(tmp_path / "report.json")}
+    ended = library.run_served(2, [library.compile("segments")], settings)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.served() == (40, 40)
+    assert "; 40 came before there was time to plan them" in ended.stderr, ended.stderr
+    calls = ended.report["collectives"]
+    assert isinstance(calls, dict)
+    unplanned = {name: call["calls_unplanned"] for name, call in calls.items() if call["calls_unplanned"]}
+    assert unplanned == {"broadcast": 40}
+
+
 def test_observe_serves_nothing_and_counts(library: Library, tmp_path: Path) -> None:
     settings = {"ECO": "observe", "ECO_REPORT": str(tmp_path / "report.json")}
     ended = library.run_served(2, [library.compile("segments")], settings)
@@ -162,8 +183,6 @@ def test_observe_serves_nothing_and_counts(library: Library, tmp_path: Path) -> 
 
 
 def test_bench_measures_every_operation(library: Library, tmp_path: Path) -> None:
-    import json
-
     from eco import paths
 
     names = ["broadcast", "barrier", "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block",
