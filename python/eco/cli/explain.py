@@ -1,8 +1,8 @@
 """`eco explain`: which recipe serves a collective on a network, and why the others lost.
 
-    eco explain --collective broadcast --bytes 1MiB                          on the network remembered last
-    eco explain --network network.json --collective allreduce --bytes 16KiB --placement round-robin
-    eco explain --network network.json --collective broadcast --bytes 16kB --dot tree.dot --text
+    eco explain --op broadcast --size 1MiB                                   on the network remembered last
+    eco explain --network network.json --op allreduce --size 16KiB --placement round-robin
+    eco explain --network network.json --op broadcast --size 16kB --dot tree.dot --text
 
 Where a plan for the same network and placement is remembered, it says what the plan chose, with measured times. Else
 the numbers are predictions, and the library's own collective is a guess.
@@ -92,9 +92,14 @@ def latest_network() -> Path:
 
 
 def make_group(network: Path, placement: str, n_ranks: int | None) -> Group:
-    """Raises CorruptFile for a bad network file."""
+    """A rank for each host, or so many. Raises CorruptFile for a bad network file, InvalidArgument for one rank."""
     checked = networks.load(network)
     n_hosts = len(checked.hosts)
+    if (n_ranks or n_hosts) < 2:
+        has = "" if n_ranks else f"{network} has one host, and one rank is meant for each: "
+        raise InvalidArgument(
+            f"{has}one rank sends nothing; try --ranks 8, or another network by --network FILE"
+        )
     text = network.read_text(encoding="utf-8")
     return Group(text, place(placement, n_hosts, n_ranks or n_hosts))
 
@@ -137,8 +142,10 @@ def _one_plan(file: Path) -> dict[str, str]:
 
 
 def explain(
-    collective: Annotated[str, typer.Option(help="which operation, like allgather")] = "broadcast",
-    size: Annotated[str, typer.Option("--bytes", help="like 16KiB or 1MiB")] = "1MiB",
+    collective: Annotated[
+        str, typer.Option("--op", "--collective", help="which operation, like allgather")
+    ] = "broadcast",
+    size: Annotated[str, typer.Option("--size", "--bytes", help="like 16KiB or 1MiB")] = "1MiB",
     network: NetworkFile = None,
     plan: Annotated[
         Path | None, typer.Option(help="a plan file; else the remembered ones", metavar="FILE")

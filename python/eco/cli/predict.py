@@ -147,8 +147,8 @@ def predict(
     check_known(op)
     n_bytes = 0 if op == "barrier" else parse_size(size)
     group = make_group(network or latest_network(), placement, ranks)
-    if len(group.host_of_rank) < 2 or (n_bytes == 0 and op != "barrier"):
-        raise InvalidArgument("of one rank or no bytes nothing is sent, so there is nothing to predict")
+    if n_bytes == 0 and op != "barrier":
+        raise InvalidArgument(f"--size {size}: of no bytes nothing is sent, so there is nothing to predict")
     if recipe:
         able = [one_recipe(group, recipe, op, n_bytes, root)]
     else:
