@@ -290,13 +290,11 @@ ArmResult Communicator::arm_known(transport::Transport& transport, transport::Na
 }
 
 Learned Communicator::learn(transport::Native& native, const Options& options, const Identity& identity,
-                            const coll::CommonProblem& call) {
+                            const coll::CommonProblem& call, double earned_s) {
   Learned learned;
   // What follows a graph is planned as a whole: its ranks come here by what they all know, the collective
   // alone, since libraries let parts that no edge joins differ in their bytes (docs/adr/0016).
   const bool is_whole = coll::follows_graph(call.collective);
-  // Tried before: what there is by now, calls like it have earned.
-  const bool is_again = known_.knows(call, plan::root_subnet(call, view_));
   if (is_whole) {
     known_.add_all(call.collective);
   } else {
@@ -311,7 +309,7 @@ Learned Communicator::learn(transport::Native& native, const Options& options, c
                                 .sizes = {},
                                 .call = is_whole ? std::nullopt : std::optional(call),
                                 .present = &table_,
-                                .most_s = most_s_of(options, 0, is_again),
+                                .most_s = earned_s + most_s_of(options, earned_s, false),
                                 .progress = {}};
       FoundPlan found = find_plan(steps, transport_, native, view_, options, identity.version, request,
                                   learned.seconds_measuring);

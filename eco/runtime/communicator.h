@@ -96,11 +96,12 @@ class Communicator {
   // The same, once for every call that is open: there may be time by now.
   bool may_be_learned_again(const coll::CommonProblem& call);
   // Collective, inside the program's call that is not known yet: looks for a plan of calls like it or makes it within
-  // half of Options::budget_s (MeasurePolicy::never: it only looks), adds it to the table and to what is remembered.
+  // `earned_s` and half of what Options::budget_s has beyond that (MeasurePolicy::never: it only looks), adds it to the table
+  // and to what is remembered. Rank 0's `earned_s` counts.
   // Afterwards it is known. No message of an earlier call is under way then, since all ranks are in this one. Never
   // throws.
   Learned learn(transport::Native& native, const Options& options, const Identity& identity,
-                const coll::CommonProblem& call);
+                const coll::CommonProblem& call, double earned_s = 0);
   // Local, the same on all ranks: collectives that follow a graph follow this one. Before they are learned.
   void follow(std::shared_ptr<const coll::Neighborhood> neighbors) { view_.neighbors = std::move(neighbors); }
   // Local, before the first call and the same on all ranks: collectives form around who is there (eco/late), where there

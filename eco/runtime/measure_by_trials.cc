@@ -1,11 +1,13 @@
 #include "eco/runtime/measure_by_trials.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <optional>
 #include <utility>
 
 #include "eco/base/quantile.h"
+#include "eco/runtime/conduct.h"
 #include "eco/runtime/undecided.h"
 
 namespace eco::runtime {
@@ -15,6 +17,17 @@ namespace {
 // though it gets late, but in no more than so many times the trial's own time: what is spent too much is missing at the next one.
 constexpr double kLate = 1.5;
 constexpr double kOwn = 2;
+
+// The round behind the checks, if these take what is predicted.
+Cost expected_round(const Trial& trial, const std::vector<double>& predicted_s) {
+  std::vector<std::vector<double>> runs;
+  for (const double check_s : predicted_s)
+    runs.push_back(first_counts(check_s) ? std::vector{check_s} : std::vector<double>{});
+  Conduct conduct(trial, std::vector<std::int64_t>(predicted_s.size(), 1), predicted_s, true);
+  conduct.learn(runs, 1);
+  const auto as_it_was = [](double check_s) { return check_s; };
+  return conduct.cost(as_it_was, as_it_was);
+}
 
 }  // namespace
 
@@ -38,18 +51,6 @@ plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialL
       return in_turn;
     };
     const std::vector<double>& predicted_s = known.predicted_s;
-    const double expected_s = std::accumulate(predicted_s.begin(), predicted_s.end(), 0.0);
-    const bool is_long = is_long_run(expected_s / static_cast<double>(candidates.size()));
-    // Each candidate runs once before it is known what that takes. A long one is known by that; of others, where that run
-    // counts, one more is evidence (undecided.h).
-    const double behind_s =
-        std::accumulate(predicted_s.begin(), predicted_s.end(), 0.0,
-                        [](double sum, double one_s) { return is_long_run(one_s) ? sum : sum + one_s; });
-    const Cost expected{behind_s, is_long ? 0.0 : behind_s};
-    const bool check_counts = first_counts(*std::min_element(predicted_s.begin(), predicted_s.end()));
-    const int fewest = check_counts ? 1 : limits.fewest;
-    if (rounds_in(limits.until_s - clock() - expected_s, expected, turn_of(expected)) < fewest) return {};
-    std::vector<std::optional<plan::Measurement>> measured(candidates.size());
     Trial trial{.problem = problem, .candidates = {}, .native_least_s = known.native_least_s};
     // Short runs count for nothing by themselves, and to tell everybody who is spared takes time as well.
     if (std::any_of(predicted_s.begin() + 1, predicted_s.end(), shows_prediction))
@@ -57,6 +58,14 @@ plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialL
     for (const algo::Recipe* candidate : candidates) {
       trial.candidates.push_back(candidate ? std::optional(*candidate) : std::nullopt);
     }
+    // Each candidate runs once before it is known what that takes. Where that run counts, one more of those that it does not
+    // decide is evidence.
+    const double checks_s = std::accumulate(predicted_s.begin(), predicted_s.end(), 0.0);
+    const Cost expected = expected_round(trial, predicted_s);
+    const bool check_counts = first_counts(*std::min_element(predicted_s.begin(), predicted_s.end()));
+    const int fewest = check_counts ? 1 : limits.fewest;
+    if (rounds_in(limits.until_s - clock() - checks_s, expected, turn_of(expected)) < fewest) return {};
+    std::vector<std::optional<plan::Measurement>> measured(candidates.size());
     const double began_s = clock();
     const TrialResult result = trials.order(trial, [&](const Cost& cost) -> Repetitions {
       const int in_turn = turn_of(cost);

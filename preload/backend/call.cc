@@ -257,7 +257,7 @@ Attempt try_to_serve_barrier(Session& session, Group& group) noexcept {
   const algo::Recipe* recipe = group.recipe(problem);
   if (recipe == nullptr) {
     group.note_missed(problem);
-    return {.fate = group.fate()};
+    return {.fate = group.fate_of(problem)};
   }
   return serve_to_the_end(session, group, problem, *recipe, [&] { return group.run(problem, *recipe, {}); });
 }

@@ -28,7 +28,7 @@ struct Tally {
   std::uint64_t messages_between = 0;
   std::uint64_t bytes_between = 0;
   std::uint64_t calls_formed = 0;     // of those served: around late ranks (ECO_LATE)
-  std::uint64_t calls_unplanned = 0;  // of those passed: there was no time yet to plan them
+  std::uint64_t calls_unplanned = 0;  // of those passed: Fate::unplanned
 };
 inline constexpr int kTallyNumbers = 9;
 static_assert(sizeof(Tally) == kTallyNumbers * sizeof(std::uint64_t));

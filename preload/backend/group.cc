@@ -213,7 +213,10 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
   why_native_ = std::move(result.reason);
   session_.note_armed(*this);
   watch_ = session_.watch(runtime_->recorder(), rank_, n_ranks_);
-  if (known == nullptr) remember(world_ranks);
+  if (known == nullptr) {
+    tried_learning_s_[static_cast<std::size_t>(first.collective)] = budget_left_s - result.seconds_measuring;
+    remember(world_ranks);
+  }
 }
 
 // The first half of the tags is for calls that the program waits in, one after the other, and for what is tried
@@ -311,7 +314,9 @@ void Group::learn(const coll::CommonProblem& call) {
     tried_s = ready.budget_left_s;
     if (coll::follows_graph(call.collective)) runtime_->follow(neighbors_);
     const bool served = !serves_nothing();
-    runtime::Learned learned = runtime_->learn(agreement.native, options, session_.identity(), call);
+    const double earned_s = std::max(0.0, ready.budget_left_s - session_.first_budget_left_s());
+    runtime::Learned learned =
+        runtime_->learn(agreement.native, options, session_.identity(), call, earned_s);
     session_.note_arming(PMPI_Wtime() - began_s, learned.seconds_measuring);
     if (serves_nothing()) why_native_ = std::move(learned.reason);
     if (served && serves_nothing()) return;  // the transport was lost, which says nothing of others'

@@ -27,7 +27,7 @@ enum class Fate : std::uint8_t {
   communicator,  // no call of this communicator is served; Group::why_native() says why
   waiting,       // it is not armed yet
   plan,          // the plan leaves it to the library
-  unplanned,     // calls like it are not planned: there has been no time for it yet
+  unplanned,     // calls like it are not planned yet: there was no time, or measuring is not allowed
   empty,         // no bytes
   too_large,
   reduction,    // a datatype or operation

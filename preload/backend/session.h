@@ -89,11 +89,18 @@ class Session {
   // Local: seconds for measuring. It grows by a share of what the program waited for the library, and faster where that was
   // for want of a plan on a network that is known.
   double budget_left_s() const {
+    return static_cast<double>(budget_left_us_.load()) * 1e-6 + earned_s();
+  }
+  // Local: of that, what is left of the budget that the job began with.
+  double first_budget_left_s() const {
+    return std::max(0.0, static_cast<double>(budget_left_us_.load()) * 1e-6);
+  }
+  // Local.
+  double earned_s() const {
     const auto seconds = [](const std::atomic<std::uint64_t>& passed_ns) {
       return 1e-9 * static_cast<double>(passed_ns.load(std::memory_order_relaxed));
     };
-    return static_cast<double>(budget_left_us_.load()) * 1e-6 + kEarnedShare * seconds(passed_ns_) +
-           kEarnedUnplannedShare * seconds(unplanned_ns_);
+    return kEarnedShare * seconds(passed_ns_) + kEarnedUnplannedShare * seconds(unplanned_ns_);
   }
   // Local: seconds for arming communicators whose ranks have a plan before their own calls have taken many times as long. With
   // all armings of such communicators so far it is a share of the job's time.

@@ -28,7 +28,7 @@ FATES = {
     "communicator": "communicator not served",
     "waiting": "communicator not armed yet",
     "plan": "the plan's choice",
-    "unplanned": "no time yet to plan it",
+    "unplanned": "not planned yet",
     "empty": "no bytes",
     "too_large": "too large",
     "reduction": "datatype or operation",

@@ -46,6 +46,17 @@ def test_every_operation_is_explained(network: Path, collective: str) -> None:
     assert ("rank 5 over" in text) == (collective in ("broadcast", "reduce", "scatter", "gather"))
 
 
+def test_one_rank_has_nothing_to_explain(network: Path, tmp_path: Path) -> None:
+    alone = tmp_path / "alone.json"
+    alone.write_text(_core.synthetic_network(THREE_SUBNETS.replace("3+3+2", "1")), encoding="utf-8")
+    with pytest.raises(InvalidArgument, match=r"alone.json has one host.*try --ranks 8"):
+        command.make_group(alone, "block", None)
+    with pytest.raises(InvalidArgument, match="has 8 hosts"):
+        command.make_group(network, "3", None)
+    assert command.make_group(alone, "0,0,0", None).host_of_rank == (0, 0, 0)
+    assert command.make_group(alone, "block", 2).host_of_rank == (0, 0)
+
+
 def test_placements() -> None:
     assert command.place("block", 3, 3) == (0, 1, 2)
     assert command.place("block", 2, 4) == (0, 0, 1, 1)

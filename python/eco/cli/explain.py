@@ -95,13 +95,13 @@ def make_group(network: Path, placement: str, n_ranks: int | None) -> Group:
     """A rank for each host, or so many. Raises CorruptFile for a bad network file, InvalidArgument for one rank."""
     checked = networks.load(network)
     n_hosts = len(checked.hosts)
-    if (n_ranks or n_hosts) < 2:
-        has = "" if n_ranks else f"{network} has one host, and one rank is meant for each: "
+    hosts = place(placement, n_hosts, n_ranks or n_hosts)
+    if len(hosts) < 2:
+        has = f"{n_hosts} hosts" if n_hosts > 1 else "one host"
         raise InvalidArgument(
-            f"{has}one rank sends nothing; try --ranks 8, or another network by --network FILE"
+            f"one rank sends nothing ({network} has {has}); try --ranks 8, or another network by --network FILE"
         )
-    text = network.read_text(encoding="utf-8")
-    return Group(text, place(placement, n_hosts, n_ranks or n_hosts))
+    return Group(network.read_text(encoding="utf-8"), hosts)
 
 
 def remembered_plans(folder: Path, group: Group) -> dict[str, str]:
