@@ -12,7 +12,11 @@ Conduct::Conduct(const Trial& trial, const std::vector<std::int64_t>& able,
   for (std::size_t c = 0; c < able.size(); ++c) {
     Known known{.is_native = !trial.candidates[c], .is_open = able[c] != 0};
     if (known.is_native) known.least_s = trial.native_least_s;
-    if (decides_ && first_counts && known.is_open) known.first_s = first_s[c];
+    if (decides_ && first_counts && known.is_open) {
+      known.first_s = first_s[c];
+      const bool is_guessed = known.is_native && !trial.predicted_s.empty();
+      if (is_guessed && is_as_guessed(first_s[c], trial.predicted_s[c])) known.least_s = first_s[c];
+    }
     known_.push_back(known);
   }
 }

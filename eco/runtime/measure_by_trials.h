@@ -14,10 +14,11 @@ namespace eco::runtime {
 using Clock = std::function<double()>;  // seconds, never going back
 
 struct TrialLimits {
-  double until_s = 0;  // by the clock: no trial is begun that is expected to end later, if all takes what is predicted;
-                       // infinity: no limit
-  double cell_s = 0;   // aimed at for one trial
-  int fewest = 2;      // rounds below which nothing is said, where the check does not count
+  double until_s =
+      0;  // by the clock: no trial is begun that is expected to end later, if all takes what is predicted;
+          // infinity: no limit
+  double cell_s = 0;  // aimed at for one trial
+  int fewest = 2;     // rounds below which nothing is said, where the check does not count
   int most = 8;
   int in_turn = 2;
 };

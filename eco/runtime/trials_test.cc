@@ -97,6 +97,18 @@ TEST(Trials, EndWhenWhatIsLeftCannotChangeWhatServes) {
     EXPECT_LE(seconds.size(), 2U) << "the check and one round of two";
 }
 
+TEST(Trials, TheLibraryRunsOnceWhereItTakesWhatItWasGuessedTo) {
+  Trial trial = trial_with({"allreduce/chain"});
+  trial.predicted_s = {0.65, 0.12};
+  const Outcome as_guessed = trial_of(trial, 0.6, 0.02);
+  EXPECT_EQ(as_guessed.result.seconds[0].size(), 1U);
+  EXPECT_GT(as_guessed.result.seconds[1].size(), 1U) << "short";
+  for (const double guess_s : {0.3, 1.2}) {
+    trial.predicted_s[0] = guess_s;
+    EXPECT_GT(trial_of(trial, 0.6, 0.02).result.seconds[0].size(), 1U) << "a packet may have been lost";
+  }
+}
+
 TEST(Trials, OfOneThatKeepsAllNothingIsDecided) {
   Trial trial = trial_with({"allreduce/chain"});
   trial.keeps_all = true;
@@ -154,7 +166,8 @@ TEST(Trials, ALongOneNeedsTimeForItsCheckAndOneRound) {
   native_s = 0.6;
   EXPECT_FALSE(is_measured(1.1, 6 * kMessage_s)) << "a packet may have been lost in the library's one run";
   native_s = 2.2;
-  EXPECT_TRUE(is_measured(2.7, 6 * kMessage_s)) << "one run of the library's tells, the round is the recipe's";
+  EXPECT_TRUE(is_measured(2.7, 6 * kMessage_s))
+      << "one run of the library's tells, the round is the recipe's";
   EXPECT_FALSE(is_measured(2.3, 6 * kMessage_s));
 }
 

@@ -29,6 +29,8 @@ constexpr double kHopeless = 1.3;
 
 // Of a long run's time: predictions of pipelines come within a few per cent of what is measured (docs/models.md).
 constexpr double kAsPredicted = 1.1;
+// The library's own is only guessed.
+constexpr double kAsGuessed = 1.25;
 
 // Ascending runs, and as many more as are to come, all of them shorter (`longer`: longer) than those: their median.
 double extreme_median(const std::vector<double>& runs, std::size_t to_come, bool longer) {
@@ -85,6 +87,11 @@ bool shows_prediction(double seconds) { return seconds >= kSteady_s; }
 
 bool is_as_predicted(double first_s, double predicted_s) {
   return shows_prediction(first_s) && first_s <= kAsPredicted * predicted_s;
+}
+
+bool is_as_guessed(double first_s, double guessed_s) {
+  return shows_prediction(first_s) &&
+         std::max(first_s, guessed_s) <= kAsGuessed * std::min(first_s, guessed_s);
 }
 
 std::vector<bool> undecided(std::span<const Known> known, double gain_needed) {

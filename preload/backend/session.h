@@ -88,9 +88,7 @@ class Session {
   void give_slot_back() { slots_.fetch_add(1); }
   // Local: seconds for measuring. It grows by a share of what the program waited for the library, and faster where that was
   // for want of a plan on a network that is known.
-  double budget_left_s() const {
-    return static_cast<double>(budget_left_us_.load()) * 1e-6 + earned_s();
-  }
+  double budget_left_s() const { return static_cast<double>(budget_left_us_.load()) * 1e-6 + earned_s(); }
   // Local: of that, what is left of the budget that the job began with.
   double first_budget_left_s() const {
     return std::max(0.0, static_cast<double>(budget_left_us_.load()) * 1e-6);
