@@ -41,18 +41,27 @@ def launch(place: jobs.LabPlace, way: str, words: list[str], plan: Path) -> Call
     with jobs.scratch("rails-small") as folder:
         out, report = folder / "out", folder / "report.json"
         command = [str(compiled(place.library, SOURCE)), words[0], str(out), *words[1:]]
-        settings = {"ECO_TRANSPORT": way, "ECO_PLAN": str(plan), "ECO_ARM_AFTER": "0", "ECO_REPORT": str(report)}
+        settings = {
+            "ECO_TRANSPORT": way,
+            "ECO_PLAN": str(plan),
+            "ECO_ARM_AFTER": "0",
+            "ECO_REPORT": str(report),
+        }
         ended = place.start(place.with_eco(command, settings), TIMEOUT_S)
         jobs.check(ended, f"launch with ECO_TRANSPORT={way}", "start it by hand to see more")
         told = json.loads(report.read_text())["collectives"]
         for operation in RECIPES:
             if told[operation]["calls_passed"] > 0:
-                raise SystemExit(f"ECO_TRANSPORT={way}: {told[operation]['calls_passed']} calls of {operation} not served")
+                raise SystemExit(
+                    f"ECO_TRANSPORT={way}: {told[operation]['calls_passed']} calls of {operation} not served"
+                )
         rows = [line.split() for line in out.read_text().splitlines()]
     return {(row[0], int(row[1])): [float(word) for word in row[2:]] for row in rows}
 
 
-def compared(place: jobs.LabPlace, words: list[str], plan: Path, launches: int, console: Console) -> list[dict[str, Any]]:
+def compared(
+    place: jobs.LabPlace, words: list[str], plan: Path, launches: int, console: Console
+) -> list[dict[str, Any]]:
     """All launches, and the ratio of each operation and size."""
     found: dict[str, list[Calls]] = {way: [] for way in WAYS}
     for number in range(launches):
@@ -64,8 +73,15 @@ def compared(place: jobs.LabPlace, words: list[str], plan: Path, launches: int, 
         calls = {way: [each[cell] for each in found[way]] for way in WAYS}
         ratio = stats.ratio_of_launches(calls["mpi"], calls["auto"])
         rows.append(
-            {"network": place.network, "library": place.library, "operation": cell[0], "bytes": cell[1],
-             "ratio": ratio.to_dict(), "slower": ratio.measurably_slower(), "seconds": calls}  # fmt: skip
+            {
+                "network": place.network,
+                "library": place.library,
+                "operation": cell[0],
+                "bytes": cell[1],
+                "ratio": ratio.to_dict(),
+                "slower": ratio.measurably_slower(),
+                "seconds": calls,
+            }  # fmt: skip
         )
     return rows
 
@@ -76,11 +92,16 @@ def show(rows: list[dict[str, Any]], console: Console) -> None:
         table.add_column(heading)
     for row in rows:
         medians = [
-            f"{1e3 * stats.median([stats.median(calls) for calls in row['seconds'][way]]):.3f}" for way in WAYS
+            f"{1e3 * stats.median([stats.median(calls) for calls in row['seconds'][way]]):.3f}"
+            for way in WAYS
         ]
         ratio = row["ratio"]
-        text = f"{ratio['ratio']:.3f} ({ratio['low']:.3f} to {ratio['high']:.3f})" + (" SLOWER" if row["slower"] else "")
-        table.add_row(row["network"], row["library"], row["operation"], size_text(row["bytes"]), *medians, text)
+        text = f"{ratio['ratio']:.3f} ({ratio['low']:.3f} to {ratio['high']:.3f})" + (
+            " SLOWER" if row["slower"] else ""
+        )
+        table.add_row(
+            row["network"], row["library"], row["operation"], size_text(row["bytes"]), *medians, text
+        )
     console.print(table)
 
 
@@ -105,7 +126,11 @@ def main(arguments: list[str]) -> int:
         for network in options.network.split(","):
             with Lab(load(network), library=libraries[0]) as lab:
                 plan = Path(folder) / f"{network}.json"
-                plan.write_text(plans.by_hand(len(lab.hosts_of_ranks), {op: [(largest, recipe)] for op, recipe in RECIPES.items()}))
+                plan.write_text(
+                    plans.by_hand(
+                        len(lab.hosts_of_ranks), {op: [(largest, recipe)] for op, recipe in RECIPES.items()}
+                    )
+                )
                 for library in libraries:
                     if lab.library != library:
                         lab.use(library=library)
