@@ -81,7 +81,7 @@ def compared(
                 "ratio": ratio.to_dict(),
                 "slower": ratio.measurably_slower(),
                 "seconds": calls,
-            }  # fmt: skip
+            }
         )
     return rows
 
