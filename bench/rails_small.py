@@ -49,7 +49,11 @@ def launch(place: jobs.LabPlace, way: str, words: list[str], plan: Path) -> Call
         }
         ended = place.start(place.with_eco(command, settings), TIMEOUT_S)
         jobs.check(ended, f"launch with ECO_TRANSPORT={way}", "start it by hand to see more")
-        told = json.loads(report.read_text())["collectives"]
+        report_text = json.loads(report.read_text())
+        rails = report_text["transport"]["rails"]
+        if bool(rails) != (way == "auto" and place.network == "rails-8"):
+            raise SystemExit(f"ECO_TRANSPORT={way} on {place.network}: rails {rails}")
+        told = report_text["collectives"]
         for operation in RECIPES:
             if told[operation]["calls_passed"] > 0:
                 raise SystemExit(

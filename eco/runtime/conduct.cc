@@ -15,7 +15,8 @@ Conduct::Conduct(const Trial& trial, const std::vector<std::int64_t>& able,
     if (decides_ && first_counts && known.is_open) {
       known.first_s = first_s[c];
       const bool is_guessed = known.is_native && !trial.predicted_s.empty();
-      if (is_guessed && is_as_guessed(first_s[c], trial.predicted_s[c])) known.least_s = first_s[c];
+      if (is_guessed)
+        known.least_s = std::max(known.least_s, least_as_guessed_s(first_s[c], trial.predicted_s[c]));
     }
     known_.push_back(known);
   }

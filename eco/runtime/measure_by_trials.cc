@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -18,12 +19,24 @@ namespace {
 constexpr double kLate = 1.5;
 constexpr double kOwn = 2;
 
-// The round behind the checks, if these take what is predicted.
-Cost expected_round(const Trial& trial, const std::vector<double>& predicted_s) {
+// What each check takes by prediction; who runs whatever is predicted of it (0) takes about what the best of the others does.
+std::vector<double> expected_checks(const std::vector<double>& predicted_s) {
+  double best_s = std::numeric_limits<double>::infinity();
+  for (const double one_s : predicted_s) {
+    if (one_s > 0) best_s = std::min(best_s, one_s);
+  }
+  std::vector<double> expected_s = predicted_s;
+  if (best_s < std::numeric_limits<double>::infinity())
+    std::replace(expected_s.begin(), expected_s.end(), 0.0, best_s);
+  return expected_s;
+}
+
+// The round behind the checks, if these take so long.
+Cost expected_round(const Trial& trial, const std::vector<double>& expected_s) {
   std::vector<std::vector<double>> runs;
-  for (const double check_s : predicted_s)
+  for (const double check_s : expected_s)
     runs.push_back(first_counts(check_s) ? std::vector{check_s} : std::vector<double>{});
-  Conduct conduct(trial, std::vector<std::int64_t>(predicted_s.size(), 1), predicted_s, true);
+  Conduct conduct(trial, std::vector<std::int64_t>(expected_s.size(), 1), expected_s, true);
   conduct.learn(runs, 1);
   const auto as_it_was = [](double check_s) { return check_s; };
   return conduct.cost(as_it_was, as_it_was);
@@ -60,9 +73,10 @@ plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialL
     }
     // Each candidate runs once before it is known what that takes. Where that run counts, one more of those that it does not
     // decide is evidence.
-    const double checks_s = std::accumulate(predicted_s.begin(), predicted_s.end(), 0.0);
-    const Cost expected = expected_round(trial, predicted_s);
-    const bool check_counts = first_counts(*std::min_element(predicted_s.begin(), predicted_s.end()));
+    const std::vector<double> expected_s = expected_checks(predicted_s);
+    const double checks_s = std::accumulate(expected_s.begin(), expected_s.end(), 0.0);
+    const Cost expected = expected_round(trial, expected_s);
+    const bool check_counts = first_counts(*std::min_element(expected_s.begin(), expected_s.end()));
     const int fewest = check_counts ? 1 : limits.fewest;
     if (rounds_in(limits.until_s - clock() - checks_s, expected, turn_of(expected)) < fewest) return {};
     std::vector<std::optional<plan::Measurement>> measured(candidates.size());

@@ -16,6 +16,7 @@ constexpr double kCounts_s = 0.02;
 constexpr double kLongRun_s = 0.25;
 // What packets that are lost once and again take from a run, and what else is off in a long one.
 constexpr double kResent_s = 1.6;
+constexpr double kResentOnce_s = 0.2;
 constexpr double kOff = 1.3;
 // As many runs as have their median between the least and the greatest of them, as sure as is needed here.
 constexpr std::size_t kSurely = 8;
@@ -89,9 +90,10 @@ bool is_as_predicted(double first_s, double predicted_s) {
   return shows_prediction(first_s) && first_s <= kAsPredicted * predicted_s;
 }
 
-bool is_as_guessed(double first_s, double guessed_s) {
-  return shows_prediction(first_s) &&
-         std::max(first_s, guessed_s) <= kAsGuessed * std::min(first_s, guessed_s);
+double least_as_guessed_s(double first_s, double guessed_s) {
+  const auto [less_s, more_s] = std::minmax(first_s, guessed_s);
+  if (!shows_prediction(first_s) || more_s > kAsGuessed * less_s) return 0;
+  return std::max(0.0, (less_s - kResentOnce_s) / kOff);
 }
 
 std::vector<bool> undecided(std::span<const Known> known, double gain_needed) {

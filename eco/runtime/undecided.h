@@ -13,7 +13,8 @@
 //   run is a small part of it.
 //
 // - the library's own takes no less than it took for fewer bytes (a performance guideline: plan/guidelines.h), where
-//   that is told and its first run does not deny it; and no less than its first run, where that took what it was guessed to.
+//   that is told and its first run does not deny it; and where its first run took what it was guessed to, no less than that
+//   or the guess if one packet less had been lost.
 //
 // The run that checked a result counts where it took 20 ms. What it has more than others (connections that are not open yet or
 // have forgotten what the path bears, pages that nobody has touched) can make a range wider, or be one of three that the median
@@ -65,8 +66,9 @@ bool shows_prediction(double seconds);
 // faster than the library to serve, need not run at all. They are there for what predictions do not know, which is not
 // in play.
 bool is_as_predicted(double first_s, double predicted_s);
-// Whether the library's first run is about as a guess has it: then no lost packet made it that long.
-bool is_as_guessed(double first_s, double guessed_s);
+// What the library takes at least where its first run is about as a guess has it: then no two lost packets made it that
+// long, at most one. 0 where it is not.
+double least_as_guessed_s(double first_s, double guessed_s);
 
 // Pure. Who runs again. Rank 0's answer is everybody's.
 std::vector<bool> undecided(std::span<const Known> known, double gain_needed);

@@ -47,6 +47,22 @@ TEST(Undecided, TheLibraryTakesNoLessThanForFewerBytes) {
   EXPECT_EQ(again(known), (Answer{true, true}));
 }
 
+TEST(Undecided, OneRunThatTakesWhatWasGuessedHasLostOnePacketAtMost) {
+  EXPECT_NEAR(least_as_guessed_s(1.1, 1.0), 0.8 / 1.3, 1e-9);
+  EXPECT_NEAR(least_as_guessed_s(1.0, 1.1), 0.8 / 1.3, 1e-9);
+  EXPECT_EQ(least_as_guessed_s(1.1, 0.8), 0) << "longer than guessed";
+  EXPECT_EQ(least_as_guessed_s(0.8, 1.1), 0) << "shorter";
+  EXPECT_EQ(least_as_guessed_s(0.05, 0.05), 0) << "short";
+  EXPECT_EQ(least_as_guessed_s(0.15, 0.15), 0) << "all of it may be a packet sent again";
+  const auto known = [](double recipe_s) {
+    std::vector<Known> both{after_first(1.1, true), after_first(recipe_s)};
+    both[0].least_s = least_as_guessed_s(1.1, 1.0);
+    return both;
+  };
+  EXPECT_EQ(again(known(0.25)), (Answer{false, false}));
+  EXPECT_EQ(again(known(0.6)), (Answer{true, true}));
+}
+
 TEST(Undecided, TheLibraryIsNotRunAgainWhereItLosesSurelyAndTheRecipesGoOn) {
   EXPECT_EQ(again({after_first(3.0, true), after_first(0.11), after_first(0.12)}),
             (Answer{false, true, true}));

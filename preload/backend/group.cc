@@ -314,7 +314,7 @@ void Group::learn(const coll::CommonProblem& call) {
     tried_s = ready.budget_left_s;
     if (coll::follows_graph(call.collective)) runtime_->follow(neighbors_);
     const bool served = !serves_nothing();
-    const double earned_s = std::max(0.0, ready.budget_left_s - session_.first_budget_left_s());
+    const double earned_s = std::clamp(session_.earned_left_s(), 0.0, ready.budget_left_s);
     runtime::Learned learned =
         runtime_->learn(agreement.native, options, session_.identity(), call, earned_s);
     session_.note_arming(PMPI_Wtime() - began_s, learned.seconds_measuring);

@@ -226,7 +226,9 @@ bool Session::take_slot() {
 void Session::note_arming(double seconds, double seconds_measuring) {
   arming_us_.fetch_add(static_cast<std::int64_t>(seconds * 1e6));
   measuring_us_.fetch_add(static_cast<std::int64_t>(seconds_measuring * 1e6));
-  budget_left_us_.fetch_sub(static_cast<std::int64_t>(seconds_measuring * 1e6));
+  const double earned_s = std::clamp(earned_left_s(), 0.0, seconds_measuring);
+  earned_spent_us_.fetch_add(static_cast<std::int64_t>(earned_s * 1e6));
+  budget_left_us_.fetch_sub(static_cast<std::int64_t>((seconds_measuring - earned_s) * 1e6));
 }
 
 void Session::note_armed(const Group& group) {

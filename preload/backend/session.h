@@ -88,17 +88,16 @@ class Session {
   void give_slot_back() { slots_.fetch_add(1); }
   // Local: seconds for measuring. It grows by a share of what the program waited for the library, and faster where that was
   // for want of a plan on a network that is known.
-  double budget_left_s() const { return static_cast<double>(budget_left_us_.load()) * 1e-6 + earned_s(); }
-  // Local: of that, what is left of the budget that the job began with.
-  double first_budget_left_s() const {
-    return std::max(0.0, static_cast<double>(budget_left_us_.load()) * 1e-6);
+  double budget_left_s() const {
+    return static_cast<double>(budget_left_us_.load()) * 1e-6 + earned_left_s();
   }
-  // Local.
-  double earned_s() const {
+  // Local: of that, what the program's calls have earned.
+  double earned_left_s() const {
     const auto seconds = [](const std::atomic<std::uint64_t>& passed_ns) {
       return 1e-9 * static_cast<double>(passed_ns.load(std::memory_order_relaxed));
     };
-    return kEarnedShare * seconds(passed_ns_) + kEarnedUnplannedShare * seconds(unplanned_ns_);
+    return kEarnedShare * seconds(passed_ns_) + kEarnedUnplannedShare * seconds(unplanned_ns_) -
+           static_cast<double>(earned_spent_us_.load()) * 1e-6;
   }
   // Local: seconds for arming communicators whose ranks have a plan before their own calls have taken many times as long. With
   // all armings of such communicators so far it is a share of the job's time.
@@ -188,7 +187,8 @@ class Session {
   double started_s_ = 0;
   std::atomic<std::uint64_t> generation_{1};  // grows when a group is made or freed
   std::atomic<int> slots_{0};
-  std::atomic<std::int64_t> budget_left_us_{0};
+  std::atomic<std::int64_t> budget_left_us_{0};  // of what the job began with; what is earned is spent first
+  std::atomic<std::int64_t> earned_spent_us_{0};
   std::atomic<std::uint64_t> passed_ns_{0};
   std::atomic<std::uint64_t> unplanned_ns_{0};
   static constexpr double kEarnedShare = 0.05;

@@ -154,6 +154,14 @@ def test_calls_that_the_plan_leaves_to_the_library(library: Library) -> None:
     assert "s lost of" in ended.stderr
 
 
+def test_a_job_without_calls_says_so(library: Library, tmp_path: Path) -> None:
+    script = tmp_path / "nothing.py"
+    script.write_text("from mpi4py import MPI\n")
+    ended = library.run_served(2, [library.python, str(script)])
+    assert ended.returncode == 0, ended.stderr
+    assert "eco: served 0 of 0 calls; nothing was called that can be served" in ended.stderr, ended.stderr
+
+
 @pytest.mark.parametrize("allreduce", ["allreduce/binomial", None])
 def test_calls_that_are_not_planned_yet_are_told_apart(
     library: Library, tmp_path: Path, allreduce: str | None
