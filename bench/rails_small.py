@@ -49,16 +49,14 @@ def launch(place: jobs.LabPlace, way: str, words: list[str], plan: Path) -> Call
         }
         ended = place.start(place.with_eco(command, settings), TIMEOUT_S)
         jobs.check(ended, f"launch with ECO_TRANSPORT={way}", "start it by hand to see more")
-        report_text = json.loads(report.read_text())
-        rails = report_text["transport"]["rails"]
-        if bool(rails) != (way == "auto" and place.network == "rails-8"):
+        told = json.loads(report.read_text())
+        rails = told["transport"]["rails"]
+        if bool(rails) != (way == "auto" and place.lab.description.n_rails > 1):
             raise SystemExit(f"ECO_TRANSPORT={way} on {place.network}: rails {rails}")
-        told = report_text["collectives"]
         for operation in RECIPES:
-            if told[operation]["calls_passed"] > 0:
-                raise SystemExit(
-                    f"ECO_TRANSPORT={way}: {told[operation]['calls_passed']} calls of {operation} not served"
-                )
+            passed = told["collectives"][operation]["calls_passed"]
+            if passed > 0:
+                raise SystemExit(f"ECO_TRANSPORT={way}: {passed} calls of {operation} not served")
         rows = [line.split() for line in out.read_text().splitlines()]
     return {(row[0], int(row[1])): [float(word) for word in row[2:]] for row in rows}
 

@@ -88,8 +88,7 @@ class Session {
         measure_common(conductor_, network, placement_.rank_of_host, [this] { return in_time(); });
     network.common_message_s = common.message_s;
     network.common_wake_s = common.wake_s;
-    if (in_time()) say("what the ranks of one host share", 0.96);
-    measure_fullest_host(conductor_, network, placement_.ranks_of_host, [this] { return in_time(); });
+    measure_fullest_host(network);
     fit_latencies(network);
     if (!network.tree.is_known()) find_tree_last(network);
     if (network.tree.is_known()) network.tree.verdict = verdict(network.tree, by_figure2, by_tree);
@@ -267,6 +266,18 @@ class Session {
     const double gap = std::max(0.0, all - one) / (kMessages - 1);
     network.send_overhead_s = std::min(posting, kMostOverhead * alone);
     network.receive_overhead_s = std::min(gap, kMostOverhead * alone);
+  }
+
+  // The host with the most ranks tells for all.
+  void measure_fullest_host(net::Network& network) {
+    const auto& ranks_of_host = placement_.ranks_of_host;
+    const auto fullest = std::max_element(
+        ranks_of_host.begin(), ranks_of_host.end(),
+        [](const std::vector<int>& a, const std::vector<int>& b) { return a.size() < b.size(); });
+    if (std::ssize(*fullest) < net::kFewestWhoShare || !in_time()) return;
+    say("what the ranks of one host share", 0.96);
+    const int host = static_cast<int>(fullest - ranks_of_host.begin());
+    measure_host(conductor_, network, host, *fullest, [this] { return in_time(); });
   }
 
   // Of the progress, where pLogP is measured too: that takes longer than everything before it.

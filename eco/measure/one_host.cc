@@ -44,21 +44,15 @@ void measure_memory(Conductor& conductor, net::Network& network, const Flow& nei
   network.memory_latency_s = std::max(0.0, small - network.send_overhead_s - network.receive_overhead_s);
 }
 
-void measure_fullest_host(Conductor& conductor, net::Network& network,
-                          const std::vector<std::vector<int>>& ranks_of_host,
-                          const std::function<bool()>& in_time) {
-  const auto fullest = std::max_element(
-      ranks_of_host.begin(), ranks_of_host.end(),
-      [](const std::vector<int>& a, const std::vector<int>& b) { return a.size() < b.size(); });
-  if (std::ssize(*fullest) < net::kFewestWhoShare || !in_time()) return;
+void measure_host(Conductor& conductor, net::Network& network, int host, const std::vector<int>& ranks,
+                  const std::function<bool()>& in_time) {
   constexpr std::size_t kMessages = 8;
-  const double seconds = round_s(conductor, *fullest, kMessages, in_time);
+  const double seconds = round_s(conductor, ranks, kMessages, in_time);
   if (seconds > 0 && seconds < kNever_s) {
     network.memory_pair_bytes_per_s = network.memory_bytes_per_s;
-    network.memory_bytes_per_s = static_cast<double>(fullest->size() * kMessages * kLongBytes) / seconds;
+    network.memory_bytes_per_s = static_cast<double>(ranks.size() * kMessages * kLongBytes) / seconds;
   }
-  const int host = static_cast<int>(fullest - ranks_of_host.begin());
-  const Common processors = measure_processors(conductor, network, host, *fullest, in_time);
+  const Common processors = measure_processors(conductor, network, host, ranks, in_time);
   network.memory_message_s = processors.message_s;
   network.memory_wake_s = processors.wake_s;
   network.memory_latency_s =

@@ -14,8 +14,7 @@ Conduct::Conduct(const Trial& trial, const std::vector<std::int64_t>& able,
     if (known.is_native) known.least_s = trial.native_least_s;
     if (decides_ && first_counts && known.is_open) {
       known.first_s = first_s[c];
-      const bool is_guessed = known.is_native && !trial.predicted_s.empty();
-      if (is_guessed)
+      if (known.is_native && !trial.predicted_s.empty())
         known.least_s = std::max(known.least_s, least_as_guessed_s(first_s[c], trial.predicted_s[c]));
     }
     known_.push_back(known);

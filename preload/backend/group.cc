@@ -350,13 +350,10 @@ void Group::ask_about_ambient() {
   }
 }
 
-Fate Group::fate() const {
-  if (!may_serve()) return Fate::communicator;
-  return runtime_ ? Fate::plan : Fate::waiting;
-}
-
 Fate Group::fate_of(const coll::CommonProblem& call) const {
-  return may_serve() && runtime_ && runtime_->is_open(call) ? Fate::unplanned : fate();
+  if (!may_serve()) return Fate::communicator;
+  if (!runtime_) return Fate::waiting;
+  return runtime_->is_open(call) ? Fate::unplanned : Fate::plan;
 }
 
 runtime::Options Group::options_within(double budget_left_s) const {

@@ -99,8 +99,7 @@ class Group {
   const algo::Recipe* recipe_of_this_call(const coll::CommonProblem& problem) const {
     return runtime_ ? runtime_->serves_this_call(problem) : nullptr;
   }
-  // Local: what becomes of a call that no recipe serves; of this one.
-  Fate fate() const;
+  // Local: what becomes of this call, which no recipe serves.
   Fate fate_of(const coll::CommonProblem& call) const;
   // Collective. False: the communicator is lost to ECO and to its program (poisoned() from now on).
   [[nodiscard]] bool run(const coll::CommonProblem& problem, const algo::Recipe& recipe,

@@ -186,7 +186,8 @@ void print_line(Session& session, const Session::Summary& summary, const Tallies
   if (session.arms()) end += rails_text(session, failed);
   if (unplanned > 0)
     end += "; " + std::to_string(unplanned) + " of kinds that are not planned yet, which `eco tune` does";
-  if (served == 0 && (unplanned == 0 || unplanned < all)) end += "; " + why_nothing(session, summary, all);
+  const bool says_why = unplanned > 0 && unplanned == all;
+  if (served == 0 && !says_why) end += "; " + why_nothing(session, summary, all);
   if (served > 0 || summary.arming_s > 0) {
     const double gain_s = net_gain_s(session, summary);
     char gain[128];
