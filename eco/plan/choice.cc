@@ -51,6 +51,7 @@ Row choose(const CommonProblem& problem, const GroupView& view, const Measuremen
   Row row;
   row.up_to_bytes = problem.bytes;
   row.native_s = native.median_s;
+  row.native_is_least = native.is_least;
   row.reason = "no candidate was measured";
   if (contenders.empty()) return row;
   std::vector<Contender> winners;

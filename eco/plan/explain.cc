@@ -76,7 +76,9 @@ std::string describe(const Row& row) {
   if (!row.reason.empty()) text += "; " + row.reason;
   if (row.predicted_s > 0) text += "; predicted " + milliseconds(row.predicted_s) + " ms";
   if (row.measured_s > 0) text += "; measured " + milliseconds(row.measured_s) + " ms";
-  if (row.native_s > 0) text += "; native " + milliseconds(row.native_s) + " ms";
+  if (row.native_s > 0)
+    text += std::string("; native ") + (row.native_is_least ? "at least " : "") + milliseconds(row.native_s) +
+            " ms";
   return text + "\n";
 }
 

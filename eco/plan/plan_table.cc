@@ -67,6 +67,14 @@ algo::Recipe recipe_from(const json& object, const char* key, const std::string&
   }
 }
 
+// False where nothing is said.
+bool flag_of(const json& object, const std::string& key, const std::string& where) {
+  const auto flag = object.find(key);
+  if (flag == object.end()) return false;
+  if (!flag->is_boolean()) refuse(where, "field '" + key + "' is neither true nor false");
+  return flag->get<bool>();
+}
+
 Row row_from(const json& object, const std::string& where) {
   Row row;
   row.up_to_bytes = whole(field(object, "up_to_bytes", where), where + ".up_to_bytes", kMostBytes);
@@ -76,12 +84,9 @@ Row row_from(const json& object, const std::string& where) {
   row.predicted_s = seconds_of(object, "predicted_s", where);
   row.measured_s = seconds_of(object, "measured_s", where);
   row.native_s = seconds_of(object, "native_s", where);
+  row.native_is_least = flag_of(object, "native_is_least", where);
   row.reason = text_of(object, "reason", where);
-  const auto open = object.find("open");
-  if (open != object.end()) {
-    if (!open->is_boolean()) refuse(where, "field 'open' is neither true nor false");
-    row.open = open->get<bool>();
-  }
+  row.open = flag_of(object, "open", where);
   if (object.contains("effort")) {
     const std::string text = text_of(object, "effort", where);
     const auto effort = effort_from_name(text);
@@ -133,6 +138,7 @@ ordered_json to_json_object(const Row& row) {
   object["predicted_s"] = row.predicted_s;
   object["measured_s"] = row.measured_s;
   object["native_s"] = row.native_s;
+  if (row.native_is_least) object["native_is_least"] = true;
   object["reason"] = row.reason;
   if (row.open) object["open"] = true;
   if (row.effort != Row{}.effort) object["effort"] = name(row.effort);
@@ -169,15 +175,15 @@ const algo::Recipe* PlanTable::lookup(coll::Collective collective, int root_subn
   return recipe ? &*recipe : nullptr;
 }
 
-double PlanTable::gain_s(const coll::CommonProblem& problem, const net::GroupView& view) const {
+Gain PlanTable::gain(const coll::CommonProblem& problem, const net::GroupView& view) const {
   const int subnet = root_subnet(problem, view);
   const Row* row = find_row(problem.collective, subnet, problem.bytes);
-  if (row == nullptr || !row->recipe) return 0;
+  if (row == nullptr || !row->recipe) return {};
   // Between two sizes that ECO won it gains at least what it does at the smaller one.
   const Row* const first = find_entry(problem.collective, subnet)->rows.data();
   while (row != first && !row->is_measured()) --row;
-  if (!row->recipe || !row->is_measured() || row->measured_s <= 0) return 0;
-  return row->native_s - row->measured_s;
+  if (!row->recipe || !row->is_measured() || row->measured_s <= 0) return {};
+  return {.seconds = row->native_s - row->measured_s, .is_least = row->native_is_least};
 }
 
 double PlanTable::recipe_s(const coll::CommonProblem& problem, const net::GroupView& view) const {

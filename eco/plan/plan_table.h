@@ -37,6 +37,8 @@ struct Row {
   std::optional<algo::Recipe> in_order{};
   // Of what was measured; files that say nothing of it are older, and their rows may be a job's.
   Effort effort = Effort::job;
+  // The library takes no less than native_s: it was not run at this size, because fewer bytes took it long.
+  bool native_is_least = false;
 
   // At its size, with at least so much effort.
   bool is_measured(Effort least = Effort::job) const { return native_s > 0 && effort >= least; }
@@ -53,6 +55,12 @@ struct Entry {
 // Where a table has the problem's entry.
 int root_subnet(const coll::CommonProblem& problem, const net::GroupView& view);
 
+// Seconds that a call gains by its recipe.
+struct Gain {
+  double seconds = 0;
+  bool is_least = false;  // may be more: Row::native_is_least
+};
+
 struct PlanTable {
   // What the table was made for. Files made for something else are not taken from the cache.
   std::string network;            // Network::fingerprint()
@@ -67,8 +75,8 @@ struct PlanTable {
   const Row* find_row(coll::Collective collective, int root_subnet, std::size_t bytes) const;
   const algo::Recipe* lookup(coll::Collective collective, int root_subnet, std::size_t bytes,
                              bool commutative = true) const;
-  // Seconds that a call gains by its recipe, as both were measured; 0 where that was not, or the library serves it.
-  double gain_s(const coll::CommonProblem& problem, const net::GroupView& view) const;
+  // As recipe and library were measured; nothing where that was not, or the library serves it.
+  Gain gain(const coll::CommonProblem& problem, const net::GroupView& view) const;
   // Seconds that a call takes by its recipe when all ranks come together, as its row says: measured or else predicted, of
   // the row's largest size; 0 where neither is known.
   double recipe_s(const coll::CommonProblem& problem, const net::GroupView& view) const;

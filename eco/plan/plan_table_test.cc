@@ -5,6 +5,7 @@
 #include <string>
 
 #include "eco/base/errors.h"
+#include "eco/plan/testing.h"
 
 namespace eco::plan {
 namespace {
@@ -91,6 +92,22 @@ TEST(PlanTable, SaysWithHowMuchEffortRowsWereMeasured) {
   EXPECT_THROW(PlanTable::from_json(text), CorruptFile);
 }
 
+TEST(PlanTable, SaysWhetherAGainMayBeMore) {
+  const net::GroupView view = view_of("hosts=1+2 uplink_mbit=40");
+  PlanTable table = example();
+  const coll::CommonProblem problem{
+      .collective = coll::Collective::broadcast, .n_ranks = 3, .root = 1, .bytes = 16384};
+  EXPECT_DOUBLE_EQ(table.gain(problem, view).seconds, 0.015 - 0.0042);
+  EXPECT_FALSE(table.gain(problem, view).is_least);
+  table.entries[0].rows[1].native_is_least = true;
+  const PlanTable again = PlanTable::from_json(table.to_json());
+  EXPECT_TRUE(again.gain(problem, view).is_least);
+  EXPECT_FALSE(again.entries[0].rows[0].native_is_least) << "absent in the file";
+  coll::CommonProblem native = problem;
+  native.bytes = 64;
+  EXPECT_EQ(again.gain(native, view).seconds, 0) << "the library serves it";
+}
+
 TEST(PlanTable, KeepsTheRecipeThatCombinesInOrder) {
   PlanTable table = example();
   Row row{64, algo::parse_recipe("allreduce/ring"), 0, 0, 1e-4, "measured"};
@@ -124,6 +141,7 @@ TEST(PlanTable, RefusesBadFilesWithTheReason) {
       {"broadcast/subnets ", "broadcast/nonsense ", "nonsense"},
       {"broadcast/subnets ", "allreduce/subnets ", "is no broadcast"},
       {"\"open\": true", "\"open\": 1", "neither true nor false"},
+      {"\"open\": true", "\"native_is_least\": 1", "'native_is_least' is neither true nor false"},
       {"segment=", "segmnt=", "segmnt"},
       {"\"native_s\": 0.015", "\"native_s\": -1", "not a time"},
       {"\"native_s\": 0.015", "\"native_s\": null", "not a number"},

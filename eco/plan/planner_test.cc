@@ -61,6 +61,24 @@ TEST(Planner, TellsWhatTheLibraryTakesForFewerBytes) {
   for (const auto& [cell, least_s] : told) EXPECT_LE(least_s, 0.2) << "of its own root alone";
 }
 
+TEST(Planner, KeepsThatTheLibraryWasNotRun) {
+  const net::GroupView view = view_of("hosts=2+2 uplink_mbit=40");
+  PlannerOptions options;
+  options.sizes = {1024};
+  const auto planned_where = [&](const Measurement& library) {
+    const Measure measure = [&](const CommonProblem&, const auto& candidates, const Beforehand&) {
+      std::vector<std::optional<Measurement>> measured(candidates.size(), Measurement{1, 0});
+      measured[0] = library;
+      return measured;
+    };
+    return make_plan(view, {Collective::allreduce}, options, measure).entries.at(0).rows.at(0);
+  };
+  const Row spared = planned_where({.median_s = 3, .is_least = true});
+  EXPECT_TRUE(spared.native_is_least);
+  EXPECT_TRUE(spared.reason.starts_with("measured at least 3.00x")) << spared.reason;
+  EXPECT_FALSE(planned_where({.median_s = 3}).native_is_least);
+}
+
 TEST(Planner, ServesWhereEcoIsMeasurablyFaster) {
   const net::GroupView view = view_of("hosts=2+2 uplink_mbit=40");
   PlannerOptions options;

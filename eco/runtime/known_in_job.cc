@@ -55,7 +55,9 @@ bool KnownGroup::leaves_native(const coll::CommonProblem& call) const {
   return true;
 }
 
-double KnownGroup::gain_s(const coll::CommonProblem& problem) const { return table.gain_s(problem, view); }
+double KnownGroup::gain_s(const coll::CommonProblem& problem) const {
+  return table.gain(problem, view).seconds;
+}
 
 bool KnownInJob::has_looked_after(const std::vector<net::HostId>& hosts) const {
   const std::vector<net::HostId> wanted = as_set(hosts);

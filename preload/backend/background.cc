@@ -221,7 +221,7 @@ void Background::complete(Flight& flight, bool good) {
   if (good) {
     const coll::CommonProblem& problem = flight.call.problem;
     const BackgroundCall::Counted& counted = flight.call.counted;
-    Session::instance().counters().served(problem.collective, problem.bytes, counted.took_ns, counted.gain_s,
+    Session::instance().counters().served(problem.collective, problem.bytes, counted.took_ns, counted.gain,
                                           counted.crossing);
     if (counted.profile != nullptr)
       counted.profile->note(Profile::number_of(problem.collective), problem.bytes, Fate::served,

@@ -23,6 +23,7 @@
 
 #include "eco/coll/problem.h"
 #include "eco/exec/executor.h"
+#include "eco/plan/plan_table.h"
 #include "eco/sched/schedule.h"
 #include "eco/sched/traffic.h"
 #include "eco/transport/mpi/mpi_transport.h"
@@ -75,7 +76,7 @@ struct BackgroundCall {
   // When it has ended well: its communicator may be gone by then.
   struct Counted {
     std::uint64_t took_ns = 0;  // to begin it; the program did other things until it ended
-    double gain_s = 0;
+    plan::Gain gain{};
     sched::Crossing crossing{};
     Profile::Calls* profile = nullptr;
   };

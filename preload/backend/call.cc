@@ -60,7 +60,7 @@ Attempt serve_to_the_end(Session& session, Group& group, const coll::CommonProbl
   const Attempt attempt = serve(group, problem, recipe, run);
   if (attempt.code != MPI_SUCCESS) return attempt;
   const std::uint64_t took_ns = now_ns() - began;
-  session.counters().served(problem.collective, problem.bytes, took_ns, group.planned_gain_s(problem),
+  session.counters().served(problem.collective, problem.bytes, took_ns, group.planned_gain(problem),
                             group.last_crossing(), group.last_formed());
   group.note_served(problem.collective, problem.bytes, took_ns);
   return attempt;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "eco/coll/problem.h"
+#include "eco/plan/plan_table.h"
 #include "eco/runtime/ambient_watch.h"
 #include "eco/sched/traffic.h"
 
@@ -35,8 +36,8 @@ static_assert(sizeof(Tally) == kTallyNumbers * sizeof(std::uint64_t));
 
 class Counters {
  public:
-  void served(coll::Collective collective, std::size_t bytes, std::uint64_t nanoseconds, double gain_s,
-              const sched::Crossing& crossing, bool formed = false) {
+  void served(coll::Collective collective, std::size_t bytes, std::uint64_t nanoseconds,
+              const plan::Gain& gain, const sched::Crossing& crossing, bool formed = false) {
     Cell& cell = cells_[static_cast<std::size_t>(collective)];
     cell.calls_served.fetch_add(1, std::memory_order_relaxed);
     if (formed) cell.calls_formed.fetch_add(1, std::memory_order_relaxed);
@@ -44,7 +45,8 @@ class Counters {
     cell.nanoseconds_served.fetch_add(nanoseconds, std::memory_order_relaxed);
     cell.messages_between.fetch_add(crossing.messages, std::memory_order_relaxed);
     cell.bytes_between.fetch_add(crossing.bytes, std::memory_order_relaxed);
-    gain_nanoseconds_.fetch_add(static_cast<std::int64_t>(gain_s * 1e9), std::memory_order_relaxed);
+    gain_nanoseconds_.fetch_add(static_cast<std::int64_t>(gain.seconds * 1e9), std::memory_order_relaxed);
+    if (gain.is_least) gain_is_least_.store(true, std::memory_order_relaxed);
   }
   void passed(coll::Collective collective, std::size_t bytes, std::uint64_t nanoseconds, bool unplanned) {
     Cell& cell = cells_[static_cast<std::size_t>(collective)];
@@ -102,7 +104,10 @@ class Counters {
     return result;
   }
   // By the plan's own measurements: what the served calls would have taken natively less what they were planned for.
-  double gain_s() const { return static_cast<double>(gain_nanoseconds_.load()) * 1e-9; }
+  plan::Gain gain() const {
+    return {.seconds = static_cast<double>(gain_nanoseconds_.load()) * 1e-9,
+            .is_least = gain_is_least_.load()};
+  }
 
  private:
   struct Cell {
@@ -111,6 +116,7 @@ class Counters {
   };
   std::array<Cell, coll::kCollectives> cells_;
   std::atomic<std::int64_t> gain_nanoseconds_{0};
+  std::atomic<bool> gain_is_least_{false};
   std::atomic<std::uint64_t> reordered_{0}, in_order_{0};
   std::atomic<std::uint64_t> ambient_looks_{0}, ambient_moves_{0}, ambient_moves_back_{0};
   std::atomic<std::int64_t> ambient_ns_{0};

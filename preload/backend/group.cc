@@ -280,7 +280,7 @@ void Group::schedule(BackgroundCall& call, const algo::Recipe& recipe) {
   call.n_tags = runtime_->channels();
   call.check = check();
   if (call.check) call.number_in_check = call.check->n_calls();
-  call.counted = {.gain_s = planned_gain_s(call.problem), .crossing = beside.crossing, .profile = profile_};
+  call.counted = {.gain = planned_gain(call.problem), .crossing = beside.crossing, .profile = profile_};
 }
 
 // With so much more than the last time.
@@ -399,8 +399,8 @@ bool Group::run(const coll::CommonProblem& problem, const algo::Recipe& recipe,
   return !poisoned_;
 }
 
-double Group::planned_gain_s(const coll::CommonProblem& problem) const {
-  return runtime_->table().gain_s(problem, runtime_->view());
+plan::Gain Group::planned_gain(const coll::CommonProblem& problem) const {
+  return runtime_->table().gain(problem, runtime_->view());
 }
 
 void Group::release() {

@@ -129,7 +129,7 @@ class Group {
   // What this rank sent to other subnets in the last run.
   const sched::Crossing& last_crossing() const { return runtime_->last_crossing(); }
   // By the plan's measurements, native less ECO; 0 if not known.
-  double planned_gain_s(const coll::CommonProblem& problem) const;
+  plan::Gain planned_gain(const coll::CommonProblem& problem) const;
   // Kept from call to call unless it is large.
   PackedMemory& packed() { return packed_; }
 

@@ -105,8 +105,21 @@ std::string rails_text(Session& session, const FailedRails& failed) {
 const char* word_for(runtime::Mode mode) { return mode == runtime::Mode::observe ? "observe" : "on"; }
 
 // By the plan's measurements, less what arming took: below zero where the job's calls did not make up for it.
-double net_gain_s(Session& session, const Session::Summary& summary) {
-  return session.counters().gain_s() - summary.arming_s;
+plan::Gain net_gain(Session& session, const Session::Summary& summary) {
+  plan::Gain gain = session.counters().gain();
+  gain.seconds -= summary.arming_s;
+  return gain;
+}
+
+std::string gain_text(const plan::Gain& gain, const Session::Summary& summary) {
+  const bool is_loss = gain.seconds < 0;
+  char text[128];
+  std::snprintf(text, sizeof text, "; %s %.3g s %s of %.3g s, armed in %.3g s",
+                !gain.is_least ? "about"
+                : is_loss      ? "at most"
+                               : "at least",
+                std::abs(gain.seconds), is_loss ? "lost" : "gained", summary.wall_s, summary.arming_s);
+  return text;
 }
 
 // Of a job with nothing served.
@@ -121,6 +134,7 @@ std::string why_nothing(Session& session, const Session::Summary& summary, std::
 
 void write_file(Session& session, const Session::Summary& summary, const World& world, const Tallies& mine,
                 const std::optional<Tallies>& sums, const FailedRails& failed) {
+  const plan::Gain gain = net_gain(session, summary);
   nlohmann::json json = {{"schema", "eco.report"},
                          {"version", 1},
                          {"eco_version", ECO_VERSION},
@@ -131,7 +145,8 @@ void write_file(Session& session, const Session::Summary& summary, const World& 
                          {"arming_s", summary.arming_s},
                          {"measuring_s", summary.measuring_s},
                          {"network", summary.provenance},
-                         {"estimated_gain_s", net_gain_s(session, summary)},
+                         {"estimated_gain_s", gain.seconds},
+                         {"estimated_gain_is_least", gain.is_least},
                          {"communicators_armed", summary.armed},
                          {"communicators_native", summary.communicators.native},
                          {"collectives", to_json(mine)}};
@@ -189,11 +204,7 @@ void print_line(Session& session, const Session::Summary& summary, const Tallies
   const bool says_why = unplanned > 0 && unplanned == all;
   if (served == 0 && !says_why) end += "; " + why_nothing(session, summary, all);
   if (served > 0 || summary.arming_s > 0) {
-    const double gain_s = net_gain_s(session, summary);
-    char gain[128];
-    std::snprintf(gain, sizeof gain, "; about %.3g s %s of %.3g s, armed in %.3g s", std::abs(gain_s),
-                  gain_s < 0 ? "lost" : "gained", summary.wall_s, summary.arming_s);
-    end += gain;
+    end += gain_text(net_gain(session, summary), summary);
   }
   std::fprintf(stderr, "eco: served %llu of %llu calls%s%s\n", static_cast<unsigned long long>(served),
                static_cast<unsigned long long>(all), parts.c_str(), end.c_str());

@@ -126,8 +126,12 @@ def of_plan(text: str) -> list[Series]:
                 continue
             call = entry["collective"], row["up_to_bytes"]
             for root in {entry["root_subnet"]} if rooted else roots:
+                if row["recipe"]:
+                    served.setdefault(root, {})[call] = [row["measured_s"]]
+                if row.get("native_is_least"):
+                    continue
                 native.setdefault(root, {})[call] = [row["native_s"]]
-                served.setdefault(root, {})[call] = [row["measured_s"] if row["recipe"] else row["native_s"]]
+                served.setdefault(root, {}).setdefault(call, [row["native_s"]])
     return [
         Series(f"{what}, roots in subnet {root}", calls)
         for what, of_roots in ((plan["library"] or "native", native), ("the plan", served))

@@ -26,6 +26,7 @@ class Saving:
     of_s: float  # that it takes now
     recipe: str | None  # None: the library's own stays
     why: str = ""  # where the plan says nothing of it
+    is_least: bool = False  # may be more: the plan's library was not timed at this size, only at smaller ones
 
 
 def plan_for(profile: Profile, plans: Iterable[Plan]) -> Plan | None:
@@ -68,4 +69,11 @@ def _saving(calls: Calls, rows: Sequence[Row] | None, wait_s: float) -> Saving:
         return Saving(calls.operation, calls.mean_bytes, 0.0, calls.mean_s, None)
     share = max(0.0, 1 - evidence["measured_s"] / evidence["native_s"])
     working_s = max(0.0, calls.mean_s - calls.calls_of_a_rank * wait_s)
-    return Saving(calls.operation, calls.mean_bytes, share * working_s, calls.mean_s, serves["recipe"])
+    return Saving(
+        calls.operation,
+        calls.mean_bytes,
+        share * working_s,
+        calls.mean_s,
+        serves["recipe"],
+        is_least=bool(evidence.get("native_is_least")),
+    )

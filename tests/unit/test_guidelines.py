@@ -55,6 +55,12 @@ def test_a_plan_is_asked_for_the_library_and_for_what_it_serves(tmp_path: Path) 
     assert guidelines.violations(served.seconds) == []
     path.write_text(plan_of(0.03))
     assert [one.seconds for one in guidelines.violations(guidelines.read(path)[1].seconds)] == [0.03]
+    plan = json.loads(plan_of(0.03))
+    for entry in plan["entries"]:
+        entry["rows"][0]["native_is_least"] = True
+    path.write_text(json.dumps(plan))
+    (served,) = guidelines.read(path)  # of what the library takes a bound is known alone
+    assert served.seconds == {("allreduce", 1024): [0.03]}
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": "eco.network", "version": 1}'])

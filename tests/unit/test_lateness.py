@@ -114,6 +114,10 @@ def test_what_is_waited_for_is_not_saved() -> None:
     assert saving.of_s == pytest.approx(0.3)
     assert saving.seconds == pytest.approx(0.75 * 10 * (0.030 - 0.040 / 3))
     assert saving.recipe == "allreduce/ring"
+    assert not saving.is_least
+    least = plan("allreduce/ring")
+    least["entries"][0]["rows"][1]["native_is_least"] = True
+    assert savings(found, least)[0].is_least, "the plan's library was not timed at this size"
     (native,) = savings(found, plan(None))
     assert (native.seconds, native.recipe, native.why) == (0.0, None, "")
     assert savings(found, {**plan(None), "entries": []})[0].why == "not planned"

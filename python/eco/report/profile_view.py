@@ -89,8 +89,10 @@ def show_savings(profile: Profile, plan: Plan | None, console: Console, top: int
     found = savings(profile, plan)
     total_s = sum(saving.seconds for saving in found)
     share = 100 * total_s / profile.wall_s if profile.wall_s > 0 else 0.0
+    at_least = "at least " if any(saving.is_least for saving in found) else ""
     console.print(
-        f"the remembered plan is predicted to save {seconds_text(total_s)} of the mean rank ({share:.1f} % of the run)",
+        f"the remembered plan is predicted to save {at_least}{seconds_text(total_s)} of the mean rank "
+        f"({share:.1f} % of the run)",
         highlight=False,
     )
     if not found:
@@ -105,7 +107,7 @@ def show_savings(profile: Profile, plan: Plan | None, console: Console, top: int
             saving.operation,
             about(saving.bytes),
             seconds_text(saving.of_s),
-            seconds_text(saving.seconds),
+            ("≥ " if saving.is_least else "") + seconds_text(saving.seconds),
             saving.recipe or saving.why or "the library's own",
         )
     console.print(out)
