@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include "eco/base/errors.h"
+
 namespace eco::measure {
 namespace {
 
@@ -140,17 +142,22 @@ std::string conducted(transport::Transport& transport, transport::Native& native
                       const std::function<std::string(Conductor&)>& on_rank_0, const Pause& pause) {
   Prober prober(transport, clock, pause);
   std::string text;
-  if (transport.rank() == 0) {
-    Conductor conductor(prober, transport.n_ranks());
-    try {
-      text = on_rank_0(conductor);
-    } catch (...) {
-      prober.dismiss();
-      throw;
+  try {
+    if (transport.rank() == 0) {
+      Conductor conductor(prober, transport.n_ranks());
+      try {
+        text = on_rank_0(conductor);
+      } catch (...) {
+        prober.dismiss();
+        throw;
+      }
+      conductor.finish(text.size());
+    } else {
+      text.resize(prober.follow());
     }
-    conductor.finish(text.size());
-  } else {
-    text.resize(prober.follow());
+  } catch (const TransportError&) {
+    transport.abandon();  // what is posted would be written to the prober's memory, which goes now
+    throw;
   }
   native.broadcast(std::as_writable_bytes(std::span(text)), 0);
   return text;

@@ -181,8 +181,10 @@ class VirtualNetwork {
     while (now_ < end) sleep(me);  // arrivals wake it too
   }
 
-  void maybe_die(int me) const {
-    if (me == options_.dies && now_ >= options_.dies_after_s) throw Died();
+  void maybe_die(int me) {
+    if (me != options_.dies || now_ < options_.dies_after_s) return;
+    take_back_receives(me);
+    throw Died();
   }
 
   double factor_of(const Message& message) {
@@ -325,6 +327,13 @@ class VirtualNetwork {
     Channel& channel = channels_[{message->from, message->to, message->tag}];
     channel.arrived.push_back(message);
     match(message->to, channel);
+  }
+
+  // Nothing is written to the rank's memory any more.
+  void take_back_receives(int rank) {
+    for (auto& [way, channel] : channels_) {
+      if (std::get<1>(way) == rank) channel.receives.clear();
+    }
   }
 
   void match(int to, Channel& channel) {

@@ -75,6 +75,8 @@ class VirtualNetwork::Transport final : public transport::Transport {
     return transport::Status::ok;
   }
 
+  void abandon() override { world_.take_back_receives(rank_); }
+
  private:
   Rank& me() { return world_.ranks_[static_cast<std::size_t>(rank_)]; }
   VirtualNetwork& world_;

@@ -89,7 +89,8 @@ TEST(MissedCalls, BetweenTwoSizesThatEcoWonCallsGainWhatTheSmallerOneDoes) {
 TEST(MissedCalls, WhatThereIsNoRoomForCountsForNothing) {
   const KnownGroup group = gaining_group();
   MissedCalls missed;
-  for (int i = 0; i < 40; ++i) missed.add(missed_call(Collective::gather, 8, i));
+  for (int i = 0; i < 40; ++i)
+    missed.add(missed_call(Collective::gather, std::size_t{8} << i, i % group.view.n_ranks()));
   missed.add(missed_call(Collective::barrier, 0));
   EXPECT_EQ(missed.gain_s(group), 0);
 }

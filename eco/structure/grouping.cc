@@ -316,8 +316,96 @@ void LatencyTree::dissolve(int node) {
   gone.children.clear();
 }
 
+namespace {
+
+// Of each node, as far as it is from one.
+std::vector<double> ways_from(const LatencyTree& tree, int from) {
+  std::vector<double> way_s(tree.nodes.size(), -1);
+  std::vector<int> open = {from};
+  way_s[from] = 0;
+  while (!open.empty()) {
+    const int at = open.back();
+    open.pop_back();
+    const auto reach = [&](int next, double arm_s) {
+      if (next < 0 || way_s[next] >= 0) return;
+      way_s[next] = way_s[at] + arm_s;
+      open.push_back(next);
+    };
+    reach(tree.nodes[at].parent, tree.nodes[at].arm_s);
+    for (const int child : tree.nodes[at].children) reach(child, tree.nodes[child].arm_s);
+  }
+  return way_s;
+}
+
+}  // namespace
+
+bool LatencyTree::is_junction(int node) const { return nodes[node].children.size() > 1; }
+
+// Hangs everything from a node.
+void LatencyTree::hang_from(int node) {
+  if (node == root) return;
+  const int old_root = root;
+  int below = node;
+  double arm_s = nodes[node].arm_s;
+  for (int above = nodes[node].parent; above >= 0;) {
+    const int next = nodes[above].parent;
+    std::erase(nodes[above].children, below);
+    nodes[below].children.push_back(above);
+    nodes[above].parent = below;
+    std::swap(nodes[above].arm_s, arm_s);
+    below = above;
+    above = next;
+  }
+  nodes[node].parent = -1;
+  nodes[node].arm_s = 0;
+  root = node;
+  // It was a place on a link.
+  if (nodes[old_root].children.size() == 1) dissolve(old_root);
+}
+
+void LatencyTree::hang_from_middle() {
+  const auto n_nodes = static_cast<int>(nodes.size());
+  // The junction that is farthest from a node, as `way_s` says, but for those below another.
+  const auto farthest = [&](const std::vector<double>& way_s, int but_below) {
+    int found = root;
+    for (int node = 0; node < n_nodes; ++node) {
+      bool counts = is_junction(node) && way_s[node] > way_s[found];
+      for (int at = node; counts && at >= 0; at = nodes[at].parent) counts = at != but_below;
+      if (counts) found = node;
+    }
+    return found;
+  };
+  // The two that are farthest from each other are the farthest from any.
+  const int one = farthest(ways_from(*this, root), -1);
+  const std::vector<double> from_one = ways_from(*this, one);
+  const std::vector<double> from_other = ways_from(*this, farthest(from_one, -1));
+  int middle = root;
+  const auto farthest_s = [&](int node) { return std::max(from_one[node], from_other[node]); };
+  for (int node = 0; node < n_nodes; ++node) {
+    if (is_junction(node) && farthest_s(node) < farthest_s(middle)) middle = node;
+  }
+  hang_from(middle);
+  // Two sites hang from their line.
+  const std::vector<double> way_s = ways_from(*this, root);
+  const int end = farthest(way_s, -1);
+  int beyond = end;
+  while (beyond != root && nodes[beyond].parent != root) beyond = nodes[beyond].parent;
+  const double beside_s = way_s[farthest(way_s, beyond)];
+  const double line_s = nodes[beyond].arm_s;
+  if (beyond == root || way_s[end] - beside_s < line_s / 2 || nodes[root].children.size() < 3) return;
+  TreeNode place;
+  place.children = {root, beyond};
+  std::erase(nodes[root].children, beyond);
+  nodes[root].parent = nodes[beyond].parent = n_nodes;
+  nodes[root].arm_s = nodes[beyond].arm_s = line_s / 2;
+  root = n_nodes;
+  nodes.push_back(std::move(place));
+}
+
 LatencyTree group_hosts(const std::vector<int>& hosts, const Latency& latency, const Error& error) {
-  return Grouping(hosts, latency, error).run();
+  LatencyTree tree = Grouping(hosts, latency, error).run();
+  tree.hang_from_middle();
+  return tree;
 }
 
 }  // namespace eco::structure

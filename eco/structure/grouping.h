@@ -38,6 +38,13 @@ struct LatencyTree {
   double way_s(int a, int b) const;               // between two nodes
   // What hangs on a node, not the root, hangs on its parent from then on, as far from it.
   void dissolve(int node);
+  // The root is where it is not far to any junction: a junction, or a place on the line between two sites. Who looks for his
+  // place from there down is never asked to tell ways apart that are nothing against his own.
+  void hang_from_middle();
+
+ private:
+  bool is_junction(int node) const;
+  void hang_from(int node);
 };
 
 using Latency = std::function<double(int a, int b)>;

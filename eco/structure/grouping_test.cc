@@ -54,6 +54,36 @@ TEST(Grouping, SlowHostsStayOnTheirSwitch) {
   EXPECT_EQ(inner_nodes(grouped(network, 0.015)), expected);
 }
 
+TEST(Grouping, TheRootIsInTheMiddle) {
+  // A site of three racks, and far from it one of two hosts: between hosts of a rack no root is of use to who is far.
+  TrueNetwork network;
+  network.levels = {{}, {.parent = 0, .up = {4e-3, 1e9}}, {.parent = 0, .up = {3e-3, 1e9}}};
+  for (int rack = 0; rack < 3; ++rack) network.levels.push_back({.parent = 1, .up = {20e-6, 1e9}});
+  for (int host = 0; host < 12; ++host) network.hosts.push_back({3 + host / 4, {20e-6, 25e6}});
+  for (int host = 0; host < 2; ++host) network.hosts.push_back({2, {20e-6, 25e6}});
+  network.finish();
+  const LatencyTree tree = grouped(network);
+  const auto leaves = tree.leaves_below(tree.root);
+  ASSERT_EQ(leaves.size(), network.hosts.size());
+  const auto farthest_s = [&](int node) {
+    double farthest_s = 0;
+    for (const int leaf : leaves) farthest_s = std::max(farthest_s, tree.way_s(node, leaf));
+    return farthest_s;
+  };
+  EXPECT_GT(tree.nodes[tree.root].children.size(), 1U);
+  for (int node = 0; node < static_cast<int>(tree.nodes.size()); ++node) {
+    if (tree.nodes[node].children.size() > 1) {
+      EXPECT_LE(farthest_s(tree.root), farthest_s(node) + 1e-9);
+    }
+  }
+  for (const int a : leaves) {
+    for (const int b : leaves) {
+      if (a == b) continue;
+      EXPECT_NEAR(tree.way_s(a, b), network.latency_s(tree.nodes[a].host, tree.nodes[b].host), 1e-9);
+    }
+  }
+}
+
 TEST(Grouping, FindsLevelsAndTheirLinks) {
   // Two sites of two racks each.
   TrueNetwork network;

@@ -23,6 +23,16 @@ constexpr std::size_t kBranches = 4;
 constexpr std::size_t kAsking = 3;
 constexpr std::size_t kMostAsking = 32;
 constexpr int kMostRounds = 200;
+// After so many rounds without a new node who is on a link stays where he is, and after so many in which hosts asked each
+// other nobody asks any more.
+constexpr int kFutile = 4;
+constexpr int kFutileAsks = 3;
+// Hosts that become landmarks because they are not in their place, at a time.
+constexpr int kMostMoved = 16;
+constexpr int kMostChecks = 4;
+// Hosts of each branch that a host asks whether it is in its place, of so many that are looked at.
+constexpr std::size_t kOfABranch = 2;
+constexpr std::size_t kLooks = 8;
 // Representatives may be this much farther than the nearest.
 constexpr double kAsNear = 1.25;
 
@@ -45,8 +55,10 @@ class Placing {
     for (int round = 0; round < kMostRounds; ++round) {
       const std::size_t before = landmarks_.size();
       build();
+      note_growth();
       go_down();
       if (landmarks_.size() == before) ask_around();
+      if (landmarks_.size() == before && !is_asking_) check_places();
       if (landmarks_.size() == before && !is_asking_) break;
     }
     for (std::size_t host = 0; host < places_.size(); ++host) {
@@ -71,6 +83,16 @@ class Placing {
     double beyond;  // from the node to who was asked
   };
 
+  // New landmarks that show no new node say that what hosts have in common is too little for one.
+  void note_growth() {
+    const auto n_inner = std::count_if(tree_.nodes.begin(), tree_.nodes.end(),
+                                       [](const TreeNode& node) { return node.children.size() > 1; });
+    ++n_futile_;
+    if (n_inner <= most_inner_) return;
+    most_inner_ = n_inner;
+    n_futile_ = n_futile_asks_ = 0;
+  }
+
   void add_landmark(int host) {
     if (is_landmark_[host]) return;
     is_landmark_[host] = true;
@@ -82,9 +104,9 @@ class Placing {
   void build() {
     std::vector<Pair> pairs;
     for (std::size_t i = 0; i < landmarks_.size(); ++i) {
-      // So that rounds of disjoint pairs are full.
       for (std::size_t j = 0; j < i; ++j) pairs.push_back({landmarks_[j], landmarks_[i]});
     }
+    // So that rounds of disjoint pairs are full.
     std::stable_sort(pairs.begin(), pairs.end(), [](const Pair& x, const Pair& y) {
       return (x.from + x.to) % 61 < (y.from + y.to) % 61;
     });
@@ -224,7 +246,7 @@ class Placing {
         if (is_below) {
           places_[x].node = branch.child;
           further.push_back(x);
-        } else if (met[branch.child]++ < 2) {
+        } else if (n_futile_ < kFutile && met[branch.child]++ < 2) {
           add_landmark(x);
         }
       }
@@ -275,6 +297,7 @@ class Placing {
   // On every node with hosts that are no landmarks: a few of them ask all others there.
   void ask_around() {
     is_asking_ = false;
+    if (n_futile_asks_++ >= kFutileAsks) return;
     std::map<int, std::vector<int>> there;
     for (std::size_t host = 0; host < places_.size(); ++host) {
       if (!is_landmark_[host]) there[places_[host].node].push_back(static_cast<int>(host));
@@ -326,17 +349,113 @@ class Placing {
     n_asking_ = std::min(2 * n_met, kMostAsking);
   }
 
+  // New landmarks are not in the tree yet.
+  bool is_in_tree(int host) const { return is_landmark_[host] && node_of_[host] >= 0; }
+  int place_of(int host) const { return is_in_tree(host) ? node_of_[host] : places_[host].node; }
+
+  double way_between(int x, int y) const {
+    const double to_nodes_s = (is_in_tree(x) ? 0 : places_[x].way_s) + (is_in_tree(y) ? 0 : places_[y].way_s);
+    return to_nodes_s + tree_.way_s(place_of(x), place_of(y));
+  }
+
+  // Whom a host asks whether it is in its place: two that it has not asked yet in each of some branches there, and of
+  // what lies beyond.
+  std::vector<int> witnesses(int x, const std::vector<std::vector<int>>& hosts_below) const {
+    std::vector<int> found;
+    const auto ask_some = [&](const std::vector<int>& hosts) {
+      std::size_t asked = 0;
+      for (std::size_t i = 0; i < hosts.size() && i < kLooks && asked < kOfABranch; ++i) {
+        const int other = hosts[(i * 7 + static_cast<std::size_t>(x)) % hosts.size()];
+        if (other == x || sampler_.knows(x, other) || std::count(found.begin(), found.end(), other) > 0)
+          continue;
+        found.push_back(other);
+        ++asked;
+      }
+    };
+    const int node = places_[x].node;
+    ask_some(hosts_at_[node]);
+    for (const int child : tree_.nodes[node].children) {
+      if (!is_leaf(child)) ask_some(hosts_below[child]);
+    }
+    const int parent = tree_.nodes[node].parent;
+    if (parent >= 0) ask_some(hosts_at_[parent]);
+    return found;
+  }
+
+  // Every host asks a few others, once. Where the tree says something else of any pair that is known, even once that was
+  // measured anew, those that are in most of such pairs become landmarks: from the nearest of a branch alone a host that is deep in it may not see that it is.
+  void check_places() {
+    hosts_at_.assign(tree_.nodes.size(), {});
+    std::vector<std::vector<int>> hosts_below(tree_.nodes.size());
+    for (int host = 0; host < static_cast<int>(places_.size()); ++host) {
+      const int node = is_landmark_[host] ? tree_.nodes[node_of_[host]].parent : places_[host].node;
+      hosts_at_[node].push_back(host);
+      for (int at = node; at >= 0; at = tree_.nodes[at].parent) hosts_below[at].push_back(host);
+    }
+    std::vector<Pair> pairs;
+    std::unordered_set<std::uint64_t> chosen;
+    for (int host = 0; host < static_cast<int>(places_.size()); ++host) {
+      if (is_landmark_[host] || !checked_.insert(host).second) continue;
+      for (const int other : witnesses(host, hosts_below)) {
+        if (chosen.insert(pair_key(host, other)).second) pairs.push_back({host, other});
+      }
+    }
+    sampler_.want(pairs);
+    const auto fits = [this](const Pair& pair) {
+      const double measured = sampler_.latency_s(pair.from, pair.to);
+      const double error_s = sampler_.error_s(measured);
+      const double places_s = (is_landmark_[pair.from] ? 0 : places_[pair.from].error_s) +
+                              (is_landmark_[pair.to] ? 0 : places_[pair.to].error_s);
+      return std::abs(way_between(pair.from, pair.to) - measured) <=
+             std::max(kErrorsInCommon * error_s, error_s + places_s);
+    };
+    std::vector<Pair> doubtful = sampler_.known_pairs();
+    std::erase_if(doubtful, [&](const Pair& pair) {
+      return (is_landmark_[pair.from] && is_landmark_[pair.to]) || fits(pair) ||
+             !doubted_.insert(pair_key(pair.from, pair.to)).second;
+    });
+    if (doubtful.empty()) return;
+    sampler_.measure_anew(doubtful, sampler_.n_pairs());
+    std::erase_if(doubtful, fits);
+    if (doubtful.empty() || n_checks_++ == kMostChecks) return;
+    n_futile_ = 0;
+    for (int i = 0; i < kMostMoved && !doubtful.empty(); ++i) {
+      const int host = most_doubtful(doubtful);
+      add_landmark(host);
+      std::erase_if(doubtful, [host](const Pair& pair) { return pair.from == host || pair.to == host; });
+    }
+  }
+
+  // Who is in most of these pairs and no landmark; each pair has such a host.
+  int most_doubtful(const std::vector<Pair>& pairs) const {
+    std::map<int, int> n_pairs_of;
+    for (const Pair& pair : pairs) {
+      for (const int host : {pair.from, pair.to}) {
+        if (!is_landmark_[host]) ++n_pairs_of[host];
+      }
+    }
+    return std::max_element(n_pairs_of.begin(), n_pairs_of.end(),
+                            [](const auto& x, const auto& y) { return x.second < y.second; })
+        ->first;
+  }
+
   Sampler& sampler_;
   std::vector<int> landmarks_;
   std::vector<bool> is_landmark_;
   std::vector<bool> has_asked_;  // in vain
   std::unordered_set<std::uint64_t> doubted_;
   std::unordered_set<std::uint64_t> asked_;
+  std::unordered_set<int> checked_;         // whether they are in their place
+  std::vector<std::vector<int>> hosts_at_;  // by node, landmarks too
   std::vector<Place> places_;
   std::vector<int> node_of_;
   LatencyTree tree_;
   std::mt19937_64 random_;
   std::size_t n_asking_ = 0;
+  std::ptrdiff_t most_inner_ = 0;
+  int n_futile_ = 0;  // rounds since the tree last had more nodes than ever
+  int n_futile_asks_ = 0;
+  int n_checks_ = 0;  // that showed hosts out of their place
   bool is_asking_ = false;
 };
 

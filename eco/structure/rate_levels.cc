@@ -14,10 +14,14 @@ using net::Tree;
 // Rates within this of each other are one rate; levels are faster inside than across by this much.
 constexpr double kSame = 0.8;
 constexpr double kFaster = 1.25;
+// By so much better a slow host reaches the group that it belongs to.
+constexpr double kNearer = 1.1;
 // Fewer have no two pairs to compare.
 constexpr std::size_t kCrowd = 4;
 // So many show all pairs of eight, and of more some pair inside any but the smallest groups.
 constexpr std::size_t kMatchings = 7;
+// All pairs of so many of a group are looked at.
+constexpr std::size_t kOthers = 16;
 
 // What hangs on a level: a host of its own, or a level below with a host that speaks for it.
 struct Entity {
@@ -34,6 +38,17 @@ std::vector<Entity> entities_of(const Tree& tree, int level) {
   return entities;
 }
 
+// Who meets whom in a round of a tournament, in which all meet all once if there are enough rounds: an odd one rests.
+std::vector<std::pair<std::size_t, std::size_t>> matching(std::size_t n, std::size_t round) {
+  const std::size_t turning = n + n % 2 - 1;
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  if (round >= turning) return pairs;
+  if (turning < n) pairs.emplace_back(round, turning);
+  for (std::size_t i = 1; 2 * i < turning; ++i)
+    pairs.emplace_back((round + i) % turning, (round + turning - i) % turning);
+  return pairs;
+}
+
 struct Group {
   std::vector<int> members;  // indices of entities
   double inside = 0;         // bytes a second; 0 of one alone
@@ -42,8 +57,9 @@ struct Group {
 // One level whose pairs are not all alike.
 class Search {
  public:
-  Search(Streams& streams, std::vector<Entity> entities)
-      : streams_(streams), entities_(std::move(entities)) {}
+  // `seen` is the rate of the fastest pair of a crowd.
+  Search(Streams& streams, std::vector<Entity> entities, double seen)
+      : streams_(streams), entities_(std::move(entities)), seen_(seen) {}
 
   // The groups that are levels of their own; none if single slow hosts explain the rates.
   std::vector<Group> run() {
@@ -110,13 +126,24 @@ class Search {
     return rates_[key] = streams_.alone({entities_[key.first].host, entities_[key.second].host});
   }
 
-  // Whether others of its group are faster among themselves: then it is the speaker that is slow.
+  // Whether others of its group are faster among themselves: then it is the speaker that is slow. Where others were seen to be
+  // faster, the group may be several that reach each other as well as they reach a slow speaker.
   bool is_slow_itself(int speaker, const std::vector<int>& members, double fastest) {
+    std::vector<int> others = members;
+    std::erase(others, speaker);
     int asked = 0;
-    for (std::size_t i = 0; i + 1 < members.size() && asked < 3; ++i) {
-      if (members[i] == speaker || members[i + 1] == speaker) continue;
-      ++asked;
-      if (rate(members[i], members[i + 1]) >= kFaster * fastest) return true;
+    for (std::size_t i = 0; i + 1 < others.size() && asked < 3; ++i, ++asked) {
+      if (rate(others[i], others[i + 1]) >= kFaster * fastest) return true;
+    }
+    if (seen_ < kFaster * fastest) return false;
+    others.resize(std::min(others.size(), kOthers));
+    for (std::size_t round = 0; round + 1 < kOthers; ++round) {
+      Streams::Group flows;
+      for (const auto& [a, b] : matching(others.size(), round))
+        flows.push_back({entities_[others[a]].host, entities_[others[b]].host});
+      if (flows.empty()) return false;
+      const std::vector<double> rates = streams_.rates(flows);
+      if (*std::max_element(rates.begin(), rates.end()) >= kFaster * fastest) return true;
     }
     return false;
   }
@@ -136,7 +163,7 @@ class Search {
         next = std::max(next, to_group);
       }
     }
-    if (fastest >= kFaster * next && !shares_the_link_of(levels[best], single))
+    if (fastest >= kNearer * next && !shares_the_link_of(levels[best], single))
       levels[best].members.push_back(single);
   }
 
@@ -159,6 +186,7 @@ class Search {
 
   Streams& streams_;
   std::vector<Entity> entities_;
+  double seen_;
   std::map<std::pair<int, int>, double> rates_;
   double fastest_ = 0;
 };
@@ -212,17 +240,6 @@ std::vector<std::vector<int>> by_depth(const Tree& tree) {
   return depths;
 }
 
-// Who meets whom in a round of a tournament, in which all meet all once if there are enough rounds: an odd one rests.
-std::vector<std::pair<std::size_t, std::size_t>> matching(std::size_t n, std::size_t round) {
-  const std::size_t turning = n + n % 2 - 1;
-  std::vector<std::pair<std::size_t, std::size_t>> pairs;
-  if (round >= turning) return pairs;
-  if (turning < n) pairs.emplace_back(round, turning);
-  for (std::size_t i = 1; 2 * i < turning; ++i)
-    pairs.emplace_back((round + i) % turning, (round + turning - i) % turning);
-  return pairs;
-}
-
 // The rates of some matchings of each level's entities, all levels together.
 std::vector<std::vector<double>> ask_crowds(Streams& streams,
                                             const std::vector<std::vector<Entity>>& of_level) {
@@ -270,7 +287,7 @@ void find_rate_levels(Tree& tree, Streams& streams) {
       if (*slowest >= kSame * *fastest && *slowest >= kSame * alone) continue;
       const double shared = alone / static_cast<double>(entities[l].size() / 2);
       if (*slowest >= kSame * *fastest && *fastest <= kFaster * shared) continue;
-      Search search(streams, entities[l]);
+      Search search(streams, entities[l], *fastest);
       const std::vector<Group> groups = search.run();
       if (search.fastest() > 0) tree.levels[levels[l]].bytes_per_s = search.fastest();
       if (!groups.empty()) add_levels(tree, levels[l], entities[l], groups, search.across(groups));

@@ -155,6 +155,15 @@ double Sampler::error_s(double latency_s) const {
 
 bool Sampler::is_noisy(double latency_s) const { return error_s(latency_s) > kError * latency_s; }
 
+std::vector<Pair> Sampler::known_pairs() const {
+  std::vector<Pair> pairs;
+  for (const auto& [key, latency_s] : known_)
+    pairs.push_back({static_cast<int>(key >> 32U), static_cast<int>(key & 0xffffffffU)});
+  std::sort(pairs.begin(), pairs.end(),
+            [](const Pair& x, const Pair& y) { return std::pair(x.from, x.to) < std::pair(y.from, y.to); });
+  return pairs;
+}
+
 void Sampler::measure_anew(const std::vector<Pair>& pairs, std::size_t of_pairs) {
   if (in_parallel_ && static_cast<double>(pairs.size()) > kContradicted * static_cast<double>(of_pairs)) {
     in_parallel_ = false;

@@ -48,6 +48,7 @@ class Sampler {
   // Whether pairs of one round left each other alone.
   bool in_parallel() const { return in_parallel_; }
   std::size_t n_pairs() const { return known_.size(); }
+  std::vector<Pair> known_pairs() const;  // ascending
 
  private:
   void note_scatter(const std::vector<double>& samples, double latency_s);
