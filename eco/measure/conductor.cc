@@ -156,7 +156,7 @@ std::string conducted(transport::Transport& transport, transport::Native& native
       text.resize(prober.follow());
     }
   } catch (const TransportError&) {
-    transport.abandon();  // what is posted would be written to the prober's memory, which goes now
+    transport.abandon();  // what is still posted would be written to the prober, which goes now
     throw;
   }
   native.broadcast(std::as_writable_bytes(std::span(text)), 0);

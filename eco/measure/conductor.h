@@ -87,7 +87,7 @@ class Conductor {
 };
 
 // Collective: rank 0 conducts, the others follow its orders; the text that it ends with, on every rank. What it throws
-// ends in a TransportError on the others.
+// ends in a TransportError on the others. A transport that threw one is abandoned: nothing can be posted any more.
 std::string conducted(transport::Transport& transport, transport::Native& native, const Clock& clock,
                       const std::function<std::string(Conductor&)>& on_rank_0,
                       const Pause& pause = sleeping_pause());

@@ -236,7 +236,7 @@ Answer Prober::exchange(const Order& order) {
 
 std::size_t Prober::follow() {
   for (;;) {
-    Order order;
+    Order& order = told_;
     receive(0, kOrderTag, bytes_of(order));
     wait_all();
     if (order.action == Action::finish) return static_cast<std::size_t>(order.bytes);
@@ -265,16 +265,15 @@ void Prober::tell(int rank, const Order& order) {
 }
 
 Answer Prober::hear(int rank, std::vector<double>* times) {
-  Answer answer;
-  receive(rank, kAnswerTag, bytes_of(answer));
+  receive(rank, kAnswerTag, bytes_of(heard_));
   wait_all();
-  if (answer.n_times > 0) {
-    std::vector<double> all(static_cast<std::size_t>(answer.n_times));
-    receive(rank, kTimesTag, std::as_writable_bytes(std::span(all)));
+  if (heard_.n_times > 0) {
+    heard_times_.resize(static_cast<std::size_t>(heard_.n_times));
+    receive(rank, kTimesTag, std::as_writable_bytes(std::span(heard_times_)));
     wait_all();
-    if (times != nullptr) *times = std::move(all);
+    if (times != nullptr) *times = heard_times_;
   }
-  return answer;
+  return heard_;
 }
 
 void Prober::dismiss() {

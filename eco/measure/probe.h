@@ -81,6 +81,10 @@ class Prober {
   std::vector<std::int64_t> members_;  // of the next exchange
   std::vector<double> times_;          // of the last trips or arrivals
   std::size_t posted_ = 0;
+  // What is received into, here so that it lasts until a transport that failed is abandoned.
+  Order told_;
+  Answer heard_;
+  std::vector<double> heard_times_;
   std::vector<std::byte> out_;  // all that goes out
   std::vector<std::byte> in_;   // all that comes in
 };

@@ -181,9 +181,10 @@ Gain PlanTable::gain(const coll::CommonProblem& problem, const net::GroupView& v
   if (row == nullptr || !row->recipe) return {};
   // Between two sizes that ECO won it gains at least what it does at the smaller one.
   const Row* const first = find_entry(problem.collective, subnet)->rows.data();
+  const bool is_between = !row->is_measured();
   while (row != first && !row->is_measured()) --row;
   if (!row->recipe || !row->is_measured() || row->measured_s <= 0) return {};
-  return {.seconds = row->native_s - row->measured_s, .is_least = row->native_is_least};
+  return {.seconds = row->native_s - row->measured_s, .is_least = is_between || row->native_is_least};
 }
 
 double PlanTable::recipe_s(const coll::CommonProblem& problem, const net::GroupView& view) const {

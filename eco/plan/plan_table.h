@@ -58,7 +58,8 @@ int root_subnet(const coll::CommonProblem& problem, const net::GroupView& view);
 // Seconds that a call gains by its recipe.
 struct Gain {
   double seconds = 0;
-  bool is_least = false;  // may be more: Row::native_is_least
+  bool is_least =
+      false;  // may be more: between two sizes, or where the library was not run (Row::native_is_least)
 };
 
 struct PlanTable {

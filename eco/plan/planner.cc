@@ -309,7 +309,8 @@ class Planning {
     std::vector<Served> served;
     for (const Cell& cell : cells_.all) {
       const Row& row = cell.row;
-      const double seconds = row.recipe ? row.measured_s : row.native_s;
+      const double native_s = row.native_is_least ? 0 : row.native_s;  // not known
+      const double seconds = row.recipe ? row.measured_s : native_s;
       served.push_back({cell.problem, row.is_measured() ? seconds : 0, row.recipe});
     }
     for (const Violation& violation : violations(served)) {

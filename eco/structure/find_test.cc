@@ -166,16 +166,17 @@ TEST(FindStructure, SlowHostsAreNoLevel) {
 }
 
 TEST(FindStructure, GroupsBehindEqualUplinksAreNotOneBecauseASlowHostAskedThem) {
-  // Host 0 reaches all others at its port's rate, which is that of the uplinks.
-  TrueNetwork network = racks({{.n_hosts = 4, .port = 100e6},
-                               {.n_hosts = 2, .port = 100e6},
-                               {.n_hosts = 2, .port = 100e6},
-                               {.n_hosts = 3, .port = 100e6}},
-                              {0, 45e6});
-  network.hosts[0].port.bytes_per_s = 50e6;
+  // Host 0, above all racks, reaches everybody at its port's rate, which is nearly that of the uplinks.
+  TrueNetwork network;
+  network.levels = {{}};
+  network.hosts.push_back({0, {20e-6, 50e6}});
+  for (const int n_hosts : {2, 2, 3}) {
+    const auto rack = static_cast<int>(network.levels.size());
+    network.levels.push_back({.parent = 0, .up = {0, 45e6}});
+    for (int i = 0; i < n_hosts; ++i) network.hosts.push_back({rack, {20e-6, 100e6}});
+  }
   network.finish();
-  EXPECT_EQ(found(network).splits(),
-            (std::set<std::vector<int>>{{4, 5}, {6, 7}, {8, 9, 10}, {4, 5, 6, 7, 8, 9, 10}}));
+  EXPECT_EQ(found(network).splits(), (std::set<std::vector<int>>{{1, 2}, {3, 4}, {5, 6, 7}}));
 }
 
 // The first two latencies of a host to others of its rack are wrong, until they are asked for again.
@@ -240,6 +241,14 @@ TEST(FindStructure, FarLinesSayNothingOfNearWays) {
   const Found structure = find_structure(probe);
   EXPECT_EQ(structure.tree.splits().size(), 7U);
   EXPECT_LT(structure.pairs, static_cast<std::size_t>(kHosts * (kHosts - 1) / 2 / 2));
+}
+
+TEST(FindStructure, WhatWasMeasuredBeforeShowsItsTreeToo) {
+  const TrueNetwork network = racks(std::vector<testing::Rack>(3, {.n_hosts = 20}), {15e-6, 50e6});
+  testing::OnceProbe probe(network);
+  const Found structure = find_latency_levels(probe);
+  EXPECT_EQ(structure.tree.splits().size(), 3U);
+  EXPECT_EQ(structure.tree.levels.size(), 4U);
 }
 
 TEST(FindStructure, NotEveryHostOfFarSitesBecomesALandmark) {

@@ -189,7 +189,7 @@ class Grouping {
     double weights = 0;
     for (const int k : active_) {
       if (k == x || k == y) continue;
-      const double tolerance = error(x, k) + error(y, k);
+      const double tolerance = std::max(error(x, k) + error(y, k), 1e-12);
       const double weight = 1 / (tolerance * tolerance);
       sum += weight * (d(x, k) - d(y, k));
       weights += weight;
@@ -318,16 +318,21 @@ void LatencyTree::dissolve(int node) {
 
 namespace {
 
+constexpr int kNone = -1;
+
 // Of each node, as far as it is from one.
 std::vector<double> ways_from(const LatencyTree& tree, int from) {
   std::vector<double> way_s(tree.nodes.size(), -1);
+  std::vector<bool> is_reached(tree.nodes.size(), false);
   std::vector<int> open = {from};
   way_s[from] = 0;
+  is_reached[from] = true;
   while (!open.empty()) {
     const int at = open.back();
     open.pop_back();
     const auto reach = [&](int next, double arm_s) {
-      if (next < 0 || way_s[next] >= 0) return;
+      if (next < 0 || is_reached[next]) return;
+      is_reached[next] = true;
       way_s[next] = way_s[at] + arm_s;
       open.push_back(next);
     };
@@ -340,6 +345,16 @@ std::vector<double> ways_from(const LatencyTree& tree, int from) {
 }  // namespace
 
 bool LatencyTree::is_junction(int node) const { return nodes[node].children.size() > 1; }
+
+int LatencyTree::farthest_junction(const std::vector<double>& way_s, int but_below) const {
+  int found = root;
+  for (int node = 0; node < static_cast<int>(nodes.size()); ++node) {
+    bool counts = is_junction(node) && way_s[node] > way_s[found];
+    for (int at = node; counts && at >= 0; at = nodes[at].parent) counts = at != but_below;
+    if (counts) found = node;
+  }
+  return found;
+}
 
 // Hangs everything from a node.
 void LatencyTree::hang_from(int node) {
@@ -364,42 +379,39 @@ void LatencyTree::hang_from(int node) {
 }
 
 void LatencyTree::hang_from_middle() {
-  const auto n_nodes = static_cast<int>(nodes.size());
-  // The junction that is farthest from a node, as `way_s` says, but for those below another.
-  const auto farthest = [&](const std::vector<double>& way_s, int but_below) {
-    int found = root;
-    for (int node = 0; node < n_nodes; ++node) {
-      bool counts = is_junction(node) && way_s[node] > way_s[found];
-      for (int at = node; counts && at >= 0; at = nodes[at].parent) counts = at != but_below;
-      if (counts) found = node;
-    }
-    return found;
-  };
   // The two that are farthest from each other are the farthest from any.
-  const int one = farthest(ways_from(*this, root), -1);
+  const int one = farthest_junction(ways_from(*this, root), kNone);
   const std::vector<double> from_one = ways_from(*this, one);
-  const std::vector<double> from_other = ways_from(*this, farthest(from_one, -1));
-  int middle = root;
+  const std::vector<double> from_other = ways_from(*this, farthest_junction(from_one, kNone));
+  int middle = kNone;
   const auto farthest_s = [&](int node) { return std::max(from_one[node], from_other[node]); };
-  for (int node = 0; node < n_nodes; ++node) {
-    if (is_junction(node) && farthest_s(node) < farthest_s(middle)) middle = node;
+  for (int node = 0; node < static_cast<int>(nodes.size()); ++node) {
+    const bool is_place_on_a_line = node == root && nodes[node].children.size() == 2;
+    if (!is_junction(node) || is_place_on_a_line) continue;
+    if (middle == kNone || farthest_s(node) < farthest_s(middle)) middle = node;
   }
-  hang_from(middle);
-  // Two sites hang from their line.
+  if (middle != kNone) hang_from(middle);
+}
+
+void LatencyTree::hang_from_line() {
   const std::vector<double> way_s = ways_from(*this, root);
-  const int end = farthest(way_s, -1);
+  const int end = farthest_junction(way_s, kNone);
+  if (end == root || nodes[root].children.size() < 3) return;
   int beyond = end;
-  while (beyond != root && nodes[beyond].parent != root) beyond = nodes[beyond].parent;
-  const double beside_s = way_s[farthest(way_s, beyond)];
+  while (nodes[beyond].parent != root) beyond = nodes[beyond].parent;
+  const double beside_s = way_s[farthest_junction(way_s, beyond)];
   const double line_s = nodes[beyond].arm_s;
-  if (beyond == root || way_s[end] - beside_s < line_s / 2 || nodes[root].children.size() < 3) return;
-  TreeNode place;
-  place.children = {root, beyond};
+  if (way_s[end] - beside_s < line_s / 2) return;  // the middle of all is not on it
+  const auto place = static_cast<int>(nodes.size());
   std::erase(nodes[root].children, beyond);
-  nodes[root].parent = nodes[beyond].parent = n_nodes;
-  nodes[root].arm_s = nodes[beyond].arm_s = line_s / 2;
-  root = n_nodes;
-  nodes.push_back(std::move(place));
+  for (const int side : {root, beyond}) {
+    nodes[side].parent = place;
+    nodes[side].arm_s = line_s / 2;
+  }
+  TreeNode new_root;
+  new_root.children = {root, beyond};
+  nodes.push_back(std::move(new_root));
+  root = place;
 }
 
 LatencyTree group_hosts(const std::vector<int>& hosts, const Latency& latency, const Error& error) {

@@ -38,12 +38,16 @@ struct LatencyTree {
   double way_s(int a, int b) const;               // between two nodes
   // What hangs on a node, not the root, hangs on its parent from then on, as far from it.
   void dissolve(int node);
-  // The root is where it is not far to any junction: a junction, or a place on the line between two sites. Who looks for his
-  // place from there down is never asked to tell ways apart that are nothing against his own.
+  // The root becomes the junction from which it is not far to any other: from there down a far host never has to tell near
+  // ways apart that its own error hides.
   void hang_from_middle();
+  // For who looks at it: where the middle of all is on the line between two sites, the root becomes a place there.
+  void hang_from_line();
 
  private:
   bool is_junction(int node) const;
+  // From a node, as `way_s` says, but for those at or below another.
+  int farthest_junction(const std::vector<double>& way_s, int but_below) const;
   void hang_from(int node);
 };
 

@@ -35,8 +35,10 @@ LatencyTree grouped(const TrueNetwork& network, double noise = 0, unsigned seed 
   for (auto& row : factor) {
     for (double& value : row) value += noise * std::uniform_real_distribution<>(0, 1)(random);
   }
-  return group_hosts(
+  LatencyTree tree = group_hosts(
       hosts, [&](int a, int b) { return network.latency_s(a, b) * factor[std::min(a, b)][std::max(a, b)]; });
+  tree.hang_from_line();
+  return tree;
 }
 
 TEST(Grouping, OneSwitchHasNoStructure) {
@@ -55,7 +57,7 @@ TEST(Grouping, SlowHostsStayOnTheirSwitch) {
 }
 
 TEST(Grouping, TheRootIsInTheMiddle) {
-  // A site of three racks, and far from it one of two hosts: between hosts of a rack no root is of use to who is far.
+  // A site of three racks, and one of two hosts that is far from it: the tree hangs from the line between them.
   TrueNetwork network;
   network.levels = {{}, {.parent = 0, .up = {4e-3, 1e9}}, {.parent = 0, .up = {3e-3, 1e9}}};
   for (int rack = 0; rack < 3; ++rack) network.levels.push_back({.parent = 1, .up = {20e-6, 1e9}});
@@ -70,7 +72,8 @@ TEST(Grouping, TheRootIsInTheMiddle) {
     for (const int leaf : leaves) farthest_s = std::max(farthest_s, tree.way_s(node, leaf));
     return farthest_s;
   };
-  EXPECT_GT(tree.nodes[tree.root].children.size(), 1U);
+  EXPECT_EQ(tree.nodes[tree.root].children.size(), 2U);
+  EXPECT_LT(farthest_s(tree.root), 4e-3);
   for (int node = 0; node < static_cast<int>(tree.nodes.size()); ++node) {
     if (tree.nodes[node].children.size() > 1) {
       EXPECT_LE(farthest_s(tree.root), farthest_s(node) + 1e-9);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -58,7 +59,7 @@ class Placing {
       note_growth();
       go_down();
       if (landmarks_.size() == before) ask_around();
-      if (landmarks_.size() == before && !is_asking_) check_places();
+      if (landmarks_.size() == before && !is_asking_ && n_checks_ < kMostChecks) check_places();
       if (landmarks_.size() == before && !is_asking_) break;
     }
     for (std::size_t host = 0; host < places_.size(); ++host) {
@@ -68,6 +69,7 @@ class Placing {
       tree_.nodes[leaf.parent].children.push_back(static_cast<int>(tree_.nodes.size()));
       tree_.nodes.push_back(std::move(leaf));
     }
+    tree_.hang_from_line();
     return std::move(tree_);
   }
 
@@ -114,7 +116,8 @@ class Placing {
     group();
     const std::vector<Pair> doubtful = misfits(pairs);
     if (doubtful.empty()) return;
-    sampler_.measure_anew(doubtful, pairs.size());
+    if (most_inner_ == 0) sampler_.judge_rounds(doubtful.size(), pairs.size());
+    sampler_.measure_anew(doubtful);
     group();
   }
 
@@ -349,12 +352,11 @@ class Placing {
     n_asking_ = std::min(2 * n_met, kMostAsking);
   }
 
-  // New landmarks are not in the tree yet.
-  bool is_in_tree(int host) const { return is_landmark_[host] && node_of_[host] >= 0; }
-  int place_of(int host) const { return is_in_tree(host) ? node_of_[host] : places_[host].node; }
+  int place_of(int host) const { return is_landmark_[host] ? node_of_[host] : places_[host].node; }
 
   double way_between(int x, int y) const {
-    const double to_nodes_s = (is_in_tree(x) ? 0 : places_[x].way_s) + (is_in_tree(y) ? 0 : places_[y].way_s);
+    const double to_nodes_s =
+        (is_landmark_[x] ? 0 : places_[x].way_s) + (is_landmark_[y] ? 0 : places_[y].way_s);
     return to_nodes_s + tree_.way_s(place_of(x), place_of(y));
   }
 
@@ -365,7 +367,7 @@ class Placing {
     const auto ask_some = [&](const std::vector<int>& hosts) {
       std::size_t asked = 0;
       for (std::size_t i = 0; i < hosts.size() && i < kLooks && asked < kOfABranch; ++i) {
-        const int other = hosts[(i * 7 + static_cast<std::size_t>(x)) % hosts.size()];
+        const int other = hosts[(i + static_cast<std::size_t>(x)) % hosts.size()];
         if (other == x || sampler_.knows(x, other) || std::count(found.begin(), found.end(), other) > 0)
           continue;
         found.push_back(other);
@@ -383,7 +385,8 @@ class Placing {
   }
 
   // Every host asks a few others, once. Where the tree says something else of any pair that is known, even once that was
-  // measured anew, those that are in most of such pairs become landmarks: from the nearest of a branch alone a host that is deep in it may not see that it is.
+  // measured anew, those that are in most of such pairs become landmarks: by the nearest of a branch alone a host that
+  // belongs deep in it may not see that it does.
   void check_places() {
     hosts_at_.assign(tree_.nodes.size(), {});
     std::vector<std::vector<int>> hosts_below(tree_.nodes.size());
@@ -411,13 +414,15 @@ class Placing {
     };
     std::vector<Pair> doubtful = sampler_.known_pairs();
     std::erase_if(doubtful, [&](const Pair& pair) {
-      return (is_landmark_[pair.from] && is_landmark_[pair.to]) || fits(pair) ||
-             !doubted_.insert(pair_key(pair.from, pair.to)).second;
+      return (is_landmark_[pair.from] && is_landmark_[pair.to]) || fits(pair);
     });
-    if (doubtful.empty()) return;
-    sampler_.measure_anew(doubtful, sampler_.n_pairs());
+    std::vector<Pair> anew;
+    std::copy_if(doubtful.begin(), doubtful.end(), std::back_inserter(anew),
+                 [this](const Pair& pair) { return doubted_.insert(pair_key(pair.from, pair.to)).second; });
+    if (!anew.empty()) sampler_.measure_anew(anew);
     std::erase_if(doubtful, fits);
-    if (doubtful.empty() || n_checks_++ == kMostChecks) return;
+    if (doubtful.empty()) return;
+    ++n_checks_;
     n_futile_ = 0;
     for (int i = 0; i < kMostMoved && !doubtful.empty(); ++i) {
       const int host = most_doubtful(doubtful);

@@ -14,8 +14,6 @@ using net::Tree;
 // Rates within this of each other are one rate; levels are faster inside than across by this much.
 constexpr double kSame = 0.8;
 constexpr double kFaster = 1.25;
-// By so much better a slow host reaches the group that it belongs to.
-constexpr double kNearer = 1.1;
 // Fewer have no two pairs to compare.
 constexpr std::size_t kCrowd = 4;
 // So many show all pairs of eight, and of more some pair inside any but the smallest groups.
@@ -40,8 +38,9 @@ std::vector<Entity> entities_of(const Tree& tree, int level) {
 
 // Who meets whom in a round of a tournament, in which all meet all once if there are enough rounds: an odd one rests.
 std::vector<std::pair<std::size_t, std::size_t>> matching(std::size_t n, std::size_t round) {
-  const std::size_t turning = n + n % 2 - 1;
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  if (n < 2) return pairs;
+  const std::size_t turning = n + n % 2 - 1;
   if (round >= turning) return pairs;
   if (turning < n) pairs.emplace_back(round, turning);
   for (std::size_t i = 1; 2 * i < turning; ++i)
@@ -127,7 +126,7 @@ class Search {
   }
 
   // Whether others of its group are faster among themselves: then it is the speaker that is slow. Where others were seen to be
-  // faster, the group may be several that reach each other as well as they reach a slow speaker.
+  // faster, the group may be several that reach each other as well as they reach a slow speaker: all pairs of some of them are asked.
   bool is_slow_itself(int speaker, const std::vector<int>& members, double fastest) {
     std::vector<int> others = members;
     std::erase(others, speaker);
@@ -163,7 +162,7 @@ class Search {
         next = std::max(next, to_group);
       }
     }
-    if (fastest >= kNearer * next && !shares_the_link_of(levels[best], single))
+    if (fastest >= kFaster * next && !shares_the_link_of(levels[best], single))
       levels[best].members.push_back(single);
   }
 

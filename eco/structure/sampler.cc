@@ -99,6 +99,7 @@ std::vector<double> Sampler::glance(const std::vector<Pair>& pairs) {
   in_rounds(pairs, [&](const std::vector<Pair>& now) {
     const auto seconds = probe_.latencies(now, kSamples);
     for (std::size_t i = 0; i < now.size(); ++i) {
+      if (!seconds[i].empty()) glanced_[pair_key(now[i].from, now[i].to)] = seconds[i];
       const double lowest = seconds[i].empty() ? latency_s(now[i].from, now[i].to)
                                                : *std::min_element(seconds[i].begin(), seconds[i].end());
       seen[pair_key(now[i].from, now[i].to)] = lowest;
@@ -129,6 +130,8 @@ void Sampler::measure(const std::vector<Pair>& pairs) {
   }
   for (const Pair& pair : pairs) {
     const std::uint64_t of_pair = pair_key(pair.from, pair.to);
+    // A glance that led here was a low one, so it counts only where there is nothing else.
+    if (samples_[of_pair].empty() && glanced_.contains(of_pair)) samples_[of_pair] = glanced_.at(of_pair);
     if (samples_[of_pair].empty()) continue;
     known_[of_pair] = confirmed_minimum(samples_[of_pair], kAgreement, kConfirmations);
     note_scatter(samples_[of_pair], known_[of_pair]);
@@ -158,17 +161,20 @@ bool Sampler::is_noisy(double latency_s) const { return error_s(latency_s) > kEr
 std::vector<Pair> Sampler::known_pairs() const {
   std::vector<Pair> pairs;
   for (const auto& [key, latency_s] : known_)
-    pairs.push_back({static_cast<int>(key >> 32U), static_cast<int>(key & 0xffffffffU)});
+    if (latency_s > 0) pairs.push_back({static_cast<int>(key >> 32U), static_cast<int>(key & 0xffffffffU)});
   std::sort(pairs.begin(), pairs.end(),
             [](const Pair& x, const Pair& y) { return std::pair(x.from, x.to) < std::pair(y.from, y.to); });
   return pairs;
 }
 
-void Sampler::measure_anew(const std::vector<Pair>& pairs, std::size_t of_pairs) {
-  if (in_parallel_ && static_cast<double>(pairs.size()) > kContradicted * static_cast<double>(of_pairs)) {
-    in_parallel_ = false;
-    scatter_.clear();  // as it was of rounds
-  }
+void Sampler::judge_rounds(std::size_t contradicted, std::size_t of_pairs) {
+  if (!in_parallel_ || static_cast<double>(contradicted) <= kContradicted * static_cast<double>(of_pairs))
+    return;
+  in_parallel_ = false;
+  scatter_.clear();  // as it was of rounds
+}
+
+void Sampler::measure_anew(const std::vector<Pair>& pairs) {
   std::vector<double> before;
   for (const Pair& pair : pairs) before.push_back(latency_s(pair.from, pair.to));
   measure(pairs);

@@ -40,9 +40,10 @@ class Sampler {
   double error_s(double latency_s) const;
   // Whether they scatter more than the finder counts on.
   bool is_noisy(double latency_s) const;
-  // Forgets what is known of these, where it is not lost in the scatter: the tree contradicts them, of so many. If these are
-  // many, rounds disturb after all.
-  void measure_anew(const std::vector<Pair>& pairs, std::size_t of_pairs);
+  // Forgets what is known of these, where it is not lost in the scatter: the tree contradicts them.
+  void measure_anew(const std::vector<Pair>& pairs);
+  // The first tree contradicts so many of its pairs: if these are many, rounds disturb after all.
+  void judge_rounds(std::size_t contradicted, std::size_t of_pairs);
   // Measures a pair anew, where much rests on it alone: the larger of both times counts.
   void measure_again(Pair pair);
   // Whether pairs of one round left each other alone.
@@ -61,6 +62,7 @@ class Sampler {
 
   Probe& probe_;
   std::unordered_map<std::uint64_t, std::vector<double>> samples_;
+  std::unordered_map<std::uint64_t, std::vector<double>> glanced_;
   std::unordered_map<std::uint64_t, double> known_;
   std::map<int, std::vector<double>> scatter_;  // seconds, ascending, by the octave of the latency
   bool in_parallel_ = true;

@@ -69,14 +69,24 @@ TEST(Sampler, TheCheckComesBeforeTheOtherRounds) {
   EXPECT_LE(disturbed.cost().messages, quiet.cost().messages + 6 * (2 * 6 + 4));
 }
 
+TEST(Sampler, AGlanceAtWhatWasMeasuredBeforeIsNotLost) {
+  const TrueNetwork network = racks({{.n_hosts = 3}}, {});
+  testing::OnceProbe probe(network);
+  Sampler sampler(probe);
+  sampler.glance({{0, 1}});
+  sampler.want({{0, 1}, {1, 2}});
+  const double true_s = network.latency_s(0, 1);
+  EXPECT_NEAR(sampler.latency_s(0, 1), true_s, 0.05 * true_s);
+}
+
 TEST(Sampler, RoundsDisturbIfTheTreeContradictsManyPairs) {
   const TrueNetwork network = racks({{.n_hosts = 12}}, {});
   SimulatedProbe probe(network, {});
   Sampler sampler(probe);
   sampler.want(all_pairs(12));
-  sampler.measure_anew({{0, 1}, {2, 3}}, 66);
+  sampler.judge_rounds(2, 66);
   EXPECT_TRUE(sampler.in_parallel());
-  sampler.measure_anew({{0, 1}, {2, 3}}, 4);
+  sampler.judge_rounds(2, 4);
   EXPECT_FALSE(sampler.in_parallel());
 }
 

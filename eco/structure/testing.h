@@ -3,8 +3,13 @@
 //   const TrueNetwork network = racks({{.n_hosts = 3}, {.n_hosts = 4, .arm_s = 40e-6}}, {10e-6, 5e6});
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <utility>
 #include <vector>
 
+#include "eco/structure/simulated.h"
 #include "eco/structure/true_network.h"
 
 namespace eco::structure::testing {
@@ -34,5 +39,26 @@ inline TrueNetwork racks(const std::vector<Rack>& all, const Link& up) {
   network.finish();
   return network;
 }
+
+// What was measured before: each pair's samples, once.
+class OnceProbe final : public Probe {
+ public:
+  explicit OnceProbe(const TrueNetwork& network) : probe_(network, {.noise = 0.01, .seed = 3}) {}
+  int n_hosts() const override { return probe_.n_hosts(); }
+  std::vector<std::vector<double>> latencies(const std::vector<Pair>& pairs, int) override {
+    constexpr int kSamples = 12;
+    auto seconds = probe_.latencies(pairs, kSamples);
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      if (!given_.insert(std::minmax(pairs[i].from, pairs[i].to)).second) seconds[i].clear();
+    }
+    return seconds;
+  }
+  std::vector<double> rates(const std::vector<Pair>&, double) override { return {}; }
+  Cost cost() const override { return probe_.cost(); }
+
+ private:
+  SimulatedProbe probe_;
+  std::set<std::pair<int, int>> given_;
+};
 
 }  // namespace eco::structure::testing
