@@ -230,7 +230,7 @@ def test_a_rank_that_computes_differently(library: Library, tmp_path: Path, how:
     """One rank's fractions decide, whichever it is; ECO_CHECK compares what serves each call."""
     preloads = [str(shared_library(tmp_path, "libslow.so", SLOW))]
     words = [library.compile("agreeing"), "20"]
-    settings = {"ECO_CHECK": "communication", "ECO_ARM_AFTER": "0", "ECO_BUDGET": "4"}
+    settings = {"ECO_CHECK": "communication", "ECO_ARM_AFTER": "0", "ECO_BUDGET": "8"}
     if how == "following":
         words = [library.compile("ambient"), "60"]
         settings |= library.forced(3) | {"ECO_AMBIENT": "always", "ECO_LATE": "auto"}
