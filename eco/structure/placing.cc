@@ -360,9 +360,11 @@ class Placing {
     return to_nodes_s + tree_.way_s(place_of(x), place_of(y));
   }
 
+  using HostsOfNodes = std::vector<std::vector<int>>;
+
   // Whom a host asks whether it is in its place: two that it has not asked yet in each of some branches there, and of
   // what lies beyond.
-  std::vector<int> witnesses(int x, const std::vector<std::vector<int>>& hosts_below) const {
+  std::vector<int> witnesses(int x, const HostsOfNodes& hosts_at, const HostsOfNodes& hosts_below) const {
     std::vector<int> found;
     const auto ask_some = [&](const std::vector<int>& hosts) {
       std::size_t asked = 0;
@@ -375,12 +377,12 @@ class Placing {
       }
     };
     const int node = places_[x].node;
-    ask_some(hosts_at_[node]);
+    ask_some(hosts_at[node]);
     for (const int child : tree_.nodes[node].children) {
       if (!is_leaf(child)) ask_some(hosts_below[child]);
     }
     const int parent = tree_.nodes[node].parent;
-    if (parent >= 0) ask_some(hosts_at_[parent]);
+    if (parent >= 0) ask_some(hosts_at[parent]);
     return found;
   }
 
@@ -388,18 +390,18 @@ class Placing {
   // measured anew, those that are in most of such pairs become landmarks: by the nearest of a branch alone a host that
   // belongs deep in it may not see that it does.
   void check_places() {
-    hosts_at_.assign(tree_.nodes.size(), {});
-    std::vector<std::vector<int>> hosts_below(tree_.nodes.size());
+    HostsOfNodes hosts_at(tree_.nodes.size());  // landmarks too
+    HostsOfNodes hosts_below(tree_.nodes.size());
     for (int host = 0; host < static_cast<int>(places_.size()); ++host) {
       const int node = is_landmark_[host] ? tree_.nodes[node_of_[host]].parent : places_[host].node;
-      hosts_at_[node].push_back(host);
+      hosts_at[node].push_back(host);
       for (int at = node; at >= 0; at = tree_.nodes[at].parent) hosts_below[at].push_back(host);
     }
     std::vector<Pair> pairs;
     std::unordered_set<std::uint64_t> chosen;
     for (int host = 0; host < static_cast<int>(places_.size()); ++host) {
       if (is_landmark_[host] || !checked_.insert(host).second) continue;
-      for (const int other : witnesses(host, hosts_below)) {
+      for (const int other : witnesses(host, hosts_at, hosts_below)) {
         if (chosen.insert(pair_key(host, other)).second) pairs.push_back({host, other});
       }
     }
@@ -450,8 +452,7 @@ class Placing {
   std::vector<bool> has_asked_;  // in vain
   std::unordered_set<std::uint64_t> doubted_;
   std::unordered_set<std::uint64_t> asked_;
-  std::unordered_set<int> checked_;         // whether they are in their place
-  std::vector<std::vector<int>> hosts_at_;  // by node, landmarks too
+  std::unordered_set<int> checked_;  // whether they are in their place
   std::vector<Place> places_;
   std::vector<int> node_of_;
   LatencyTree tree_;

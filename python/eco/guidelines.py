@@ -125,13 +125,12 @@ def of_plan(text: str) -> list[Series]:
             if row["native_s"] <= 0 or row.get("effort") == "estimate":
                 continue
             call = entry["collective"], row["up_to_bytes"]
+            native_s = None if row.get("native_is_least") else row["native_s"]
+            served_s = row["measured_s"] if row["recipe"] else native_s
             for root in {entry["root_subnet"]} if rooted else roots:
-                if row["recipe"]:
-                    served.setdefault(root, {})[call] = [row["measured_s"]]
-                if row.get("native_is_least"):
-                    continue
-                native.setdefault(root, {})[call] = [row["native_s"]]
-                served.setdefault(root, {}).setdefault(call, [row["native_s"]])
+                for seconds, of_roots in ((native_s, native), (served_s, served)):
+                    if seconds is not None:
+                        of_roots.setdefault(root, {})[call] = [seconds]
     return [
         Series(f"{what}, roots in subnet {root}", calls)
         for what, of_roots in ((plan["library"] or "native", native), ("the plan", served))
