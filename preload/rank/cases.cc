@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "eco/base/errors.h"
+#include "eco/coll/problem.h"
+#include "preload/rank/stage.h"
 
 namespace eco::rank {
 namespace {
@@ -143,11 +145,9 @@ std::unique_ptr<Case> make_sum(const std::string& name, std::size_t bytes, int r
   if (name == "exscan") over = rank;
   if (name == "exscan" && rank == 0) size = 0;  // undefined by MPI
   if (name == "reduce_scatter" || name == "reduce_scatter_block") {
-    const std::size_t extra = name == "reduce_scatter" ? total % ranks : 0;
-    for (std::size_t r = 0; r < ranks; ++r)
-      counts.push_back(static_cast<int>(total / ranks + (r < extra ? 1 : 0)));
-    for (int r = 0; r < rank; ++r) first += static_cast<std::size_t>(counts[static_cast<std::size_t>(r)]);
-    size = static_cast<std::size_t>(counts[static_cast<std::size_t>(rank)]);
+    size = total / ranks;
+    first = static_cast<std::size_t>(rank) * size;
+    counts.assign(ranks, static_cast<int>(size));
   }
   Elements expected(size);
   for (std::size_t i = 0; i < size; ++i) expected[i] = sum_at<Element>(over, first + i);
@@ -216,13 +216,14 @@ std::unique_ptr<Case> make_case(const std::string& name, std::size_t bytes, int 
     throw InvalidArgument("eco-rank bench: no operation '" + name + "'; there are " + all);
   }
   if (name == "barrier") return std::make_unique<Barrier>();
-  if (is_movement(name)) return make_movement(name, bytes, rank, n_ranks);
+  coll::CommonProblem problem{.collective = collective_of(name), .n_ranks = n_ranks};
+  if (is_movement(name)) return make_movement(name, coll::whole_bytes(problem, bytes), rank, n_ranks);
   // Doubles where every rank gets one of a reduce_scatter, bytes where the vector is too short for that.
-  const bool fits =
-      bytes % sizeof(double) == 0 &&
-      (name.rfind("reduce_scatter", 0) != 0 || bytes / sizeof(double) >= static_cast<std::size_t>(n_ranks));
-  if (fits) return make_sum<double>(name, bytes, rank, n_ranks, MPI_DOUBLE);
-  return make_sum<unsigned char>(name, bytes, rank, n_ranks, MPI_UNSIGNED_CHAR);
+  problem.element_bytes = sizeof(double);
+  if (bytes % sizeof(double) == 0 && bytes >= coll::n_blocks(problem) * sizeof(double))
+    return make_sum<double>(name, coll::whole_bytes(problem, bytes), rank, n_ranks, MPI_DOUBLE);
+  problem.element_bytes = 1;
+  return make_sum<unsigned char>(name, coll::whole_bytes(problem, bytes), rank, n_ranks, MPI_UNSIGNED_CHAR);
 }
 
 }  // namespace eco::rank

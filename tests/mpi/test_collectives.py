@@ -216,14 +216,16 @@ def test_bench_measures_every_operation(library: Library, tmp_path: Path) -> Non
              "scatter", "gather", "allgather", "alltoall", "scan", "exscan"]  # fmt: skip
     out = tmp_path / "bench.json"
     words = [str(paths.native_file(f"eco-rank-{library.name}")), "bench", "--ops", ",".join(names), "--sizes",
-             "8,1000,16KiB", "--max-seconds", "0.05", "--out", str(out)]  # fmt: skip
+             "2,8,1000,16KiB", "--max-seconds", "0.05", "--out", str(out)]  # fmt: skip
     ended = library.run_served(3, words)
     assert ended.returncode == 0, ended.stderr
     cells = {(cell["collective"], cell["bytes"]): cell for cell in json.loads(out.read_text())["cells"]}
-    assert len(cells) == 11 * 3 + 1
+    assert len(cells) == 11 * 4 + 1
     assert all(cell["correct"] and len(cell["seconds"]) >= 3 for cell in cells.values())
     assert cells["broadcast", 8]["algorithm"] == "broadcast/binomial"
     assert cells["allreduce", 16384]["algorithm"] == "allreduce/subnets"
     assert cells["barrier", 0]["algorithm"] == "barrier/binomial"
     assert cells["gather", 8]["algorithm"] == "gather/binomial"
+    # Fewer bytes than ranks: one for each, where none would be no call that is served, and measure nothing.
+    assert cells["gather", 2]["algorithm"] == "gather/binomial"
     assert cells["scan", 1000]["algorithm"] == "scan/chain"
