@@ -6,6 +6,7 @@
 #include <climits>
 #include <functional>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 namespace eco::transport::mpi {
@@ -99,6 +100,10 @@ Status MpiTransport::post_send(int peer, int tag, std::span<const std::byte> byt
 
 Status MpiTransport::post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) {
   if (bytes.size() > INT_MAX) return Status::failed;
+  if (peer == kAnyPeer) {
+    from_anybody_.push_back({share_.first_tag + tag, bytes, ticket});
+    return Status::ok;
+  }
   MPI_Request request = MPI_REQUEST_NULL;
   const int code = PMPI_Irecv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, rank_of(peer),
                               share_.first_tag + tag, comm_, &request);
@@ -111,14 +116,40 @@ Status MpiTransport::start_group(int group, const GroupCall& call, Ticket ticket
   return add(code, request, ticket, Way::group);
 }
 
+// Those whose message is here become receives like any other.
+Status MpiTransport::receive_from_anybody() {
+  for (std::size_t i = 0; i < from_anybody_.size();) {
+    const auto [tag, bytes, ticket] = from_anybody_[i];
+    int is_here = 0;
+    MPI_Message message = MPI_MESSAGE_NULL;
+    if (PMPI_Improbe(MPI_ANY_SOURCE, tag, comm_, &is_here, &message, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+      return Status::failed;
+    if (is_here == 0) {
+      ++i;
+      continue;
+    }
+    from_anybody_.erase(from_anybody_.begin() + static_cast<std::ptrdiff_t>(i));
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int code = PMPI_Imrecv(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, &message, &request);
+    if (const Status status = add(code, request, ticket, Way::receive); status != Status::ok) return status;
+  }
+  return Status::ok;
+}
+
 Status MpiTransport::wait_some(std::span<Ticket> done, std::size_t& n_done) {
-  if (!polls_) return complete(&PMPI_Waitsome, done, n_done);
   Status status = Status::ok;
   do {
     // Makes the library progress, which yields the core where it was told to.
-    status = poll_some(done, n_done);
-  } while (status == Status::ok && n_done == 0 && !requests_.empty());
+    const bool polls = polls_ || !from_anybody_.empty();
+    status = polls ? poll_some(done, n_done) : complete(&PMPI_Waitsome, done, n_done);
+    if (!from_anybody_.empty() && n_done == 0) std::this_thread::yield();
+  } while (status == Status::ok && n_done == 0 && !(requests_.empty() && from_anybody_.empty()));
   return status;
+}
+
+Status MpiTransport::poll_some(std::span<Ticket> done, std::size_t& n_done) {
+  if (const Status status = receive_from_anybody(); status != Status::ok) return status;
+  return complete(&PMPI_Testsome, done, n_done);
 }
 
 Status MpiTransport::test_some(std::span<Ticket> done, std::size_t& n_done) {
@@ -187,6 +218,7 @@ void MpiTransport::abandon() {
   requests_.clear();
   tickets_.clear();
   ways_.clear();
+  from_anybody_.clear();
   finished_.clear();
   finished_begin_ = 0;
 }
