@@ -137,7 +137,7 @@ class Running {
     if (n_done == 0) ::usleep(20);
   }
 
-  // Messages of the program's own around a ring, received from anybody with any tag.
+  // Messages of the program's own around a ring, received with any tag, and from anybody unless their sender is named.
   void exchange(const Step& step) {
     const Group* group = groups_.find(step.number("on"));
     if (group == nullptr || group->n_remote > 0) return;
@@ -148,8 +148,9 @@ class Running {
     Memory in(span, seed(rank_)), out(span, seed(-1));
     MPI_Request requests[2];
     MPI_Status statuses[2];
-    MPI_Irecv(out.at(), step.number("count"), MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, group->comm,
-              &requests[0]);
+    const int before = (group->me + group->n - 1) % group->n;
+    MPI_Irecv(out.at(), step.number("count"), MPI_BYTE, step.number("named") != 0 ? before : MPI_ANY_SOURCE,
+              MPI_ANY_TAG, group->comm, &requests[0]);
     MPI_Isend(in.at(), step.number("count"), MPI_BYTE, (group->me + 1) % group->n, step.id % 1000,
               group->comm, &requests[1]);
     MPI_Waitall(2, requests, statuses);

@@ -16,7 +16,7 @@ from eco.cli.main import app
 from eco.errors import CorruptFile, EcoError, InvalidArgument
 from eco.fuzz import recipes, runs, shrink
 from eco.fuzz.campaign import Campaign, Options
-from eco.fuzz.generate import CALLS, Generator
+from eco.fuzz.generate import CALLS, Generator, Quirks
 from eco.fuzz.recipes import Layout
 from eco.fuzz.runs import Case, Entry, RankSeen, Seen
 from eco.fuzz.steps import Program, Step, calls_in, members, parse_step, repaired, text_of
@@ -30,6 +30,15 @@ def program_of(*lines: str) -> Program:
 
 def made(seed: int, ranks: int = 5, calls: int = 400) -> Program:
     return Generator(random.Random(seed), ranks, {"bcast": [500, 4096]}).program(calls)
+
+
+def test_messages_are_from_anybody_where_the_library_can() -> None:
+    def exchanges(quirks: Quirks) -> list[int]:
+        program = Generator(random.Random(3), 5, quirks=quirks).program(400)
+        return [step.number("named") for step in program if step.verb == "exchange"]
+
+    assert set(exchanges(Quirks())) == {0}
+    assert set(exchanges(Quirks(anybody=False))) == {1}
 
 
 def case_of(program: Program, ranks: int = 3, plans: tuple[str, ...] = ()) -> Case:

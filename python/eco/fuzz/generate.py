@@ -69,6 +69,7 @@ class Quirks:
     scatters_gaps: bool = True  # reductions of elements with gaps, to blocks
     places_alone: bool = True  # the block of an alltoallw on a communicator of one rank
     empty_in_place: bool = True  # blocks of nothing in an alltoallw in place
+    anybody: bool = True  # messages of the program's own received from MPI_ANY_SOURCE
     most_unlike_bytes: int = 1 << 30  # of an allgatherv's block whose datatypes differ between ranks
 
 
@@ -95,7 +96,8 @@ class Generator:
             if dice < 0.05:
                 self._change_communicators()
             elif dice < 0.08:
-                self._add("exchange", on=self.dice.choice(self._plain()), count=self._spread(3000))
+                named = {} if self.quirks.anybody else {"named": 1}
+                self._add("exchange", on=self.dice.choice(self._plain()), count=self._spread(3000), **named)
             elif self._under_way and dice < 0.08 + 0.08 * len(self._under_way):
                 self._complete()
             else:

@@ -4,7 +4,7 @@
     18 allreduce on=3 type=double op=sum count=100             a call
     19 ibcast-like: bcast on=0 type=int count=7 root=2 form=nonblocking request=4
     20 complete requests=4 way=waitany seed=7                  ways: wait waitall waitany waitsome test testall ...
-    21 exchange on=0 count=100                                 messages of the program's own
+    21 exchange on=0 count=100                                 messages of the program's own, from anybody (or `named`)
     22 free id=3
 
 Words of calls: `layout` (0: plain; else dice for each rank's datatypes, with `alike` for all), `in_place`, `wild`
