@@ -267,6 +267,7 @@ Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recip
   Lateness* const lateness = call.forming && lateness_ ? &lateness_of(problem.collective) : nullptr;
   last_formed_ = call.forming && (lateness == nullptr || lateness->forms());
   const std::int64_t began_ns = lateness != nullptr ? now_ns() : 0;
+  if (lateness != nullptr) lateness->note_begin(began_ns);
   const std::int64_t watched_from_ns = watch_ ? watch_clock_() : 0;
   Status status = Status::ok;
   if (problem.collective == Collective::barrier) {

@@ -1,6 +1,7 @@
 #include "eco/runtime/lateness.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace eco::runtime {
 namespace {
@@ -11,6 +12,10 @@ constexpr std::size_t kFormsFrom = 4;  // one in so many
 constexpr std::size_t kStaysFrom = 8;  // likewise
 constexpr std::size_t kAlways = 3;     // of
 constexpr std::size_t kOf = 4;
+// Calls that formed may follow each other so much more slowly than static ones; less is what programs vary by. Where they
+// are slower, forming cost the program more than its ranks waited: it is tried again after so many times as many calls.
+constexpr double kSlower = 1.25;
+constexpr std::uint32_t kRarely = 8;
 // Clocks may say anything. Sums and negatives of these still fit: 36 years.
 constexpr std::int64_t kNever_ns = std::int64_t{1} << 60;
 
@@ -30,14 +35,28 @@ std::int64_t within_reason(std::int64_t nanoseconds) {
 }  // namespace
 
 Lateness::Lateness(int n_ranks) : n_counted_(std::min(static_cast<std::size_t>(n_ranks), kMostCounted)) {
-  words_.resize(std::max(kStaticWords * kMostSamples, kMostSamples + n_counted_));
+  words_.resize(kPace + std::max(kStaticWords * kMostSamples, kMostSamples + n_counted_));
 }
 
 // Not the first call of a period: its ranks come together out of an agreement. Of a long one every so many-th.
 std::int64_t* Lateness::sample(std::size_t n_words) {
   const std::uint32_t call = n_calls_++;
   if (call == 0 || call % stride_of(period_) != 0) return nullptr;
-  return &words_[n_words * (n_sampled_++ % kMostSamples)];
+  return &words_[kPace + n_words * (n_sampled_++ % kMostSamples)];
+}
+
+// Not before a period's first call: the agreement lies between.
+void Lateness::note_begin(std::int64_t now_ns) {
+  const std::int64_t apart_ns = within_reason(now_ns) - std::exchange(began_ns_, within_reason(now_ns));
+  if (n_calls_ == 0) return;
+  apart_ns_ = within_reason(apart_ns_ + within_reason(apart_ns));
+  farthest_ns_ = std::max(farthest_ns_, within_reason(apart_ns));
+}
+
+// The mean, without the longest: a program may stop for something else once. A rank may be some calls ahead of the others in one
+// and wait for them in the next, which evens out.
+std::int64_t Lateness::pace_ns() const {
+  return n_calls_ < 3 ? 0 : (apart_ns_ - farthest_ns_) / (std::int64_t{n_calls_} - 2);
 }
 
 void Lateness::note_took(std::int64_t took_ns, std::int64_t unskewed_ns) {
@@ -60,19 +79,20 @@ void Lateness::note_found(std::span<const int> late) {
   *word = late.empty() ? 0 : -1;
   for (const int rank : late) {
     const auto place = static_cast<std::size_t>(rank);
-    if (place < n_counted_) --words_[kMostSamples + place];
+    if (place < n_counted_) --words_[kPace + kMostSamples + place];
   }
 }
 
 std::span<std::int64_t> Lateness::question() {
+  words_[0] = -pace_ns();
   const std::size_t n_words =
       forms_ ? kMostSamples + n_counted_ : kStaticWords * std::min(n_sampled_, kMostSamples);
-  return {words_.data(), n_words};
+  return {words_.data(), kPace + n_words};
 }
 
 bool Lateness::was_late(std::size_t sample) const {
-  if (forms_) return words_[sample] < 0;
-  const std::int64_t* const words = &words_[kStaticWords * sample];
+  if (forms_) return words_[kPace + sample] < 0;
+  const std::int64_t* const words = &words_[kPace + kStaticWords * sample];
   const std::int64_t least_ns = words[0];
   const std::int64_t most_ns = -words[1];
   return most_ns - least_ns > words[2];
@@ -81,7 +101,7 @@ bool Lateness::was_late(std::size_t sample) const {
 bool Lateness::add_leaves() {
   const std::size_t n_before = leaves_.size();
   for (std::size_t rank = 0; rank < n_counted_ && leaves_.size() < kMostLeaves; ++rank) {
-    const auto n_calls = static_cast<std::size_t>(-words_[kMostSamples + rank]);
+    const auto n_calls = static_cast<std::size_t>(-words_[kPace + kMostSamples + rank]);
     const bool is_one = std::find(leaves_.begin(), leaves_.end(), static_cast<int>(rank)) != leaves_.end();
     if (!is_one && n_calls > 0 && n_calls * kOf >= n_sampled_ * kAlways)
       leaves_.push_back(static_cast<int>(rank));
@@ -93,24 +113,31 @@ bool Lateness::conclude() {
   const std::size_t n_samples = std::min(n_sampled_, kMostSamples);
   std::size_t n_late = 0;
   for (std::size_t i = 0; i < n_samples; ++i) n_late += was_late(i) ? 1 : 0;
-  const auto twice = [](std::uint32_t period) { return std::min(2 * period, kLongestPeriod); };
+  const auto times = [](std::uint32_t n, std::uint32_t period) {
+    return std::min(n * period, kLongestPeriod);
+  };
+  const std::int64_t pace_ns = -words_[0];
+  const bool is_slower =
+      forms_ && static_cast<double>(pace_ns) > kSlower * static_cast<double>(static_pace_ns_);
+  if (!forms_) static_pace_ns_ = pace_ns;
   bool changes = false;
-  if (forms_ && n_late * kStaysFrom >= n_samples) {
+  if (forms_ && n_late * kStaysFrom >= n_samples && !is_slower) {
     changes = add_leaves();
-    period_ = twice(period_);
+    period_ = times(2, period_);
   } else if (forms_) {
     forms_ = false;
     changes = !leaves_.empty();
     leaves_.clear();
-    period_ = static_period_ = twice(static_period_);
+    period_ = static_period_ = times(is_slower ? kRarely : 2, static_period_);
   } else if (n_late * kFormsFrom >= n_samples) {
     forms_ = true;
     period_ = kFirstFormingPeriod;
   } else {
-    period_ = static_period_ = twice(static_period_);
+    period_ = static_period_ = times(2, static_period_);
   }
   n_calls_ = 0;
   n_sampled_ = 0;
+  apart_ns_ = farthest_ns_ = 0;
   std::fill(words_.begin(), words_.end(), 0);
   return changes;
 }

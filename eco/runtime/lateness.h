@@ -5,13 +5,15 @@
 //     native.allreduce_min(lateness.question());                // collective
 //     lateness.conclude();
 //   }
+//   lateness.note_begin(now_ns);
 //   if (lateness.forms()) lateness.note_found(source.late());   // after it
 //   else lateness.note_took(took_ns, unskewed_ns);
 //
 // Of each period some calls are kept, the same ones on all ranks. In a static call somebody was late if some rank was in it for
 // longer than another by more than the call itself takes, and a rank's patience; in one that formed, if a rank found
-// somebody late. Where that is so in enough of them, the next period forms. Whoever one rank finds late in nearly all of a
-// period's calls is a leaf from then on. docs/adr/0026 says why so.
+// somebody late. Where that is so in enough of them, the next period forms, unless calls that formed followed each other more
+// slowly than static ones. Whoever one rank finds late in nearly all of a period's calls is a leaf from then on.
+// docs/adr/0026 and 0035 say why so.
 #pragma once
 
 #include <cstddef>
@@ -44,6 +46,8 @@ class Lateness {
   bool is_due() const { return n_calls_ == period_; }
   std::span<const int> leaves() const { return leaves_; }
 
+  // Local, before each call: when it begins, by this rank's clock.
+  void note_begin(std::int64_t now_ns);
   // Local, after each call: a static one took this rank so long, and would take no rank more than `unskewed_ns` if all came
   // together and had some patience.
   void note_took(std::int64_t took_ns, std::int64_t unskewed_ns);
@@ -61,6 +65,7 @@ class Lateness {
   // Where the call at hand is kept; null if it is not.
   std::int64_t* sample(std::size_t n_words);
   bool was_late(std::size_t sample) const;
+  std::int64_t pace_ns() const;
   bool add_leaves();
 
   bool forms_ = false;
@@ -68,8 +73,15 @@ class Lateness {
   std::uint32_t static_period_ = kFirstPeriod;  // the last, or the next
   std::uint32_t n_calls_ = 0;                   // of this period
   std::size_t n_sampled_ = 0;
-  // Static calls: what the call took, its negative, what it takes unskewed. Others: 0, or -1 if somebody was late; behind all of
-  // these, for each rank, less than nothing in how many of the sampled calls this one found it late.
+  // How long after another the calls of this period began, all together and the longest.
+  std::int64_t began_ns_ = 0;
+  std::int64_t apart_ns_ = 0;
+  std::int64_t farthest_ns_ = 0;
+  std::int64_t static_pace_ns_ = 0;  // of the last static period, the slowest rank's
+  // The negative pace. Then of static calls: what the call took, its negative, what it takes unskewed; of others: 0, or -1 if
+  // somebody was late, and behind all of these, for each rank, less than nothing in how many of the sampled calls this one
+  // found it late.
+  static constexpr std::size_t kPace = 1;
   static constexpr std::size_t kStaticWords = 3;
   std::vector<std::int64_t> words_;
   std::size_t n_counted_;

@@ -24,6 +24,8 @@ class Ranks {
     ++n_calls_;
     if (of_[0].forms()) ++n_formed_;
     const std::int64_t last_ns = *std::max_element(late_ns.begin(), late_ns.end());
+    clock_ns_ += last_ns + kOwn_ns + (of_[0].forms() ? forming_costs_ns_ : 0);
+    for (Lateness& each : of_) each.note_begin(clock_ns_);
     for (std::size_t rank = 0; rank < of_.size(); ++rank) {
       if (!of_[rank].forms()) {
         of_[rank].note_took(last_ns - late_ns[rank] + kOwn_ns, 2 * kOwn_ns);
@@ -63,6 +65,8 @@ class Ranks {
       ASSERT_TRUE(std::ranges::equal(of_[rank].leaves(), of_[0].leaves()));
     }
   }
+  // From now on a call that forms ends, and the next begins, so much later than a static one.
+  void let_forming_cost(std::int64_t ns) { forming_costs_ns_ = ns; }
   Lateness& operator[](std::size_t rank) { return of_[rank]; }
   bool forms() const { return of_[0].forms(); }
   std::vector<int> leaves() const { return {of_[0].leaves().begin(), of_[0].leaves().end()}; }
@@ -72,6 +76,8 @@ class Ranks {
 
  private:
   std::vector<Lateness> of_;
+  std::int64_t clock_ns_ = 0;
+  std::int64_t forming_costs_ns_ = 0;
   std::size_t n_calls_ = 0;
   std::size_t n_questions_ = 0;
   std::size_t n_words_ = 0;
@@ -84,7 +90,7 @@ TEST(Lateness, StaysStaticWhereNobodyIsLateAndAsksEverMoreRarely) {
   EXPECT_EQ(ranks.n_formed(), 0u);
   // After 8, 24, 56, ... 504, 1016, then every 512.
   EXPECT_EQ(ranks.n_questions(), 6u + 1 + (10000 - 1017) / 512);
-  EXPECT_LE(ranks.n_words() * sizeof(std::int64_t), 384u);
+  EXPECT_LE(ranks.n_words() * sizeof(std::int64_t), 392u);
 }
 
 TEST(Lateness, FormsFromTheFirstQuestionWhereSomebodyIsLateAndUntilNobodyIs) {
@@ -122,6 +128,26 @@ TEST(Lateness, AWrongGuessIsTakenBackAndMadeTwiceAsRarelyEachTime) {
   // 16 of 8 + 16, of 16 + 16, ... 256 + 16, and then of every 512 + 16.
   const std::size_t n_later = (kCalls - 504 - 6 * 16) / 528;
   EXPECT_NEAR(static_cast<double>(n_forming), static_cast<double>((6 + n_later) * 16), 16);
+}
+
+// As where those who are late are many, and each is fed by itself.
+TEST(Lateness, CallsThatFollowEachOtherMoreSlowlyFormEverMoreRarely) {
+  Ranks ranks(4);
+  ranks.let_forming_cost(kLate_ns / 2);
+  ranks.calls(8 + Lateness::kFirstFormingPeriod, {0, 0, kLate_ns, 0});
+  EXPECT_TRUE(ranks.forms());
+  ranks.ask();
+  EXPECT_FALSE(ranks.forms());
+  ranks.calls(10000, {0, 0, kLate_ns, 0});
+  EXPECT_LT(ranks.n_formed(), 350u);
+  EXPECT_TRUE(ranks.leaves().empty());
+}
+
+TEST(Lateness, CallsThatFollowEachOtherALittleMoreSlowlyGoOnForming) {
+  Ranks ranks(4);
+  ranks.let_forming_cost(kLate_ns / 5);
+  ranks.calls(1000, {0, 0, kLate_ns, 0});
+  EXPECT_EQ(ranks.n_formed(), 1000u - 8);
 }
 
 TEST(Lateness, SomebodyElseEachTimeIsLateToo) {
