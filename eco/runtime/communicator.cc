@@ -237,6 +237,11 @@ void Communicator::ask_who_is_late(transport::Native& native, Collective collect
   }
 }
 
+void Communicator::forget_paces() {
+  if (!lateness_) return;
+  for (Lateness& each : *lateness_) each.forget_begin();
+}
+
 Status Communicator::run_forming(const Built& call, const exec::Buffers& buffers) {
   const int turn = static_cast<int>(forming_calls_ % static_cast<std::uint64_t>(view_.n_ranks()));
   const int tag_base = transport_.max_tag() + 1 - n_forming_tags_ + turn * late::kChannels;

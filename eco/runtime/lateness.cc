@@ -1,6 +1,7 @@
 #include "eco/runtime/lateness.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace eco::runtime {
@@ -14,8 +15,11 @@ constexpr std::size_t kAlways = 3;     // of
 constexpr std::size_t kOf = 4;
 // Calls that formed may follow each other so much more slowly than static ones; less is what programs vary by. Where they
 // are slower, forming cost the program more than its ranks waited: it is tried again after so many times as many calls.
-constexpr double kSlower = 1.25;
+constexpr std::int64_t kSlower = 5;  // of
+constexpr std::int64_t kThan = 4;
 constexpr std::uint32_t kRarely = 8;
+// One in so many intervals between calls is none of the calls'.
+constexpr std::size_t kOneOff = 7;
 // Clocks may say anything. Sums and negatives of these still fit: 36 years.
 constexpr std::int64_t kNever_ns = std::int64_t{1} << 60;
 
@@ -47,16 +51,22 @@ std::int64_t* Lateness::sample(std::size_t n_words) {
 
 // Not before a period's first call: the agreement lies between.
 void Lateness::note_begin(std::int64_t now_ns) {
-  const std::int64_t apart_ns = within_reason(now_ns) - std::exchange(began_ns_, within_reason(now_ns));
-  if (n_calls_ == 0) return;
-  apart_ns_ = within_reason(apart_ns_ + within_reason(apart_ns));
-  farthest_ns_ = std::max(farthest_ns_, within_reason(apart_ns));
+  const std::int64_t before_ns = std::exchange(began_ns_, within_reason(now_ns));
+  if (n_calls_ == 0 || before_ns == kNeverBegan) return;
+  apart_[n_apart_++ % kMostSamples] = within_reason(began_ns_ - before_ns) / kMostSamples;
 }
 
-// The mean, without the longest: a program may stop for something else once. A rank may be some calls ahead of the others in one
-// and wait for them in the next, which evens out.
-std::int64_t Lateness::pace_ns() const {
-  return n_calls_ < 3 ? 0 : (apart_ns_ - farthest_ns_) / (std::int64_t{n_calls_} - 2);
+// The mean, in units that a sum of them has room for, without the longest: a program may stop for something else now and
+// then. A rank may be some calls ahead of the others in one and wait for them in the next, which evens out.
+std::int64_t Lateness::pace() const {
+  const std::size_t n = std::min(n_apart_, kMostSamples);
+  if (n == 0) return 0;
+  std::array<std::int64_t, kMostSamples> apart = apart_;
+  std::sort(apart.begin(), apart.begin() + static_cast<std::ptrdiff_t>(n));
+  const std::size_t n_kept = n - n / kOneOff;
+  return std::accumulate(apart.begin(), apart.begin() + static_cast<std::ptrdiff_t>(n_kept),
+                         std::int64_t{0}) /
+         static_cast<std::int64_t>(n_kept);
 }
 
 void Lateness::note_took(std::int64_t took_ns, std::int64_t unskewed_ns) {
@@ -84,7 +94,7 @@ void Lateness::note_found(std::span<const int> late) {
 }
 
 std::span<std::int64_t> Lateness::question() {
-  words_[0] = -pace_ns();
+  words_[0] = -pace();
   const std::size_t n_words =
       forms_ ? kMostSamples + n_counted_ : kStaticWords * std::min(n_sampled_, kMostSamples);
   return {words_.data(), kPace + n_words};
@@ -116,12 +126,11 @@ bool Lateness::conclude() {
   const auto times = [](std::uint32_t n, std::uint32_t period) {
     return std::min(n * period, kLongestPeriod);
   };
-  const std::int64_t pace_ns = -words_[0];
-  const bool is_slower =
-      forms_ && static_cast<double>(pace_ns) > kSlower * static_cast<double>(static_pace_ns_);
-  if (!forms_) static_pace_ns_ = pace_ns;
+  const bool stays = forms_ && n_late * kStaysFrom >= n_samples;
+  const bool is_slower = stays && static_pace_ > 0 && -words_[0] * kThan > static_pace_ * kSlower;
+  if (!forms_) static_pace_ = -words_[0];
   bool changes = false;
-  if (forms_ && n_late * kStaysFrom >= n_samples && !is_slower) {
+  if (stays && !is_slower) {
     changes = add_leaves();
     period_ = times(2, period_);
   } else if (forms_) {
@@ -137,7 +146,7 @@ bool Lateness::conclude() {
   }
   n_calls_ = 0;
   n_sampled_ = 0;
-  apart_ns_ = farthest_ns_ = 0;
+  n_apart_ = 0;
   std::fill(words_.begin(), words_.end(), 0);
   return changes;
 }

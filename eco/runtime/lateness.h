@@ -11,11 +11,13 @@
 //
 // Of each period some calls are kept, the same ones on all ranks. In a static call somebody was late if some rank was in it for
 // longer than another by more than the call itself takes, and a rank's patience; in one that formed, if a rank found
-// somebody late. Where that is so in enough of them, the next period forms, unless calls that formed followed each other more
-// slowly than static ones. Whoever one rank finds late in nearly all of a period's calls is a leaf from then on.
+// somebody late. Where that is so in enough of them, the next period forms, and after one that formed so does the next unless
+// its calls followed each other more slowly than static ones had. Whoever one rank finds late in nearly all of a period's calls
+// is a leaf from then on.
 // docs/adr/0026 and 0035 say why so.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -48,6 +50,8 @@ class Lateness {
 
   // Local, before each call: when it begins, by this rank's clock.
   void note_begin(std::int64_t now_ns);
+  // Local: what passes until the next call is none of the program's.
+  void forget_begin() { began_ns_ = kNeverBegan; }
   // Local, after each call: a static one took this rank so long, and would take no rank more than `unskewed_ns` if all came
   // together and had some patience.
   void note_took(std::int64_t took_ns, std::int64_t unskewed_ns);
@@ -65,7 +69,7 @@ class Lateness {
   // Where the call at hand is kept; null if it is not.
   std::int64_t* sample(std::size_t n_words);
   bool was_late(std::size_t sample) const;
-  std::int64_t pace_ns() const;
+  std::int64_t pace() const;
   bool add_leaves();
 
   bool forms_ = false;
@@ -73,11 +77,12 @@ class Lateness {
   std::uint32_t static_period_ = kFirstPeriod;  // the last, or the next
   std::uint32_t n_calls_ = 0;                   // of this period
   std::size_t n_sampled_ = 0;
-  // How long after another the calls of this period began, all together and the longest.
-  std::int64_t began_ns_ = 0;
-  std::int64_t apart_ns_ = 0;
-  std::int64_t farthest_ns_ = 0;
-  std::int64_t static_pace_ns_ = 0;  // of the last static period, the slowest rank's
+  static constexpr std::int64_t kNeverBegan = -1;
+  std::int64_t began_ns_ = kNeverBegan;  // the call at hand
+  std::array<std::int64_t, kMostSamples>
+      apart_;  // how long after another the last calls of this period began
+  std::size_t n_apart_ = 0;
+  std::int64_t static_pace_ = 0;  // 0: not known; of the last static period, the slowest rank's
   // The negative pace. Then of static calls: what the call took, its negative, what it takes unskewed; of others: 0, or -1 if
   // somebody was late, and behind all of these, for each rank, less than nothing in how many of the sampled calls this one
   // found it late.

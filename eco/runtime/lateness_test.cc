@@ -24,8 +24,14 @@ class Ranks {
     ++n_calls_;
     if (of_[0].forms()) ++n_formed_;
     const std::int64_t last_ns = *std::max_element(late_ns.begin(), late_ns.end());
-    clock_ns_ += last_ns + kOwn_ns + (of_[0].forms() ? forming_costs_ns_ : 0);
-    for (Lateness& each : of_) each.note_begin(clock_ns_);
+    // Each reads a clock of its own, and the last rank alone what forming costs.
+    clock_ns_ += last_ns + kOwn_ns;
+    if (of_[0].forms()) forming_cost_ns_ += forming_costs_ns_;
+    for (std::size_t rank = 0; rank < of_.size(); ++rank) {
+      const bool is_last = rank + 1 == of_.size();
+      of_[rank].note_begin(clock_ns_ + static_cast<std::int64_t>(rank) * kLate_ns +
+                           (is_last ? forming_cost_ns_ : 0));
+    }
     for (std::size_t rank = 0; rank < of_.size(); ++rank) {
       if (!of_[rank].forms()) {
         of_[rank].note_took(last_ns - late_ns[rank] + kOwn_ns, 2 * kOwn_ns);
@@ -65,8 +71,9 @@ class Ranks {
       ASSERT_TRUE(std::ranges::equal(of_[rank].leaves(), of_[0].leaves()));
     }
   }
-  // From now on a call that forms ends, and the next begins, so much later than a static one.
+  // From now on after a call that forms the last rank begins the next so much later than after a static one.
   void let_forming_cost(std::int64_t ns) { forming_costs_ns_ = ns; }
+  void pass(std::int64_t ns) { clock_ns_ += ns; }
   Lateness& operator[](std::size_t rank) { return of_[rank]; }
   bool forms() const { return of_[0].forms(); }
   std::vector<int> leaves() const { return {of_[0].leaves().begin(), of_[0].leaves().end()}; }
@@ -77,7 +84,8 @@ class Ranks {
  private:
   std::vector<Lateness> of_;
   std::int64_t clock_ns_ = 0;
-  std::int64_t forming_costs_ns_ = 0;
+  std::int64_t forming_costs_ns_ = 0;  // each call
+  std::int64_t forming_cost_ns_ = 0;   // so far
   std::size_t n_calls_ = 0;
   std::size_t n_questions_ = 0;
   std::size_t n_words_ = 0;
@@ -141,6 +149,24 @@ TEST(Lateness, CallsThatFollowEachOtherMoreSlowlyFormEverMoreRarely) {
   ranks.calls(10000, {0, 0, kLate_ns, 0});
   EXPECT_LT(ranks.n_formed(), 350u);
   EXPECT_TRUE(ranks.leaves().empty());
+}
+
+TEST(Lateness, WhatECODoesBetweenCallsIsNotTheProgramsPace) {
+  const auto goes_on = [](bool forgets) {
+    Ranks ranks(4);
+    ranks.let_forming_cost(kLate_ns / 2);
+    for (int call = 0; call < 8 + static_cast<int>(Lateness::kFirstFormingPeriod); ++call) {
+      if (call < 8 && call % 2 == 1) {  // all plan
+        ranks.pass(20 * kLate_ns);
+        for (std::size_t rank = 0; forgets && rank < 4; ++rank) ranks[rank].forget_begin();
+      }
+      ranks.call({0, 0, kLate_ns, 0});
+    }
+    ranks.ask();
+    return ranks.forms();
+  };
+  EXPECT_TRUE(goes_on(false));
+  EXPECT_FALSE(goes_on(true));
 }
 
 TEST(Lateness, CallsThatFollowEachOtherALittleMoreSlowlyGoOnForming) {
@@ -208,6 +234,7 @@ TEST(Lateness, AClockThatSaysAnythingDecidesForAllAlike) {
     for (int call = 0; call < 200; ++call) {
       ranks.ask();
       for (std::size_t rank = 0; rank < 3; ++rank) {
+        ranks[rank].note_begin(rank == 1 && call % 2 == 0 ? odd : call * kOwn_ns);
         if (ranks[rank].forms())
           ranks[rank].note_found({});
         else

@@ -30,6 +30,7 @@ class PassingTransport : public Transport {
   }
   Status wait_some(std::span<Ticket> done, std::size_t& n) override { return below_.wait_some(done, n); }
   Status test_some(std::span<Ticket> done, std::size_t& n) override { return below_.test_some(done, n); }
+  Status poll_some(std::span<Ticket> done, std::size_t& n) override { return below_.poll_some(done, n); }
   bool open_groups(const std::vector<coll::RankGroup>& groups) override { return below_.open_groups(groups); }
   void close_groups_but(const std::vector<coll::RankGroup>& groups) override {
     below_.close_groups_but(groups);

@@ -33,7 +33,7 @@ enum class Status : std::uint8_t {
 using Ticket = std::uint32_t;
 
 // Of a receive: from whoever sends with that tag. A tag is received either from anybody or from named peers at a time,
-// never both. A capability: a transport without it (tcp, ucx) fails such a receive.
+// never both, and by one receive at a time. A capability: a transport without it (tcp, ucx) fails such a receive.
 inline constexpr int kAnyPeer = -2;
 
 // In the place of a rail: whichever way the transport's messages take by themselves.
@@ -69,7 +69,7 @@ class Transport {
   // Blocks until at least one posted message completed; writes up to done.size() tickets, sets n_done.
   // With nothing posted returns at once with n_done = 0.
   [[nodiscard]] virtual Status wait_some(std::span<Ticket> done, std::size_t& n_done) = 0;
-  // The same without blocking.
+  // The same without blocking. With nothing posted from anybody: who has that waits or polls.
   [[nodiscard]] virtual Status test_some(std::span<Ticket> done, std::size_t& n_done) = 0;
   // The same for callers that do nothing else meanwhile: makes the library progress.
   [[nodiscard]] virtual Status poll_some(std::span<Ticket> done, std::size_t& n_done) {

@@ -3,7 +3,7 @@
 // `bytes` means, as everywhere in ECO's reports: broadcast, reduce, allreduce, scan, exscan the buffer of one rank;
 // scatter and gather the root's buffer; allgather the whole result; reduce_scatter one rank's input; alltoall one
 // rank's send buffer. What the ranks cannot divide evenly is left out, as where problems are planned
-// (coll::whole_bytes); fewer bytes than ranks are one for each. The root is rank 0.
+// (coll::whole_bytes); fewer bytes than ranks are one for each. Sums that are no whole doubles are of bytes. The root is rank 0.
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,7 @@ from eco import _core
 from eco.cli.main import app
 from eco.errors import CorruptFile, EcoError, InvalidArgument
 from eco.fuzz import recipes, runs, shrink
-from eco.fuzz.campaign import Campaign, Options
+from eco.fuzz.campaign import Campaign, Options, quirks_of
 from eco.fuzz.generate import CALLS, Generator, Quirks
 from eco.fuzz.recipes import Layout
 from eco.fuzz.runs import Case, Entry, RankSeen, Seen
@@ -39,6 +39,14 @@ def test_messages_are_from_anybody_where_the_library_can() -> None:
 
     assert set(exchanges(Quirks())) == {0}
     assert set(exchanges(Quirks(anybody=False))) == {1}
+    for kind, library, anybody in [
+        (runs.InLab, "mpich", False),
+        (runs.InLab, "openmpi", True),
+        (runs.OneHost, "mpich", True),
+    ]:
+        place = object.__new__(kind)
+        place.library = library
+        assert quirks_of(place).anybody is anybody
 
 
 def case_of(program: Program, ranks: int = 3, plans: tuple[str, ...] = ()) -> Case:

@@ -9,6 +9,8 @@
 #include <thread>
 #include <utility>
 
+#include "eco/base/assert.h"
+
 namespace eco::transport::mpi {
 namespace {
 
@@ -78,6 +80,7 @@ MpiTransport::MpiTransport(MPI_Comm comm, Share share)
   ways_.reserve(kUsualMessages);
   indices_.reserve(kUsualMessages);
   finished_.reserve(kUsualMessages);
+  from_anybody_.reserve(1);
 }
 
 Status MpiTransport::add(int code, MPI_Request request, Ticket ticket, Way way) {
@@ -101,7 +104,11 @@ Status MpiTransport::post_send(int peer, int tag, std::span<const std::byte> byt
 Status MpiTransport::post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) {
   if (bytes.size() > INT_MAX) return Status::failed;
   if (peer == kAnyPeer) {
-    from_anybody_.push_back({share_.first_tag + tag, bytes, ticket});
+    const int its_tag = share_.first_tag + tag;
+    ECO_ASSERT(light,
+               std::ranges::none_of(from_anybody_, [&](const FromAnybody& it) { return it.tag == its_tag; }),
+               "one receive from anybody at a time on a tag: their order is not kept");
+    from_anybody_.push_back({its_tag, bytes, ticket});
     return Status::ok;
   }
   MPI_Request request = MPI_REQUEST_NULL;
@@ -139,7 +146,7 @@ Status MpiTransport::receive_from_anybody() {
 Status MpiTransport::wait_some(std::span<Ticket> done, std::size_t& n_done) {
   Status status = Status::ok;
   do {
-    // Makes the library progress, which yields the core where it was told to.
+    // Polling makes the library progress, which yields the core where it was told to; a probe alone does not.
     const bool polls = polls_ || !from_anybody_.empty();
     status = polls ? poll_some(done, n_done) : complete(&PMPI_Waitsome, done, n_done);
     if (!from_anybody_.empty() && n_done == 0) std::this_thread::yield();
@@ -153,6 +160,7 @@ Status MpiTransport::poll_some(std::span<Ticket> done, std::size_t& n_done) {
 }
 
 Status MpiTransport::test_some(std::span<Ticket> done, std::size_t& n_done) {
+  ECO_ASSERT(light, from_anybody_.empty(), "schedules name their peers");
   return complete(find_is_complete() != nullptr ? &MpiTransport::look : &PMPI_Testsome, done, n_done);
 }
 

@@ -64,8 +64,8 @@ class MpiTransport final : public Transport {
                                  Ticket ticket) override;
   [[nodiscard]] Status post_recv(int peer, int tag, std::span<std::byte> bytes, Ticket ticket) override;
   [[nodiscard]] Status wait_some(std::span<Ticket> done, std::size_t& n_done) override;
-  // May be called from inside the library's progress, as preload/backend/background.h does: under MPICH it makes none. Nor
-  // does it look for messages from anybody.
+  // May be called from inside the library's progress, as preload/backend/background.h does: under MPICH it makes none, and
+  // nothing may be posted from anybody.
   [[nodiscard]] Status test_some(std::span<Ticket> done, std::size_t& n_done) override;
   [[nodiscard]] Status poll_some(std::span<Ticket> done, std::size_t& n_done) override;
   [[nodiscard]] bool open_groups(const std::vector<coll::RankGroup>& groups) override {

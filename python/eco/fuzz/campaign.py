@@ -52,6 +52,13 @@ QUIRKS = {
 }
 QUIRKS_IN_LAB = {"mpich": replace(QUIRKS["mpich"], anybody=False)}
 MOST_PLANS = 6
+
+
+def quirks_of(place: Place) -> Quirks:
+    known = QUIRKS | QUIRKS_IN_LAB if isinstance(place, runs.InLab) else QUIRKS
+    return known.get(place.library, Quirks())
+
+
 #: Programs that the library alone does not run, one after the other, after which it is something else that is wrong.
 MOST_STOCK_FAILURES = 5
 #: Of a program that differs, starts of the library alone that may show that it differs from itself.
@@ -150,7 +157,7 @@ class Campaign:
         n_calls = min(options.calls_per_launch, max(1, -(-left // options.plans_per_program)))
         program = Generator(
             dice, ranks, recipes.edges_of_calls(edges), options.most_bytes,
-            self._quirks(),
+            quirks_of(self.place),
         ).program(n_calls)  # fmt: skip
         groups = [group for groups in members(program, ranks).values() for group in groups]
         base = Case(self.place.library, ranks, self.place.where, program, layout)
@@ -183,10 +190,6 @@ class Campaign:
                 f"{len(self.outcome.algorithms)} algorithms; program {self.outcome.programs}.{i} of {ranks} ranks"
             )
         return True
-
-    def _quirks(self) -> Quirks:
-        known = QUIRKS | QUIRKS_IN_LAB if isinstance(self.place, runs.InLab) else QUIRKS
-        return known.get(self.place.library, Quirks())
 
     def _is_unsteady(self, base: Case, stock: runs.Seen, fault: Fault) -> bool:
         """Whether runs of the library alone differ from one another there too."""
