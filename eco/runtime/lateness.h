@@ -13,8 +13,7 @@
 // longer than another by more than the call itself takes, and a rank's patience; in one that formed, if a rank found
 // somebody late. Where that is so in enough of them, the next period forms, and after one that formed so does the next unless
 // its calls followed each other more slowly than static ones had. Whoever one rank finds late in nearly all of a period's calls
-// is a leaf from then on.
-// docs/adr/0026 and 0035 say why so.
+// is a leaf from then on. docs/adr/0026 and 0035 say why so.
 #pragma once
 
 #include <array>
@@ -79,8 +78,8 @@ class Lateness {
   std::size_t n_sampled_ = 0;
   static constexpr std::int64_t kNeverBegan = -1;
   std::int64_t began_ns_ = kNeverBegan;  // the call at hand
-  std::array<std::int64_t, kMostSamples>
-      apart_;  // how long after another the last calls of this period began
+  // How long after another the last calls of this period began, in nanoseconds for each of so many.
+  std::array<std::int64_t, kMostSamples> apart_{};
   std::size_t n_apart_ = 0;
   std::int64_t static_pace_ = 0;  // 0: not known; of the last static period, the slowest rank's
   // The negative pace. Then of static calls: what the call took, its negative, what it takes unskewed; of others: 0, or -1 if
