@@ -139,7 +139,7 @@ void Communicator::ask_about_ambient(transport::Native& native) {
   const std::int64_t asked_ns = watch_clock_();
   if (next == AmbientWatch::Next::look) look_at_ambient(native);
   if (watch_) watch_->note_spent(asked_ns - began_ns, watch_clock_() - asked_ns);
-  forget_paces();
+  forget_begins();
 }
 
 void Communicator::look_at_ambient(transport::Native& native) {

@@ -338,7 +338,7 @@ Learned Communicator::learn(transport::Native& native, const Options& options, c
     serve_nothing_more();
   }
   keep_forming_tags_off_rails();
-  forget_paces();
+  forget_begins();
   return learned;
 }
 

@@ -237,7 +237,7 @@ void Communicator::ask_who_is_late(transport::Native& native, Collective collect
   }
 }
 
-void Communicator::forget_paces() {
+void Communicator::forget_begins() {
   if (!lateness_) return;
   for (Lateness& each : *lateness_) each.forget_begin();
 }

@@ -216,7 +216,7 @@ class Communicator {
   void keep_forming_tags_off_rails();
   transport::Status run_forming(const Built& call, const exec::Buffers& buffers);
   void note(Lateness& lateness, const Built& call, std::int64_t took_ns) const;
-  void forget_paces();  // what passed until now is none of the program's
+  void forget_begins();  // what passed until now is none of the program's
   Lateness& lateness_of(coll::Collective collective) const {
     return (*lateness_)[static_cast<std::size_t>(collective)];
   }

@@ -146,7 +146,9 @@ std::vector<Log> run_where_it_pays(Collective collective, std::uint64_t seed,
     for (int call = 0; goes_on(log); ++call) {
       const auto problem = testing::problem_of(collective, least_bytes + common() % least_bytes);
       // More so before it forms: on a busy machine forming must not seem to be what takes long.
-      if (is_late(call, rank)) std::this_thread::sleep_for(std::chrono::milliseconds(call < 8 ? 60 : 20));
+      if (is_late(call, rank))
+        std::this_thread::sleep_for(
+            std::chrono::milliseconds(call < static_cast<int>(Lateness::kFirstPeriod) ? 60 : 20));
       if (communicator.asks_who_is_late(collective)) communicator.ask_who_is_late(program.native, collective);
       testing::expect_served(communicator, rank, problem);
       log.formed.push_back(communicator.last_formed());

@@ -39,32 +39,31 @@ std::int64_t within_reason(std::int64_t nanoseconds) {
 }  // namespace
 
 Lateness::Lateness(int n_ranks) : n_counted_(std::min(static_cast<std::size_t>(n_ranks), kMostCounted)) {
-  words_.resize(kPace + std::max(kStaticWords * kMostSamples, kMostSamples + n_counted_));
+  words_.resize(kInterval + std::max(kStaticWords * kMostSamples, kMostSamples + n_counted_));
 }
 
 // Not the first call of a period: its ranks come together out of an agreement. Of a long one every so many-th.
 std::int64_t* Lateness::sample(std::size_t n_words) {
   const std::uint32_t call = n_calls_++;
   if (call == 0 || call % stride_of(period_) != 0) return nullptr;
-  return &words_[kPace + n_words * (n_sampled_++ % kMostSamples)];
+  return &words_[kInterval + n_words * (n_sampled_++ % kMostSamples)];
 }
 
 // Not before a period's first call: the agreement lies between.
 void Lateness::note_begin(std::int64_t now_ns) {
   const std::int64_t before_ns = std::exchange(began_ns_, within_reason(now_ns));
   if (n_calls_ == 0 || before_ns == kNeverBegan) return;
-  apart_[n_apart_++ % kMostSamples] = within_reason(began_ns_ - before_ns) / kMostSamples;
+  intervals_[n_intervals_++ % kMostSamples] = within_reason(began_ns_ - before_ns) / kMostSamples;
 }
 
-// The mean, in units that a sum of them has room for, without the longest: a program may stop for something else now and
-// then. A rank may be some calls ahead of the others in one and wait for them in the next, which evens out.
-std::int64_t Lateness::pace() const {
-  const std::size_t n = std::min(n_apart_, kMostSamples);
+// The mean without the longest: a program may stop for something else now and then. A rank may be some calls ahead of the others in one and wait for them in the next, which evens out.
+std::int64_t Lateness::usual_interval() const {
+  const std::size_t n = std::min(n_intervals_, kMostSamples);
   if (n == 0) return 0;
-  std::array<std::int64_t, kMostSamples> apart = apart_;
-  std::sort(apart.begin(), apart.begin() + static_cast<std::ptrdiff_t>(n));
+  std::array<std::int64_t, kMostSamples> sorted = intervals_;
+  std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n));
   const std::size_t n_kept = n - n / kOneOff;
-  return std::accumulate(apart.begin(), apart.begin() + static_cast<std::ptrdiff_t>(n_kept),
+  return std::accumulate(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n_kept),
                          std::int64_t{0}) /
          static_cast<std::int64_t>(n_kept);
 }
@@ -89,20 +88,20 @@ void Lateness::note_found(std::span<const int> late) {
   *word = late.empty() ? 0 : -1;
   for (const int rank : late) {
     const auto place = static_cast<std::size_t>(rank);
-    if (place < n_counted_) --words_[kPace + kMostSamples + place];
+    if (place < n_counted_) --words_[kInterval + kMostSamples + place];
   }
 }
 
 std::span<std::int64_t> Lateness::question() {
-  words_[0] = -pace();
+  words_[0] = -usual_interval();
   const std::size_t n_words =
       forms_ ? kMostSamples + n_counted_ : kStaticWords * std::min(n_sampled_, kMostSamples);
-  return {words_.data(), kPace + n_words};
+  return {words_.data(), kInterval + n_words};
 }
 
 bool Lateness::was_late(std::size_t sample) const {
-  if (forms_) return words_[kPace + sample] < 0;
-  const std::int64_t* const words = &words_[kPace + kStaticWords * sample];
+  if (forms_) return words_[kInterval + sample] < 0;
+  const std::int64_t* const words = &words_[kInterval + kStaticWords * sample];
   const std::int64_t least_ns = words[0];
   const std::int64_t most_ns = -words[1];
   return most_ns - least_ns > words[2];
@@ -111,7 +110,7 @@ bool Lateness::was_late(std::size_t sample) const {
 bool Lateness::add_leaves() {
   const std::size_t n_before = leaves_.size();
   for (std::size_t rank = 0; rank < n_counted_ && leaves_.size() < kMostLeaves; ++rank) {
-    const auto n_calls = static_cast<std::size_t>(-words_[kPace + kMostSamples + rank]);
+    const auto n_calls = static_cast<std::size_t>(-words_[kInterval + kMostSamples + rank]);
     const bool is_one = std::find(leaves_.begin(), leaves_.end(), static_cast<int>(rank)) != leaves_.end();
     if (!is_one && n_calls > 0 && n_calls * kOf >= n_sampled_ * kAlways)
       leaves_.push_back(static_cast<int>(rank));
@@ -127,8 +126,8 @@ bool Lateness::conclude() {
     return std::min(n * period, kLongestPeriod);
   };
   const bool stays = forms_ && n_late * kStaysFrom >= n_samples;
-  const bool is_slower = stays && static_pace_ > 0 && -words_[0] * kThan > static_pace_ * kSlower;
-  if (!forms_) static_pace_ = -words_[0];
+  const bool is_slower = stays && static_interval_ > 0 && -words_[0] * kThan > static_interval_ * kSlower;
+  if (!forms_) static_interval_ = -words_[0];
   bool changes = false;
   if (stays && !is_slower) {
     changes = add_leaves();
@@ -146,7 +145,7 @@ bool Lateness::conclude() {
   }
   n_calls_ = 0;
   n_sampled_ = 0;
-  n_apart_ = 0;
+  n_intervals_ = 0;
   std::fill(words_.begin(), words_.end(), 0);
   return changes;
 }

@@ -68,7 +68,7 @@ class Lateness {
   // Where the call at hand is kept; null if it is not.
   std::int64_t* sample(std::size_t n_words);
   bool was_late(std::size_t sample) const;
-  std::int64_t pace() const;
+  std::int64_t usual_interval() const;
   bool add_leaves();
 
   bool forms_ = false;
@@ -78,14 +78,15 @@ class Lateness {
   std::size_t n_sampled_ = 0;
   static constexpr std::int64_t kNeverBegan = -1;
   std::int64_t began_ns_ = kNeverBegan;  // the call at hand
-  // How long after another the last calls of this period began, in nanoseconds for each of so many.
-  std::array<std::int64_t, kMostSamples> apart_{};
-  std::size_t n_apart_ = 0;
-  std::int64_t static_pace_ = 0;  // 0: not known; of the last static period, the slowest rank's
-  // The negative pace. Then of static calls: what the call took, its negative, what it takes unskewed; of others: 0, or -1 if
+  // Between the beginnings of the last calls of this period, in units of kMostSamples ns, of which a sum has room.
+  std::array<std::int64_t, kMostSamples> intervals_{};
+  std::size_t n_intervals_ = 0;
+  std::int64_t static_interval_ =
+      0;  // the usual one of the last static period, the slowest rank's; 0: not known
+  // The negative of the usual interval. Then of static calls: what the call took, its negative, what it takes unskewed; of others: 0, or -1 if
   // somebody was late, and behind all of these, for each rank, less than nothing in how many of the sampled calls this one
   // found it late.
-  static constexpr std::size_t kPace = 1;
+  static constexpr std::size_t kInterval = 1;
   static constexpr std::size_t kStaticWords = 3;
   std::vector<std::int64_t> words_;
   std::size_t n_counted_;

@@ -151,7 +151,7 @@ TEST(Lateness, CallsThatFollowEachOtherMoreSlowlyFormEverMoreRarely) {
   EXPECT_TRUE(ranks.leaves().empty());
 }
 
-TEST(Lateness, WhatECODoesBetweenCallsIsNotTheProgramsPace) {
+TEST(Lateness, WhatECODoesBetweenCallsIsNoneOfTheProgramsTime) {
   const auto goes_on = [](bool forgets) {
     Ranks ranks(4);
     ranks.let_forming_cost(kLate_ns / 2);

@@ -216,12 +216,11 @@ std::unique_ptr<Case> make_case(const std::string& name, std::size_t bytes, int 
     throw InvalidArgument("eco-rank bench: no operation '" + name + "'; there are " + all);
   }
   if (name == "barrier") return std::make_unique<Barrier>();
-  coll::CommonProblem problem{.collective = collective_of(name), .n_ranks = n_ranks};
-  if (is_movement(name)) return make_movement(name, coll::whole_bytes(problem, bytes), rank, n_ranks);
+  coll::CommonProblem problem = problem_of(name, bytes, 0, n_ranks);
+  if (is_movement(name)) return make_movement(name, problem.bytes, rank, n_ranks);
   // Doubles where every rank gets one of a reduce_scatter, bytes where the vector is too short for that.
-  problem.element_bytes = sizeof(double);
-  if (bytes % sizeof(double) == 0 && bytes >= coll::n_blocks(problem) * sizeof(double))
-    return make_sum<double>(name, coll::whole_bytes(problem, bytes), rank, n_ranks, MPI_DOUBLE);
+  if (bytes % sizeof(double) == 0 && problem.bytes <= bytes)
+    return make_sum<double>(name, problem.bytes, rank, n_ranks, MPI_DOUBLE);
   problem.element_bytes = 1;
   return make_sum<unsigned char>(name, coll::whole_bytes(problem, bytes), rank, n_ranks, MPI_UNSIGNED_CHAR);
 }

@@ -52,17 +52,16 @@ QUIRKS = {
 }
 QUIRKS_IN_LAB = {"mpich": replace(QUIRKS["mpich"], anybody=False)}
 MOST_PLANS = 6
-
-
-def quirks_of(place: Place) -> Quirks:
-    known = QUIRKS | QUIRKS_IN_LAB if isinstance(place, runs.InLab) else QUIRKS
-    return known.get(place.library, Quirks())
-
-
 #: Programs that the library alone does not run, one after the other, after which it is something else that is wrong.
 MOST_STOCK_FAILURES = 5
 #: Of a program that differs, starts of the library alone that may show that it differs from itself.
 MOST_AGAIN = 4
+
+
+def quirks_of(place: Place) -> Quirks:
+    """What programs for this library leave out there."""
+    known = QUIRKS | QUIRKS_IN_LAB if isinstance(place, runs.InLab) else QUIRKS
+    return known.get(place.library, Quirks())
 
 
 @dataclass(frozen=True)
