@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "eco/algo/at_sites.h"
 #include "eco/base/errors.h"
+#include "eco/net/sites.h"
 
 namespace eco::algo {
 namespace {
@@ -69,7 +71,11 @@ std::optional<std::string> Algorithm::why_not(const Problem& problem, const View
 }
 
 std::optional<std::string> why_not(const Recipe& recipe, const coll::CommonProblem& problem,
-                                   const net::GroupView& view) {
+                                   const net::GroupView& given_view) {
+  if (!recipe.params.sites.empty() && !net::are_sites(recipe.params.sites, given_view))
+    return "its sites do not name each of the " + std::to_string(given_view.n_subnets()) + " subnets once";
+  const AtSites seen(given_view, recipe.params);
+  const net::GroupView& view = seen.view();
   const Algorithm* algorithm = find(recipe.algorithm);
   if (algorithm == nullptr) return "there is no algorithm '" + recipe.algorithm + "'";
   if (algorithm->collective != coll::algorithms_of(problem.collective)) {

@@ -120,7 +120,7 @@ TEST(Schedules, AreReadBackFromTheirText) {
 TEST(Recipe, EveryParameterIsInItsText) {
   const Params plain;
   const auto& [segment_bytes, head, tail, window, inside, between, degree, order, leaders, islands, parts,
-               shares, tree, first, owners, ring] = plain;
+               sites, shares, tree, first, owners, ring] = plain;
   const std::vector<Params> each = {{.segment_bytes = segment_bytes + 1392},
                                     {.head = head + 2},
                                     {.tail = tail + 1},
@@ -133,6 +133,7 @@ TEST(Recipe, EveryParameterIsInItsText) {
                                     {.leaders = leaders + 1},
                                     {.islands = Islands::hosts},
                                     {.parts = {"reduce/chain", std::string(kNativePart)}},
+                                    {.sites = {0, 1, 0}},
                                     {.shares = {3, 0, 1}},
                                     {.tree = {-1, 0, 0}},
                                     {.first = {0, 2, 1}},
@@ -140,7 +141,7 @@ TEST(Recipe, EveryParameterIsInItsText) {
                                     {.ring = {2, 1, 0}}};
   ASSERT_TRUE(inside == Shape::chain && between == Shape::chain && islands == Islands::subnets);
   ASSERT_TRUE(order.empty() && parts.empty() && shares.empty() && tree.empty() && first.empty());
-  ASSERT_TRUE(owners.empty() && ring.empty());
+  ASSERT_TRUE(owners.empty() && ring.empty() && sites.empty());
   for (const Params& params : each) {
     const Recipe recipe{"allreduce/levels", params};
     EXPECT_NE(params, plain) << "as the default";

@@ -48,11 +48,12 @@ struct ListKey {
   std::vector<int> Params::* list;
   int least;
 };
-constexpr std::array<ListKey, 6> kLists = {{{"order", &Params::order, 0},
+constexpr std::array<ListKey, 7> kLists = {{{"order", &Params::order, 0},
                                             {"tree", &Params::tree, -1},
                                             {"first", &Params::first, 0},
                                             {"owners", &Params::owners, 0},
                                             {"ring", &Params::ring, 0},
+                                            {"sites", &Params::sites, 0},
                                             {"shares", &Params::shares, 0}}};
 
 Shape shape(std::string_view text, std::string_view value) {

@@ -40,6 +40,9 @@ struct Params {
   // Of a composition: the algorithm of each part in its order, "scatter/binomial", or kNativePart inside islands; empty:
   // the composition's first choice.
   std::vector<std::string> parts{};
+  // Several levels (net/sites.h): the site of each subnet of the view, numbered from 0 as they come up. Subnets of one site are
+  // one to the algorithm, and to all lists here. Empty: each is its own.
+  std::vector<int> sites{};
   std::vector<int> shares{};  // striped: of each rail, of their sum
   // What a search finds (plan/search.h); empty: as the shapes above and the order of ranks have it.
   // Parent subnet of each subnet of the view, -1 at one of them: which subnets are joined, instead of `between`. Hung

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "eco/algo/algorithm.h"
+#include "eco/algo/at_sites.h"
 #include "eco/algo/builders.h"
 #include "eco/algo/compositions.h"
 #include "eco/algo/objections.h"
@@ -382,6 +383,7 @@ std::vector<Algorithm> make_registry() {
   add_textbook(all);
   add_neighborhoods(all);
   add_compositions(all);
+  for (Algorithm& algorithm : all) see_sites(algorithm);
   add_rails(all);
   return all;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "eco/algo/at_sites.h"
 #include "eco/base/assert.h"
 #include "eco/late/arrival_broadcast.h"
 #include "eco/late/leaves.h"
@@ -156,9 +157,10 @@ std::optional<Form> form_of(Plan plan, const algo::Recipe& recipe, const coll::C
   const algo::Params of_subnets{.segment_bytes = recipe.params.segment_bytes};
   Pieces pieces{recipe.params.segment_bytes, pattern ? recipe.params.window : 0};
   if (!pattern && pieces.segment_bytes == 0) pieces.segment_bytes = kSegment_bytes;
-  algo::Tree tree = algo::pattern_tree(pattern.value_or(algo::Pattern::subnets), view, problem.root,
+  const algo::AtSites seen(view, recipe.params);
+  algo::Tree tree = algo::pattern_tree(pattern.value_or(algo::Pattern::subnets), seen.view(), problem.root,
                                        pattern ? recipe.params : of_subnets);
-  return Form(plan, problem, late_as_leaves(std::move(tree), known_late, view.subnet_of_rank), pieces,
+  return Form(plan, problem, late_as_leaves(std::move(tree), known_late, seen.view().subnet_of_rank), pieces,
               patience_s(view, problem));
 }
 

@@ -113,6 +113,36 @@ Reason check_between(const Network& network) {
   return std::nullopt;
 }
 
+// Each apart from the others or within one that comes before it.
+Reason check_sites(const Network& network) {
+  const int n = static_cast<int>(network.subnets.size());
+  std::vector<int> n_links(network.subnets.size(), 0);
+  for (std::size_t i = 0; i < network.sites.size(); ++i) {
+    const Site& site = network.sites[i];
+    const std::string where = at("site", i) + ": ";
+    if (site.subnets.empty()) return where + "has no subnets";
+    for (std::size_t k = 0; k < site.subnets.size(); ++k) {
+      const int subnet = site.subnets[k];
+      if (subnet < 0 || subnet >= n) return where + "there is no subnet " + std::to_string(subnet);
+      if (k > 0 && subnet <= site.subnets[k - 1]) return where + "its subnets are not ascending";
+      int& links = n_links[static_cast<std::size_t>(subnet)];
+      if (site.bytes_per_s > 0 && ++links > kMostSiteLinks)
+        return where + "what leaves subnet " + std::to_string(subnet) + " crosses more than " +
+               std::to_string(kMostSiteLinks) + " links of sites";
+    }
+    if (site.bytes_per_s != 0 && !is_rate(site.bytes_per_s)) return where + "bytes_per_s is not a rate";
+    for (std::size_t j = 0; j < i; ++j) {
+      const std::vector<int>& before = network.sites[j].subnets;
+      const auto n_shared = std::count_if(site.subnets.begin(), site.subnets.end(), [&](int subnet) {
+        return std::binary_search(before.begin(), before.end(), subnet);
+      });
+      if (n_shared != 0 && n_shared != std::ssize(site.subnets))
+        return where + "is neither apart from nor within " + at("site", j);
+    }
+  }
+  return std::nullopt;
+}
+
 Reason check_samples(const Network& network) {
   for (std::size_t i = 1; i < network.sizes.size(); ++i) {
     if (network.sizes[i] <= network.sizes[i - 1]) return "sizes are not ascending";
@@ -266,6 +296,7 @@ std::optional<std::string> contradiction(const Network& network) {
   }
   if (auto reason = check_subnets(network, Reach::all_hosts)) return reason;
   if (auto reason = check_between(network)) return reason;
+  if (auto reason = check_sites(network)) return reason;
   for (std::size_t r = 0; r < network.more_rails.size(); ++r) {
     Network alone;
     alone.hosts = network.hosts;

@@ -233,6 +233,10 @@ std::string to_json(const Network& network) {
                                  {"net_namespace", host.net_namespace}});
   }
   add_structure(document, network.subnets, network.between, network.uplinks);
+  for (const Site& site : network.sites) {
+    document["sites"].push_back(
+        {{"subnets", site.subnets}, {"bytes_per_s", site.bytes_per_s}, {"half_duplex", site.half_duplex}});
+  }
   document["overheads"] = {{"send_s", network.send_overhead_s},
                            {"receive_s", network.receive_overhead_s},
                            {"memory_latency_s", network.memory_latency_s},
@@ -288,6 +292,13 @@ Network parse_network(std::string_view text, const std::string& where) {
                              host.get<std::string>("boot_id"), host.get<std::string>("net_namespace")});
   });
   read_structure(fields, network.subnets, network.between, network.uplinks);
+  // Only where subnets form some.
+  if (fields.has("sites")) {
+    fields.each("sites", [&](const Fields& site) {
+      network.sites.push_back({site.get<std::vector<int>>("subnets"), site.get<double>("bytes_per_s"),
+                               site.get<bool>("half_duplex")});
+    });
+  }
   // Only where hosts have several NICs, and in no file before they were known.
   if (fields.has("more_rails")) {
     fields.each("more_rails", [&](const Fields& of_rail) {

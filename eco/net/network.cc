@@ -70,6 +70,7 @@ void Network::finish() {
   memory_.assign(hosts.size(), -1);
   common_ = -1;
   places_.assign(1 + more_rails.size(), {});
+  place_sites();
   for (int rail = 0; rail < n_rails(); ++rail) place_rail(rail);
   subnet_of_host = places_[0].subnet_of_host;
   if (common_message_s > 0 || common_wake_s > 0) {
@@ -77,6 +78,26 @@ void Network::finish() {
     resources.push_back({ResourceKind::common, "common", std::numeric_limits<double>::infinity(), 0, -1});
     resources.back().message_s = common_message_s;
     resources.back().wake_s = common_wake_s;
+  }
+}
+
+void Network::place_sites() {
+  site_links_.clear();
+  leaves_.assign(subnets.size(), {});
+  for (std::size_t i = sites.size(); i-- > 0;) {  // the innermost first
+    const Site& site = sites[i];
+    if (site.bytes_per_s == 0) continue;
+    const std::string text = "site " + std::to_string(i);
+    const int out = static_cast<int>(resources.size());
+    resources.push_back(
+        {ResourceKind::uplink_out, text + (site.half_duplex ? "" : " out"), site.bytes_per_s, 0, -1});
+    if (!site.half_duplex) {
+      resources.back().reverse = out + 1;
+      resources.push_back({ResourceKind::uplink_in, text + " in", site.bytes_per_s, 0, out});
+    }
+    for (const int subnet : site.subnets)
+      leaves_[static_cast<std::size_t>(subnet)].push_back(static_cast<int>(site_links_.size()));
+    site_links_.push_back({out, static_cast<int>(resources.size()) - 1});
   }
 }
 
@@ -230,6 +251,17 @@ Route Network::route(int from, int to, int rail) const {
     const std::size_t i = between_index(subnets_of(rail).size(), s, t);
     route.latency_s = between_of(rail)[i].latency_s;
     cross(places.uplink_out[s]);
+    const bool by_sites = rail == 0 && !site_links_.empty();
+    // From the inside out, until a site has both; and the other way round.
+    const auto is_behind = [this](std::size_t subnet, int link) {
+      const auto& links = leaves_[subnet];
+      return std::find(links.begin(), links.end(), link) != links.end();
+    };
+    if (by_sites) {
+      for (const int link : leaves_[s]) {
+        if (!is_behind(t, link)) cross(site_links_[static_cast<std::size_t>(link)].out);
+      }
+    }
     if (places.pair_base[i] >= 0) {
       // Two per pair of hosts, the lower subnet's host first: down the numbers is the even one.
       const bool upward = s < t;
@@ -238,6 +270,12 @@ Route Network::route(int from, int to, int rail) const {
       const int width = static_cast<int>(subnets_of(rail)[upward ? t : s].hosts.size());
       cross(places.pair_base[i] + 2 * (places.position[low] * width + places.position[high]) +
             (upward ? 0 : 1));
+    }
+    if (by_sites) {
+      for (std::size_t l = leaves_[t].size(); l-- > 0;) {
+        const int link = leaves_[t][l];
+        if (!is_behind(s, link)) cross(site_links_[static_cast<std::size_t>(link)].in);
+      }
     }
     cross(places.uplink_in[t]);
     cross(places.bus[t]);
@@ -288,6 +326,11 @@ std::string Network::fingerprint() const {
       text += "uplink " + std::to_string(uplink.subnet) + " " + quantised(uplink.bytes_per_s) + " " +
               std::to_string(uplink.shared) + std::to_string(uplink.half_duplex) + ";";
     }
+  }
+  for (const Site& site : sites) {
+    text += "site";
+    for (const int subnet : site.subnets) text += " " + std::to_string(subnet);
+    text += " " + quantised(site.bytes_per_s) + " " + std::to_string(site.half_duplex) + ";";
   }
   for (const double value : {send_overhead_s, receive_overhead_s, memory_latency_s, memory_bytes_per_s,
                              combine_bytes_per_s, packet_bytes}) {

@@ -57,6 +57,15 @@ struct Uplink {
   bool half_duplex = false;  // both directions divided it
 };
 
+// Subnets that leave together: of one site, behind one link to all others. Sites may lie in sites.
+struct Site {
+  std::vector<int> subnets;  // ascending
+  double bytes_per_s = 0;    // of that link, each direction; 0 where it holds nobody up, or nobody knows
+  bool half_duplex = false;  // both directions divide it
+};
+// Of the sites that a subnet is in, so many may have a link that counts: what leaves it crosses them all.
+inline constexpr int kMostSiteLinks = 2;
+
 enum class ResourceKind : std::uint8_t {
   host_transmit,
   host_receive,
@@ -91,8 +100,9 @@ struct Resource {
 inline constexpr int kFewestWhoShare = 3;
 
 struct Route {
-  // Indices into Network::resources, in the order crossed: what is common, host, bus, uplink, pair, uplink, bus, host.
-  base::Few<int, 8> resources{};
+  // Indices into Network::resources, in the order crossed: what is common, host, bus, uplink, links of sites, pair, and back
+  // down.
+  base::Few<int, 8 + 2 * kMostSiteLinks> resources{};
   double latency_s = 0;             // time of a message of no bytes, without the overheads
   double receiving_s_per_byte = 0;  // of the receiver's processor, beside receive_overhead_s
 };
@@ -164,7 +174,9 @@ struct Network {
   std::vector<Subnet> subnets;     // partition of the hosts, ordered by lowest host
   std::vector<Between> between;    // from < to, lexicographic
   std::vector<Uplink> uplinks;     // ascending subnet; absent where the subnet itself is the limit
-  std::vector<Rail> more_rails;    // beyond rail 0, which all the above describes
+  std::vector<Site>
+      sites;  // of rail 0: what contains others comes before them; none where subnets are all there is
+  std::vector<Rail> more_rails;  // beyond rail 0, which all the above describes
   // By name ("10.77.0.0/24"), rail 0 first, which all hosts have: the rails that were measured. Those that share a link with
   // one before are in no Rail.
   std::vector<std::string> rails;
@@ -252,13 +264,22 @@ struct Network {
     std::vector<int> pair_base;  // per Between: its first pair resource, -1 where others explain its rate
   };
 
+  struct SiteLink {
+    int out;
+    int in;  // equal when half duplex
+  };
+
   const std::vector<Subnet>& subnets_of(int rail) const;
   const std::vector<Between>& between_of(int rail) const;
   const std::vector<Uplink>& uplinks_of(int rail) const;
   void place_rail(int rail);
+  void place_sites();
 
-  std::vector<Places> places_;  // per rail
-  std::vector<int> memory_;     // per host
+  std::vector<Places> places_;        // per rail
+  std::vector<int> memory_;           // per host
+  std::vector<SiteLink> site_links_;  // of those that count
+  std::vector<base::Few<int, kMostSiteLinks>>
+      leaves_;  // per subnet: which of them it is behind, the innermost first
   int common_ = -1;
 };
 

@@ -120,6 +120,12 @@ Part part_of(const std::shared_ptr<const Network>& network, const std::vector<in
   part.subnets = std::move(first.subnets);
   part.between = std::move(first.between);
   part.uplinks = std::move(first.uplinks);
+  for (Site site : whole.sites) {
+    for (int& subnet : site.subnets) subnet = new_subnet[static_cast<std::size_t>(subnet)];
+    std::erase(site.subnets, -1);
+    std::sort(site.subnets.begin(), site.subnets.end());
+    if (!site.subnets.empty()) part.sites.push_back(std::move(site));
+  }
   part.rails = whole.rails;
   for (const Rail& rail : whole.more_rails)
     renumber(part.more_rails.emplace_back(rail_of(rail, hosts)).subnets);

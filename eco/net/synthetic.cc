@@ -99,6 +99,20 @@ std::vector<double> rates_of_rails(const Words& words, const std::string& text) 
   return rates;
 }
 
+std::vector<Site> sites_from(const std::vector<int>& site_of_subnet, double bytes_per_s) {
+  std::vector<Site> sites;
+  const int n = 1 + *std::max_element(site_of_subnet.begin(), site_of_subnet.end());
+  for (int number = 1; number < n; ++number) {
+    Site site{{}, bytes_per_s};
+    for (std::size_t s = 0; s < site_of_subnet.size(); ++s) {
+      if (site_of_subnet[s] == number) site.subnets.push_back(static_cast<int>(s));
+    }
+    const bool is_some = site.subnets.size() > 1 && site.subnets.size() < site_of_subnet.size();
+    if (is_some) sites.push_back(std::move(site));
+  }
+  return sites;
+}
+
 }  // namespace
 
 Network synthetic_network(const std::string& description) {
@@ -122,6 +136,17 @@ Network synthetic_network(const std::string& description) {
   if (shared != "yes" && shared != "no") words.fail("shared=" + shared + " is neither yes nor no");
   const double latency_s = words.take_number("latency_us", 20) * 1e-6;
   const double between_s = words.take_number("between_us", 2e6 * latency_s) * 1e-6;
+  std::vector<int> site_of_subnet;
+  for (const std::string& word : words.take_list("sites", "1", sizes.size())) {
+    const double number = words.number("sites", word);
+    if (number > static_cast<double>(sizes.size()) || number != std::floor(number))
+      words.fail("sites=" + word + " is no number of a site, 1 to " + std::to_string(sizes.size()));
+    site_of_subnet.push_back(static_cast<int>(number));
+  }
+  const std::string site_rate = words.take("site_mbit", "none");
+  const double site_bytes_per_s =
+      site_rate == "none" ? 0 : words.number("site_mbit", site_rate) * kBytesPerMbit;
+  const double far_s = words.take_number("far_us", 1e6 * between_s) * 1e-6;
   const double overhead_s = words.take_number("overhead_us", 2) * 1e-6;
   const std::vector<double> rail_rates = rates_of_rails(words, words.take("rail_mbit", ""));
   std::vector<int> rail_hosts(rail_rates.size(), std::accumulate(sizes.begin(), sizes.end(), 0));
@@ -151,14 +176,18 @@ Network synthetic_network(const std::string& description) {
       network.hosts.push_back({"host" + number, "10.0.0." + number, "synthetic", "synthetic"});
     }
     for (std::size_t t = s + 1; t < sizes.size(); ++t) {
-      const double between_rate = std::min(outward(s), outward(t));
-      network.between.push_back({static_cast<int>(s), static_cast<int>(t), between_s, between_rate});
+      const bool is_far = site_of_subnet[s] != site_of_subnet[t];
+      double between_rate = std::min(outward(s), outward(t));
+      if (is_far && site_bytes_per_s > 0) between_rate = std::min(between_rate, site_bytes_per_s);
+      network.between.push_back(
+          {static_cast<int>(s), static_cast<int>(t), is_far ? far_s : between_s, between_rate});
     }
     if (uplink_rates[s] > 0 && sizes.size() > 1) {
       network.uplinks.push_back({static_cast<int>(s), uplink_rates[s], shared == "yes", false});
     }
     network.subnets.push_back(std::move(subnet));
   }
+  network.sites = sites_from(site_of_subnet, site_bytes_per_s);
   for (std::size_t r = 0; r < rail_rates.size(); ++r) {
     const double rate = rail_rates[r];
     Rail rail{network.subnets, network.between, network.uplinks};

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "eco/algo/algorithm.h"
+#include "eco/algo/at_sites.h"
 #include "eco/model/segment_search.h"
 #include "eco/net/tour.h"
 #include "eco/plan/proving.h"
@@ -292,7 +293,9 @@ class Search {
       if (base == fixed_.end()) continue;
       const Knobs& knobs = knobs_.emplace(algorithm.name, knobs_of(algorithm, fixed_, view_)).first->second;
       if (is_known(*base)) starts.push_back(*base);
-      for (const Recipe& recipe : starts_of(base->recipe, knobs)) {
+      Recipe of_subnets = base->recipe;
+      of_subnets.params.sites.clear();  // the starts' lists are of subnets
+      for (const Recipe& recipe : starts_of(of_subnets, knobs)) {
         auto candidate = predict(recipe, kFar * best_s);
         if (!candidate) continue;
         best_s = std::min(best_s, candidate->forecast.seconds);
@@ -378,7 +381,8 @@ class Search {
   }
 
   Candidate climb(Candidate current, std::size_t n_steps) {
-    Moves moves(knobs_.at(current.recipe.algorithm), view_, random_);
+    const algo::AtSites seen(view_, current.recipe.params);
+    Moves moves(knobs_.at(current.recipe.algorithm), seen.view(), random_);
     if (!moves.are_there()) return current;
     const std::size_t end = result_.n_steps + n_steps;
     const std::size_t patience = kPatience + kPatiencePerSubnet * view_.subnets.size();
