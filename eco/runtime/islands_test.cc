@@ -101,7 +101,7 @@ TEST(Islands, AreTriedWhereTheTransportCan) {
       // On one rank alone: all have to learn of it.
       transport::Transport& transport =
           able || loopback.rank() != 1 ? static_cast<transport::Transport&>(loopback) : poor;
-      Trials trials(transport, native, view, CommonStart(native, true, 5'000'000));
+      Trials trials(transport, native, view, CommonStart(native, true, 50'000'000));
       const TrialResult result = trials.run(trial, [](const Cost&) { return Repetitions{2, 1}; });
       ASSERT_EQ(result.seconds.size(), 3U);
       EXPECT_FALSE(result.seconds[0].empty());
