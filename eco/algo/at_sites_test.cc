@@ -26,7 +26,7 @@ net::GroupView three_levels() {
   return net::make_view(network, {5, 0, 3, 7, 1, 6, 2, 4});
 }
 
-CommonProblem problem_of(Collective collective, std::size_t bytes) {
+CommonProblem problem_at_sites(Collective collective, std::size_t bytes) {
   CommonProblem problem;
   problem.collective = collective;
   problem.n_ranks = 8;
@@ -41,7 +41,7 @@ TEST(AtSites, EveryCandidateOverSitesIsProved) {
   for (const Algorithm& algorithm : registry()) {
     if (coll::follows_graph(algorithm.collective)) continue;
     const CommonProblem problem =
-        problem_of(algorithm.collective, algorithm.collective == Collective::barrier ? 0 : 4096);
+        problem_at_sites(algorithm.collective, algorithm.collective == Collective::barrier ? 0 : 4096);
     if (algorithm.why_not(problem, view)) continue;
     int n_over_sites = 0;
     for (const Params& params : algorithm.candidates(problem, view)) {
@@ -61,7 +61,7 @@ TEST(AtSites, EveryCandidateOverSitesIsProved) {
 
 TEST(AtSites, SitesThatDoNotFitTheGroupAreRefused) {
   const net::GroupView view = three_levels();
-  const CommonProblem problem = problem_of(Collective::broadcast, 4096);
+  const CommonProblem problem = problem_at_sites(Collective::broadcast, 4096);
   for (const char* sites : {"0,0,1,1", "0,0,2,2,1", "1,1,0,0,2", "0,0,1,1,2,2"}) {
     const auto reason = why_not(
         parse_recipe(

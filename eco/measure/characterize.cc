@@ -78,6 +78,9 @@ class Session {
     measure_local(network);
     const net::Partition by_figure2 = find_subnets(network.n_hosts(), network.sizes, network.pairs);
     derive_classes(network, by_tree ? network.tree.subnets() : by_figure2);
+    // What leaves a site is held up by its link too: no proof that a subnet's uplink is slow.
+    network.sites = sites_of(by_tree ? network.tree : tree_of_samples(network), network.subnets);
+    limit_site_links(network.sites);
     SubnetRates rates(conductor_, subnet_rates());
     by_tree ? rates.take_from_tree(network) : rates.measure(network);
     network.frame_bytes = options_.frame_bytes;
@@ -89,8 +92,8 @@ class Session {
     network.common_message_s = common.message_s;
     network.common_wake_s = common.wake_s;
     measure_fullest_host(network);
-    fit_latencies(network);
     if (!network.tree.is_known()) find_tree_last(network);
+    fit_latencies(network);
     if (network.tree.is_known()) network.tree.verdict = verdict(network.tree, by_figure2, by_tree);
     if (options_.plogp) measure_curves(network);
     if (options_.progress) options_.progress("done", 1.0);
@@ -108,6 +111,9 @@ class Session {
     return options_.budget_s <= 0 && remembered_.empty() && n * (n - 1) / 2 > kMostPairs;
   }
 
+  // A job needs its time for trials of plans; nor is more asked where pairs are remembered.
+  bool asks_no_more() const { return options_.budget_s > 0 || !remembered_.empty(); }
+
   void find_tree(net::Network& network, double progress, ProbeSamples known) {
     TreeSearch search{placement_.rank_of_host, options_.clock};
     search.asked = [this, progress] { say("tree of subnets", progress); };
@@ -124,15 +130,17 @@ class Session {
     return is_tree_used_;
   }
 
-  // Where all pairs were timed anyway. A job needs its time for trials of plans, and asks nothing more; nor is more asked
-  // where pairs are remembered.
+  // Where all pairs were timed anyway.
   void find_tree_last(net::Network& network) {
     if (network.n_hosts() < 2) return;
-    if (options_.budget_s > 0 || !remembered_.empty()) {
+    if (asks_no_more()) {
       network.tree = tree_of_samples(network);
-    } else {
-      find_tree(network, 0.97, probe_samples(network));
+      derive_site_links(network);
+      return;
     }
+    find_tree(network, 0.97, probe_samples(network));
+    network.sites = sites_of(network.tree, network.subnets);
+    limit_site_links(network.sites);
   }
 
   // Pair times take most of the time; what follows them shares the last fifth.

@@ -102,6 +102,26 @@ TEST(Characterize, TheTreeIsBesideFigure2WhereAllPairsAreMeasured) {
   EXPECT_NE(network.tree.verdict.find("Figure 2 says the same"), std::string::npos) << network.tree.verdict;
 }
 
+TEST(Characterize, LinksOfSitesAreNotTakenForUplinks) {
+  const Network truth = net::synthetic_network(
+      "hosts=2+2+2+2+2+2 rate_mbit=100 uplink_mbit=60 latency_us=100 between_us=400 sites=1+1+2+2+3+3 "
+      "site_mbit=20 far_us=5000");
+  for (const double budget_s : {0.0, 5.0}) {
+    CharacterizeOptions options;
+    options.budget_s = budget_s;
+    const Network network = measured(truth, one_rank_per_host(truth), {}, options);
+    ASSERT_EQ(network.sites.size(), 3u) << budget_s;
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(network.sites[i].subnets, truth.sites[i].subnets);
+      expect_near(network.sites[i].bytes_per_s, 2.5e6, 0.1, "link of a site");
+    }
+    ASSERT_EQ(network.uplinks.size(), 6u);
+    const double tolerance = 0.05;
+    for (const net::Uplink& uplink : network.uplinks)
+      expect_near(uplink.bytes_per_s, 7.5e6, tolerance, "uplink");
+  }
+}
+
 TEST(Characterize, ManyHostsByTheTreeAndRepresentatives) {
   const Network network = measured("hosts=5+5+4 rate_mbit=200 uplink_mbit=40 latency_us=40 between_us=80");
   EXPECT_EQ(partition(network), (Parts{{0, 1, 2, 3, 4}, {5, 6, 7, 8, 9}, {10, 11, 12, 13}}));

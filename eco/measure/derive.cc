@@ -75,6 +75,19 @@ double latency_of(const net::Network& network, const Chosen& chosen) {
   return weights > 0 ? std::max(0.0, sum / weights) : 0;
 }
 
+bool has(const net::Site& site, int subnet) {
+  return std::binary_search(site.subnets.begin(), site.subnets.end(), subnet);
+}
+
+// What contains others comes before them.
+const net::Site* innermost_site(const net::Network& network, int subnet) {
+  const net::Site* innermost = nullptr;
+  for (const net::Site& site : network.sites) {
+    if (has(site, subnet)) innermost = &site;
+  }
+  return innermost;
+}
+
 }  // namespace
 
 std::size_t nearest_size(const std::vector<std::size_t>& sizes, std::size_t wanted) {
@@ -168,6 +181,31 @@ double stream_rate(std::size_t bytes, int count, double one_s, double all_s) {
   return static_cast<double>(bytes) * (count - 1) / (all_s - one_s);
 }
 
+void derive_site_links(net::Network& network) {
+  for (net::Site& site : network.sites) {
+    if (site.bytes_per_s > 0) continue;
+    double inside = 0;
+    double across = 0;
+    for (const net::Between& pair : network.between) {
+      const int n_inside = (has(site, pair.from) ? 1 : 0) + (has(site, pair.to) ? 1 : 0);
+      if (n_inside == 2) inside = std::max(inside, pair.bytes_per_s);
+      if (n_inside == 1) across = std::max(across, pair.bytes_per_s);
+    }
+    if (across < kSlower * inside) site.bytes_per_s = across;
+  }
+  limit_site_links(network.sites);
+}
+
+void limit_site_links(std::vector<net::Site>& sites) {
+  for (std::size_t i = 0; i < sites.size(); ++i) {
+    const auto n_around = std::count_if(
+        sites.begin(), sites.begin() + static_cast<std::ptrdiff_t>(i), [&](const net::Site& other) {
+          return other.bytes_per_s > 0 && has(other, sites[i].subnets.front());
+        });
+    if (n_around >= net::kMostSiteLinks) sites[i].bytes_per_s = 0;
+  }
+}
+
 void derive_uplinks(net::Network& network, const std::vector<SharingTest>& questions) {
   network.uplinks.clear();
   const auto n = network.subnets.size();
@@ -176,8 +214,11 @@ void derive_uplinks(net::Network& network, const std::vector<SharingTest>& quest
     if (subnet.hosts.size() < 2) continue;  // what a lone host reaches is its own port
     double best = 0;
     bool slower_everywhere = n > 1;
+    const net::Site* const site = innermost_site(network, static_cast<int>(s));
     for (const net::Between& pair : network.between) {
       if (pair.from != static_cast<int>(s) && pair.to != static_cast<int>(s)) continue;
+      // What leaves the site crosses its link too, which may be slower.
+      if (site != nullptr && !(has(*site, pair.from) && has(*site, pair.to))) continue;
       best = std::max(best, pair.bytes_per_s);
       const net::Subnet& other =
           network.subnets[static_cast<std::size_t>(pair.from == static_cast<int>(s) ? pair.to : pair.from)];

@@ -41,6 +41,13 @@ double stream_rate(std::size_t bytes, int count, double one_s, double all_s);
 // What the tests across borders say: uplinks. `network.concurrent` holds the tests, `questions` what each asked.
 void derive_uplinks(net::Network& network, const std::vector<SharingTest>& questions);
 
+// The links of sites of which nobody asked what they carry: where every pair that leaves is slower than the best inside, what
+// the best of them gets. Local.
+void derive_site_links(net::Network& network);
+
+// Of the sites that a subnet is in, those within more than net::kMostSiteLinks that have a link lose theirs. Local.
+void limit_site_links(std::vector<net::Site>& sites);
+
 // Latencies of all classes, given rates, uplinks and overheads; leaves the network finished.
 void fit_latencies(net::Network& network);
 

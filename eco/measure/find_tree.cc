@@ -1,6 +1,7 @@
 #include "eco/measure/find_tree.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "eco/measure/samples.h"
@@ -127,10 +128,40 @@ std::vector<net::Uplink> uplinks_of(const net::Tree& tree, const std::vector<net
       level = static_cast<std::size_t>(tree.levels[0].children.front());
     }
     const net::Level& joined = tree.levels[level];
+    if (joined.parent >= 0 && !joined.children.empty() &&
+        level == static_cast<std::size_t>(level_of_host[static_cast<std::size_t>(host)]))
+      continue;
     if (subnets[s].hosts.size() < 2 || !joined.uplink_bytes_per_s) continue;
     uplinks.push_back({static_cast<int>(s), *joined.uplink_bytes_per_s, true, joined.half_duplex});
   }
   return uplinks;
+}
+
+std::vector<net::Site> sites_of(const net::Tree& tree, const std::vector<net::Subnet>& subnets) {
+  std::map<std::vector<int>, net::Site> found;  // by its subnets
+  const auto n_hosts = tree.is_known() ? tree.hosts_below(0).size() : 0;
+  for (std::size_t l = 1; l < tree.levels.size(); ++l) {
+    const net::Level& level = tree.levels[l];
+    if (level.confidence < net::kSure) continue;
+    const std::vector<int> below = tree.hosts_below(static_cast<int>(l));
+    const bool is_above = 2 * below.size() > n_hosts;
+    net::Site site{{}, level.uplink_bytes_per_s.value_or(0), level.half_duplex};
+    bool is_of_whole_subnets = true;
+    for (std::size_t s = 0; s < subnets.size(); ++s) {
+      const auto n_below = std::count_if(subnets[s].hosts.begin(), subnets[s].hosts.end(), [&](int host) {
+        return std::binary_search(below.begin(), below.end(), host);
+      });
+      if (n_below != 0 && n_below != std::ssize(subnets[s].hosts)) is_of_whole_subnets = false;
+      if ((n_below == 0) == is_above) site.subnets.push_back(static_cast<int>(s));
+    }
+    if (is_of_whole_subnets && site.subnets.size() > 1) found.try_emplace(site.subnets, site);
+  }
+  std::vector<net::Site> sites;
+  for (auto& [of_subnets, site] : found) sites.push_back(std::move(site));
+  std::stable_sort(sites.begin(), sites.end(), [](const net::Site& a, const net::Site& b) {
+    return a.subnets.size() > b.subnets.size();
+  });
+  return sites;
 }
 
 std::string verdict(const net::Tree& tree, const net::Partition& by_figure2, bool tree_decides) {

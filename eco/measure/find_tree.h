@@ -40,8 +40,13 @@ ProbeSamples probe_samples(const net::Network& network);
 // contradicts nobody.
 bool says_the_same(const ProbeSamples& samples, int n_hosts, const net::Tree& tree);
 
-// Of subnets that are levels of the tree: what holds up pairs that leave them.
+// Of subnets that are levels of the tree: what holds up pairs that leave them. What hangs on a level beside other levels is
+// held up by its site's link.
 std::vector<net::Uplink> uplinks_of(const net::Tree& tree, const std::vector<net::Subnet>& subnets);
+
+// The sites that subnets form: of each sure link of the tree the side with fewer hosts, where that is several whole subnets.
+// Their links carry what the tree says, 0 where it does not.
+std::vector<net::Site> sites_of(const net::Tree& tree, const std::vector<net::Subnet>& subnets);
 
 // What the subnets are taken from, and why, in words: of the tree or of Figure 2.
 std::string verdict(const net::Tree& tree, const net::Partition& by_figure2, bool tree_decides);
