@@ -75,19 +75,6 @@ double latency_of(const net::Network& network, const Chosen& chosen) {
   return weights > 0 ? std::max(0.0, sum / weights) : 0;
 }
 
-bool has(const net::Site& site, int subnet) {
-  return std::binary_search(site.subnets.begin(), site.subnets.end(), subnet);
-}
-
-// What contains others comes before them.
-const net::Site* innermost_site(const net::Network& network, int subnet) {
-  const net::Site* innermost = nullptr;
-  for (const net::Site& site : network.sites) {
-    if (has(site, subnet)) innermost = &site;
-  }
-  return innermost;
-}
-
 }  // namespace
 
 std::size_t nearest_size(const std::vector<std::size_t>& sizes, std::size_t wanted) {
@@ -187,7 +174,7 @@ void derive_site_links(net::Network& network) {
     double inside = 0;
     double across = 0;
     for (const net::Between& pair : network.between) {
-      const int n_inside = (has(site, pair.from) ? 1 : 0) + (has(site, pair.to) ? 1 : 0);
+      const int n_inside = (site.has(pair.from) ? 1 : 0) + (site.has(pair.to) ? 1 : 0);
       if (n_inside == 2) inside = std::max(inside, pair.bytes_per_s);
       if (n_inside == 1) across = std::max(across, pair.bytes_per_s);
     }
@@ -200,7 +187,7 @@ void limit_site_links(std::vector<net::Site>& sites) {
   for (std::size_t i = 0; i < sites.size(); ++i) {
     const auto n_around = std::count_if(
         sites.begin(), sites.begin() + static_cast<std::ptrdiff_t>(i), [&](const net::Site& other) {
-          return other.bytes_per_s > 0 && has(other, sites[i].subnets.front());
+          return other.bytes_per_s > 0 && other.has(sites[i].subnets.front());
         });
     if (n_around >= net::kMostSiteLinks) sites[i].bytes_per_s = 0;
   }
@@ -214,11 +201,11 @@ void derive_uplinks(net::Network& network, const std::vector<SharingTest>& quest
     if (subnet.hosts.size() < 2) continue;  // what a lone host reaches is its own port
     double best = 0;
     bool slower_everywhere = n > 1;
-    const net::Site* const site = innermost_site(network, static_cast<int>(s));
+    const net::Site* const site = net::innermost_site(network.sites, static_cast<int>(s));
     for (const net::Between& pair : network.between) {
       if (pair.from != static_cast<int>(s) && pair.to != static_cast<int>(s)) continue;
       // What leaves the site crosses its link too, which may be slower.
-      if (site != nullptr && !(has(*site, pair.from) && has(*site, pair.to))) continue;
+      if (site != nullptr && !(site->has(pair.from) && site->has(pair.to))) continue;
       best = std::max(best, pair.bytes_per_s);
       const net::Subnet& other =
           network.subnets[static_cast<std::size_t>(pair.from == static_cast<int>(s) ? pair.to : pair.from)];

@@ -32,11 +32,14 @@ struct Outside {
   double rate;  // the slower of the two
 };
 
-std::optional<Outside> partners(const std::vector<net::Subnet>& subnets,
-                                const std::vector<net::Between>& between, int s) {
+// Of its own site, if it is in one: farther away the site's link is crossed too.
+std::optional<Outside> partners(const net::Network& network, int s) {
+  const std::vector<net::Subnet>& subnets = network.subnets;
+  const std::vector<net::Between>& between = network.between;
+  const net::Site* const site = net::innermost_site(network.sites, s);
   std::vector<int> others;
   for (int t = 0; t < static_cast<int>(subnets.size()); ++t) {
-    if (t != s) others.push_back(t);
+    if (t != s && (site == nullptr || site->has(t))) others.push_back(t);
   }
   std::stable_sort(others.begin(), others.end(),
                    [&](int x, int y) { return rate_between(between, s, x) > rate_between(between, s, y); });
@@ -88,13 +91,13 @@ std::vector<SharingTest> tests_inside(const net::Partition& subnets) {
   return tests;
 }
 
-std::vector<SharingTest> tests_across(const std::vector<net::Subnet>& subnets,
-                                      const std::vector<net::Between>& between) {
+std::vector<SharingTest> tests_across(const net::Network& network) {
+  const std::vector<net::Subnet>& subnets = network.subnets;
   std::vector<SharingTest> tests;
   for (int s = 0; s < static_cast<int>(subnets.size()); ++s) {
     const net::Subnet& subnet = subnets[static_cast<std::size_t>(s)];
     if (subnet.hosts.size() < 2) continue;
-    const auto outside = partners(subnets, between, s);
+    const auto outside = partners(network, s);
     if (!outside) continue;
     // Two flows leaving a bus at its own rate share the bus: that says nothing about what lies behind.
     if (subnet.kind == net::SubnetKind::bus && 2 * outside->rate > subnet.bytes_per_s) continue;

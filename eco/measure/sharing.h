@@ -41,11 +41,10 @@ struct SharingTest {
 // whoever came last saw all the others' bytes pass, however unfairly they were served.
 double slowdown(const net::ConcurrentTest& test);
 
-// The tests inside subnets, and those across their borders. `rates` are payload rates between subnets; those across
-// need the kinds found by those inside (a bus explains a slowdown at its border by itself).
+// The tests inside subnets, and those across their borders, which need what is known by then of the network: its sites, rates
+// between subnets, and the kinds found inside (a bus explains a slowdown at its border by itself).
 std::vector<SharingTest> tests_inside(const net::Partition& subnets);
-std::vector<SharingTest> tests_across(const std::vector<net::Subnet>& subnets,
-                                      const std::vector<net::Between>& between);
+std::vector<SharingTest> tests_across(const net::Network& network);
 
 // What a stream's acknowledgements take of the other direction, as a share of its bytes: by how much flows of opposite
 // directions disturb each other on links that carry both. The middle of the tests that tell; 0 if none does.

@@ -53,7 +53,7 @@ void SubnetRates::measure(net::Network& network) {
   measure_between(network);
   run_tests(network, tests_inside(partition_of(network)));
   set_kinds(network);
-  const std::vector<SharingTest> across = tests_across(network.subnets, network.between);
+  const std::vector<SharingTest> across = tests_across(network);
   run_tests(network, across);
   derive_uplinks(network, across);
 }

@@ -132,10 +132,8 @@ Reason check_sites(const Network& network) {
     }
     if (site.bytes_per_s != 0 && !is_rate(site.bytes_per_s)) return where + "bytes_per_s is not a rate";
     for (std::size_t j = 0; j < i; ++j) {
-      const std::vector<int>& before = network.sites[j].subnets;
-      const auto n_shared = std::count_if(site.subnets.begin(), site.subnets.end(), [&](int subnet) {
-        return std::binary_search(before.begin(), before.end(), subnet);
-      });
+      const auto n_shared = std::count_if(site.subnets.begin(), site.subnets.end(),
+                                          [&](int subnet) { return network.sites[j].has(subnet); });
       if (n_shared != 0 && n_shared != std::ssize(site.subnets))
         return where + "is neither apart from nor within " + at("site", j);
     }

@@ -54,6 +54,16 @@ std::optional<PairClass> pair_class(std::string_view text) {
   return static_cast<PairClass>(found - kPairClassNames.begin());
 }
 
+bool Site::has(int subnet) const { return std::binary_search(subnets.begin(), subnets.end(), subnet); }
+
+const Site* innermost_site(const std::vector<Site>& sites, int subnet) {
+  const Site* innermost = nullptr;
+  for (const Site& site : sites) {
+    if (site.has(subnet)) innermost = &site;
+  }
+  return innermost;
+}
+
 const std::vector<Subnet>& Network::subnets_of(int rail) const {
   return rail == 0 ? subnets : more_rails[static_cast<std::size_t>(rail - 1)].subnets;
 }

@@ -62,7 +62,11 @@ struct Site {
   std::vector<int> subnets;  // ascending
   double bytes_per_s = 0;    // of that link, each direction; 0 where it holds nobody up, or nobody knows
   bool half_duplex = false;  // both directions divide it
+
+  bool has(int subnet) const;
 };
+// Local. Null if the subnet is in none; what contains others comes before them.
+const Site* innermost_site(const std::vector<Site>& sites, int subnet);
 // Of the sites that a subnet is in, so many may have a link that counts: what leaves it crosses them all.
 inline constexpr int kMostSiteLinks = 2;
 

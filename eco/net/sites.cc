@@ -47,8 +47,7 @@ std::vector<std::vector<int>> site_cuts(const GroupView& view) {
   for (const int subnet : subnets_in_network(view)) {
     std::vector<int>& of_subnet = sites_of.emplace_back();
     for (std::size_t i = 0; i < sites.size(); ++i) {
-      if (std::binary_search(sites[i].subnets.begin(), sites[i].subnets.end(), subnet))
-        of_subnet.push_back(static_cast<int>(i));
+      if (sites[i].has(subnet)) of_subnet.push_back(static_cast<int>(i));
     }
     depth = std::max(depth, of_subnet.size());
   }

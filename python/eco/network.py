@@ -63,6 +63,15 @@ class Uplink:
 
 
 @dataclass(frozen=True)
+class Site:
+    """Subnets behind one link to all others; `bytes_per_s` is 0 where that holds nobody up."""
+
+    subnets: tuple[int, ...]
+    bytes_per_s: float
+    half_duplex: bool
+
+
+@dataclass(frozen=True)
 class Rail:
     """One more NIC of every host; what it is called, and what it joins."""
 
@@ -186,6 +195,7 @@ class Network:
     subnets: tuple[Subnet, ...]
     between: tuple[Between, ...]
     uplinks: tuple[Uplink, ...]
+    sites: tuple[Site, ...]  # what contains others first; none where subnets are all there is
     more_rails: tuple[Rail, ...]  # beyond rail 0, which the above describes
     rails: tuple[str, ...]  # the names of those that were measured, rail 0 first; empty where nobody looked
     overheads: dict[str, float]
@@ -283,6 +293,7 @@ def parse(text: str, where: str) -> Network:
         subnets=subnets,
         between=between,
         uplinks=uplinks,
+        sites=tuple(Site(**{**site, "subnets": tuple(site["subnets"])}) for site in data.get("sites", ())),
         more_rails=tuple(
             Rail(rail.get("name", ""), *_structure(rail)) for rail in data.get("more_rails", ())
         ),

@@ -84,6 +84,12 @@ def tree(network: Network) -> Tree:
         for host in subnet.hosts:
             entry = network.hosts[host]
             branch.add(f"{host}  {escape(entry.name)}  [dim]{escape(entry.address)}[/]")
+    for site in network.sites:
+        what = f"[bold]site[/] of subnets {', '.join(map(str, site.subnets))}"
+        if site.bytes_per_s > 0:
+            duplex = ", half duplex" if site.half_duplex else ""
+            what += f"  [cyan]link {rate_text(site.bytes_per_s)} shared by its hosts{duplex}[/]"
+        root.add(what)
     if network.between:
         branch = root.add("[bold]between subnets[/]")
         for pair in network.between:
