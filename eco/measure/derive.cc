@@ -186,9 +186,8 @@ void derive_site_links(net::Network& network) {
 void limit_site_links(std::vector<net::Site>& sites) {
   for (std::size_t i = 0; i < sites.size(); ++i) {
     const auto n_around = std::count_if(
-        sites.begin(), sites.begin() + static_cast<std::ptrdiff_t>(i), [&](const net::Site& other) {
-          return other.bytes_per_s > 0 && other.has(sites[i].subnets.front());
-        });
+        sites.begin(), sites.begin() + static_cast<std::ptrdiff_t>(i),
+        [&](const net::Site& other) { return other.bytes_per_s > 0 && other.has(sites[i].subnets.front()); });
     if (n_around >= net::kMostSiteLinks) sites[i].bytes_per_s = 0;
   }
 }
