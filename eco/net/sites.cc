@@ -8,14 +8,36 @@
 namespace eco::net {
 namespace {
 
-// Of the network's subnets, those that the view shows.
-std::vector<int> subnets_in_network(const GroupView& view) {
-  std::vector<int> subnets;
+// Of each subnet the network's sites that it is in, the outermost first.
+std::vector<std::vector<int>> sites_around(const GroupView& view) {
+  const std::vector<Site>& sites = view.network->sites;
+  std::vector<std::vector<int>> around;
   for (const SubnetView& subnet : view.subnets) {
     const auto host = static_cast<std::size_t>(view.host_of(subnet.ranks.front()));
-    subnets.push_back(view.network->subnet_of_host[host]);
+    const int in_network = view.network->subnet_of_host[host];
+    std::vector<int>& of_subnet = around.emplace_back();
+    for (std::size_t i = 0; i < sites.size(); ++i) {
+      if (sites[i].has(in_network)) of_subnet.push_back(static_cast<int>(i));
+    }
   }
-  return subnets;
+  return around;
+}
+
+// All subnets, those of one site after each other, at every depth; sites and what is in none in the view's order.
+std::vector<int> site_by_site(const GroupView& view) {
+  const std::vector<std::vector<int>> around = sites_around(view);
+  std::map<int, int> first_of_site;
+  std::vector<std::vector<int>> places;
+  for (int s = 0; s < view.n_subnets(); ++s) {
+    std::vector<int>& place = places.emplace_back();
+    for (const int site : around[static_cast<std::size_t>(s)])
+      place.push_back(first_of_site.try_emplace(site, s).first->second);
+    place.push_back(s);
+  }
+  std::sort(places.begin(), places.end());
+  std::vector<int> order;
+  for (const std::vector<int>& place : places) order.push_back(place.back());
+  return order;
 }
 
 // Equal labels become one site.
@@ -30,10 +52,9 @@ std::vector<int> numbered(const std::vector<int>& labels) {
 }  // namespace
 
 std::vector<std::vector<int>> site_cuts(const GroupView& view) {
-  const std::vector<Site>& sites = view.network->sites;
   const int n = view.n_subnets();
   std::vector<std::vector<int>> cuts;
-  if (sites.empty() || n < 3) return cuts;
+  if (view.network->sites.empty() || n < 3) return cuts;
   const auto add = [&](const std::vector<int>& labels) {
     std::vector<int> cut = numbered(labels);
     const int n_sites = *std::max_element(cut.begin(), cut.end()) + 1;
@@ -41,22 +62,16 @@ std::vector<std::vector<int>> site_cuts(const GroupView& view) {
     cuts.push_back(std::move(cut));
   };
 
-  // Sites that a subnet is in, the outermost first.
-  std::vector<std::vector<int>> sites_of;
+  const std::vector<std::vector<int>> around = sites_around(view);
   std::size_t depth = 0;
-  for (const int subnet : subnets_in_network(view)) {
-    std::vector<int>& of_subnet = sites_of.emplace_back();
-    for (std::size_t i = 0; i < sites.size(); ++i) {
-      if (sites[i].has(subnet)) of_subnet.push_back(static_cast<int>(i));
-    }
-    depth = std::max(depth, of_subnet.size());
-  }
-  const int alone = static_cast<int>(sites.size());  // what is of no site is labelled from here on
+  for (const std::vector<int>& of_subnet : around) depth = std::max(depth, of_subnet.size());
+  const int alone =
+      static_cast<int>(view.network->sites.size());  // what is of no site is labelled from here on
   for (std::size_t level = 0; level < depth; ++level) {
     std::vector<int> labels;
     std::vector<int> together;
     for (int s = 0; s < n; ++s) {
-      const std::vector<int>& of_subnet = sites_of[static_cast<std::size_t>(s)];
+      const std::vector<int>& of_subnet = around[static_cast<std::size_t>(s)];
       labels.push_back(level < of_subnet.size() ? of_subnet[level] : alone + 1 + s);
       together.push_back(of_subnet.empty() ? alone : labels.back());
     }
@@ -77,9 +92,9 @@ GroupView join_subnets(const GroupView& view, const std::vector<int>& sites) {
   joined.host_of_rank = view.host_of_rank;
   joined.neighbors = view.neighbors;
   joined.subnets.resize(static_cast<std::size_t>(*std::max_element(sites.begin(), sites.end()) + 1));
-  for (std::size_t s = 0; s < sites.size(); ++s) {
-    SubnetView& site = joined.subnets[static_cast<std::size_t>(sites[s])];
-    const SubnetView& subnet = view.subnets[s];
+  for (const int s : site_by_site(view)) {
+    SubnetView& site = joined.subnets[static_cast<std::size_t>(sites[static_cast<std::size_t>(s)])];
+    const SubnetView& subnet = view.subnets[static_cast<std::size_t>(s)];
     site.kind = site.ranks.empty() ? subnet.kind : SubnetKind::unknown;
     site.ranks.insert(site.ranks.end(), subnet.ranks.begin(), subnet.ranks.end());
   }

@@ -18,7 +18,8 @@ std::vector<std::vector<int>> site_cuts(const GroupView& view);
 // Local. Whether it gives a site to every subnet, numbered so.
 bool are_sites(const std::vector<int>& sites, const GroupView& view);
 
-// Local. The view with one subnet for each site, its ranks subnet by subnet: neighbours in this order are near.
+// Local. The view with one subnet for each site, its ranks subnet by subnet, those of one site within it after each other:
+// neighbours in this order are near.
 GroupView join_subnets(const GroupView& view, const std::vector<int>& sites);
 
 }  // namespace eco::net

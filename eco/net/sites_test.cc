@@ -94,6 +94,16 @@ TEST(Sites, JoinedSubnetsHaveTheirRanksSubnetBySubnet) {
   EXPECT_EQ(joined.subnet_of_rank, (std::vector<int>{1, 0, 2, 1, 0, 0}));
 }
 
+TEST(Sites, JoinedSubnetsOfOneInnerSiteAreNeighbours) {
+  Network nested = synthetic_network("hosts=1+1+1+1+1 rate_mbit=100");
+  nested.sites = {{{0, 1, 2, 4}}, {{0, 4}}, {{1, 2}}};
+  nested.finish();
+  const GroupView view = one_rank_each(std::make_shared<const Network>(nested));
+  const GroupView joined = join_subnets(view, {0, 0, 0, 1, 0});
+  EXPECT_EQ(joined.subnets[0].ranks, (std::vector<int>{0, 4, 1, 2}));
+  EXPECT_EQ(joined.subnets[1].ranks, std::vector<int>{3});
+}
+
 TEST(Sites, FilesAndPartsKeepThem) {
   const auto network = std::make_shared<const Network>(synthetic_network(kTwoSites));
   const Network again = parse_network(to_json(*network), "test");
