@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "eco/base/assert.h"
+#include "eco/net/tour.h"
 
 namespace eco::net {
 namespace {
+
+// Subnets are near by what a message of so many bytes takes.
+constexpr std::size_t kTreeBytes = 65536;
 
 // Of each subnet the network's sites that it is in, the outermost first.
 std::vector<std::vector<int>> sites_around(const GroupView& view) {
@@ -23,20 +28,49 @@ std::vector<std::vector<int>> sites_around(const GroupView& view) {
   return around;
 }
 
-// All subnets, those of one site after each other, at every depth; sites and what is in none in the view's order.
-std::vector<int> site_by_site(const GroupView& view) {
+// Of each subnet: which speaks for the outermost site that it is in, for the one within that, ..., and itself; in every site
+// the first in this order.
+std::vector<std::vector<int>> speakers(const GroupView& view, const std::vector<int>& order) {
   const std::vector<std::vector<int>> around = sites_around(view);
   std::map<int, int> first_of_site;
-  std::vector<std::vector<int>> places;
-  for (int s = 0; s < view.n_subnets(); ++s) {
-    std::vector<int>& place = places.emplace_back();
+  std::vector<std::vector<int>> speakers_of(order.size());
+  for (const int s : order) {
+    std::vector<int>& of_subnet = speakers_of[static_cast<std::size_t>(s)];
     for (const int site : around[static_cast<std::size_t>(s)])
-      place.push_back(first_of_site.try_emplace(site, s).first->second);
-    place.push_back(s);
+      of_subnet.push_back(first_of_site.try_emplace(site, s).first->second);
+    of_subnet.push_back(s);
   }
+  return speakers_of;
+}
+
+std::vector<int> counting(int n) {
+  std::vector<int> list(static_cast<std::size_t>(n));
+  std::iota(list.begin(), list.end(), 0);
+  return list;
+}
+
+// All subnets, those of one site after each other, at every depth; sites and what is in none in the view's order.
+std::vector<int> site_by_site(const GroupView& view) {
+  std::vector<std::vector<int>> places = speakers(view, counting(view.n_subnets()));
   std::sort(places.begin(), places.end());
   std::vector<int> order;
   for (const std::vector<int>& place : places) order.push_back(place.back());
+  return order;
+}
+
+// All subnets, those first from which a message to all others takes least.
+std::vector<int> nearest_first(const GroupView& view) {
+  const Distances distances(view, kTreeBytes);
+  std::vector<double> sums;
+  for (int s = 0; s < view.n_subnets(); ++s) {
+    double sum = 0;
+    for (int t = 0; t < view.n_subnets(); ++t) sum += s == t ? 0 : distances(s, t);
+    sums.push_back(sum);
+  }
+  std::vector<int> order = counting(view.n_subnets());
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return sums[static_cast<std::size_t>(a)] < sums[static_cast<std::size_t>(b)];
+  });
   return order;
 }
 
@@ -79,6 +113,20 @@ std::vector<std::vector<int>> site_cuts(const GroupView& view) {
     add(together);
   }
   return cuts;
+}
+
+std::vector<int> site_tree(const GroupView& view) {
+  if (site_cuts(view).empty()) return {};
+  const std::vector<int> order = nearest_first(view);
+  const int top = order.front();
+  std::vector<int> parents;
+  for (const std::vector<int>& above : speakers(view, order)) {
+    const int subnet = above.back();
+    const auto parent =
+        std::find_if(above.rbegin(), above.rend(), [&](int speaker) { return speaker != subnet; });
+    parents.push_back(subnet == top ? -1 : (parent == above.rend() ? top : *parent));
+  }
+  return parents;
 }
 
 bool are_sites(const std::vector<int>& sites, const GroupView& view) {

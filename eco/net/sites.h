@@ -18,6 +18,11 @@ std::vector<std::vector<int>> site_cuts(const GroupView& view);
 // Local. Whether it gives a site to every subnet, numbered so.
 bool are_sites(const std::vector<int>& sites, const GroupView& view);
 
+// Local. A tree over the subnets that crosses each site's link once: the parent of each, -1 for one of them. In a site the
+// subnet that is nearest to all others is joined to the one of the site around, and all others of the site below it. Empty
+// where site_cuts() gives none.
+std::vector<int> site_tree(const GroupView& view);
+
 // Local. The view with one subnet for each site, its ranks subnet by subnet, those of one site within it after each other:
 // neighbours in this order are near.
 GroupView join_subnets(const GroupView& view, const std::vector<int>& sites);

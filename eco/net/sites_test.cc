@@ -104,6 +104,20 @@ TEST(Sites, JoinedSubnetsOfOneInnerSiteAreNeighbours) {
   EXPECT_EQ(joined.subnets[1].ranks, std::vector<int>{3});
 }
 
+TEST(Sites, TheirTreeCrossesEachLinkOnce) {
+  Network nested =
+      synthetic_network("hosts=1+1+1+1+1+1 rate_mbit=100+100+10+100+100+100 latency_us=50 between_us=400");
+  nested.sites = {{{0, 1, 2, 4}}, {{0, 4}}, {{1, 2}}};
+  nested.finish();
+  const GroupView view = one_rank_each(std::make_shared<const Network>(nested));
+  // Subnets 0 and 4 are one site, 1 and 2 (which is slow) another, all of these a third; 3 and 5 are of none.
+  EXPECT_EQ(site_tree(view), (std::vector<int>{-1, 0, 1, 0, 0, 0}));
+  // A slow subnet speaks for no site.
+  EXPECT_EQ(site_tree(make_view(view.network, {2, 1, 0, 3})), (std::vector<int>{-1, 0, 1, 0}));
+  const auto flat = std::make_shared<const Network>(synthetic_network("hosts=2+2+2"));
+  EXPECT_TRUE(site_tree(one_rank_each(flat)).empty());
+}
+
 TEST(Sites, FilesAndPartsKeepThem) {
   const auto network = std::make_shared<const Network>(synthetic_network(kTwoSites));
   const Network again = parse_network(to_json(*network), "test");

@@ -4,6 +4,7 @@
 
 #include "eco/algo/patterns/segments.h"
 #include "eco/algo/patterns/tree.h"
+#include "eco/net/sites.h"
 
 namespace eco::algo {
 namespace {
@@ -102,6 +103,8 @@ std::vector<Params> subnet_candidates(const coll::CommonProblem& problem, const 
   if (view.n_subnets() > 2) between = {Shape::chain, Shape::flat};
   if (view.n_subnets() > 4) between.push_back(Shape::binomial);
 
+  const std::vector<int> along_sites = net::site_tree(view);
+
   std::vector<Params> all;
   for (const Params& base : shape_candidates(problem, Pattern::chain, cutting)) {
     const std::size_t n = n_segments(problem, cutting, base);
@@ -121,6 +124,13 @@ std::vector<Params> subnet_candidates(const coll::CommonProblem& problem, const 
           }
         }
       }
+    }
+    if (along_sites.empty()) continue;
+    for (const Shape inside : inner_shapes(view, n)) {
+      Params params = base;
+      params.inside = inside;
+      params.tree = along_sites;
+      all.push_back(std::move(params));
     }
   }
   return all;

@@ -26,7 +26,8 @@ std::vector<Params> shape_candidates(const coll::CommonProblem& problem, Pattern
 // For algorithms that are one of many: two segment sizes, the smaller one first; with a send window the larger alone.
 std::vector<Params> few_candidates(const coll::CommonProblem& problem, std::size_t bytes_cut);
 
-// For ECO's trees: the same times shapes inside and between subnets, orders of the subnets, and detours.
+// For ECO's trees: the same times shapes inside and between subnets, orders of the subnets, and detours; where subnets form
+// sites, the tree along these too.
 std::vector<Params> subnet_candidates(const coll::CommonProblem& problem, const net::GroupView& view,
                                       const Cutting& cutting);
 
