@@ -27,7 +27,10 @@ from eco.fuzz.shrink import Shrinker
 from eco.fuzz.steps import calls_in, members
 
 #: Networks that ranks of one host are told they are on: subnets and hosts of every kind.
-NETWORKS = ("hosts=1", "hosts=1", "hosts=1+1", "hosts=2+1", "hosts=2+2", "hosts=1+1+1", "hosts=3+2 kind=bus")
+NETWORKS = (
+    "hosts=1", "hosts=1", "hosts=1+1", "hosts=2+1", "hosts=2+2", "hosts=1+1+1", "hosts=3+2 kind=bus",
+    "hosts=1+1+1 sites=1+1+2", "hosts=2+1+1+2 sites=1+2+1+2",
+)  # fmt: skip
 #: Communicators are armed in their first call, or in one of the next.
 ARM_AFTER = ("0", "0", "1", "3")
 #: In turn: half of the launches with ECO form around late ranks.
