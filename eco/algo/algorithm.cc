@@ -73,7 +73,8 @@ std::optional<std::string> Algorithm::why_not(const Problem& problem, const View
 std::optional<std::string> why_not(const Recipe& recipe, const coll::CommonProblem& problem,
                                    const net::GroupView& given_view) {
   if (!recipe.params.sites.empty() && !net::are_sites(recipe.params.sites, given_view))
-    return "its sites do not name each of the " + std::to_string(given_view.n_subnets()) + " subnets once";
+    return "its sites do not give each of the " + std::to_string(given_view.n_subnets()) +
+           " subnets a site, numbered from 0 as they come up";
   const AtSites seen(given_view, recipe.params);
   const net::GroupView& view = seen.view();
   const Algorithm* algorithm = find(recipe.algorithm);

@@ -23,11 +23,13 @@ void see_sites(Algorithm& algorithm) {
     return build(problem, seen.view(), params, rank);
   };
   if (!is_of_subnets(algorithm.name)) return;
-  algorithm.candidates = [candidates = std::move(algorithm.candidates)](const auto& problem,
-                                                                        const auto& view) {
+  algorithm.candidates = [candidates = std::move(algorithm.candidates), objection = algorithm.objection](
+                             const auto& problem, const auto& view) {
     std::vector<Params> all = candidates(problem, view);
     for (const std::vector<int>& sites : net::site_cuts(view)) {
-      for (Params& params : candidates(problem, net::join_subnets(view, sites))) {
+      const net::GroupView joined = net::join_subnets(view, sites);
+      if (objection && objection(problem, joined)) continue;
+      for (Params& params : candidates(problem, joined)) {
         if (params.islands == Islands::hosts) continue;  // they are what they are without sites
         params.sites = sites;
         all.push_back(std::move(params));

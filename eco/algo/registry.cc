@@ -383,8 +383,8 @@ std::vector<Algorithm> make_registry() {
   add_textbook(all);
   add_neighborhoods(all);
   add_compositions(all);
-  for (Algorithm& algorithm : all) see_sites(algorithm);
   add_rails(all);
+  for (Algorithm& algorithm : all) see_sites(algorithm);
   return all;
 }
 

@@ -103,11 +103,18 @@ struct Stripe {
   }
 };
 
-Schedule build(const CommonProblem& problem, const GroupView& view, const Params& params, int rank) {
-  const Algorithm* const part = find(params.parts.at(0));
+// What is on every rail; the view has sites for subnets by then, where there are sites.
+Params params_on_a_rail(const Params& params) {
   Params of_part = params;
   of_part.parts.clear();
   of_part.shares.clear();
+  of_part.sites.clear();
+  return of_part;
+}
+
+Schedule build(const CommonProblem& problem, const GroupView& view, const Params& params, int rank) {
+  const Algorithm* const part = find(params.parts.at(0));
+  const Params of_part = params_on_a_rail(params);
   Schedule whole(rank, problem.n_ranks);
   set_window(whole, params);
   whole.n_channels = 0;
@@ -230,9 +237,7 @@ Algorithm striped(coll::Collective collective, std::vector<std::string> choices)
       for (const std::string& choice : choices) known += (known.empty() ? "" : ", ") + choice;
       return "its part has to be one of " + known;
     }
-    Params of_part = params;
-    of_part.parts.clear();
-    of_part.shares.clear();
+    const Params of_part = params_on_a_rail(params);
     for (const RailCut& cut : cuts(problem, params.shares)) {
       if (cut.bytes == 0) continue;
       if (Objection reason = why_not({params.parts[0], of_part}, problem_of(problem, cut), view))

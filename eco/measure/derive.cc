@@ -200,11 +200,8 @@ void derive_uplinks(net::Network& network, const std::vector<SharingTest>& quest
     if (subnet.hosts.size() < 2) continue;  // what a lone host reaches is its own port
     double best = 0;
     bool slower_everywhere = n > 1;
-    const net::Site* const site = net::innermost_site(network.sites, static_cast<int>(s));
     for (const net::Between& pair : network.between) {
       if (pair.from != static_cast<int>(s) && pair.to != static_cast<int>(s)) continue;
-      // What leaves the site crosses its link too, which may be slower.
-      if (site != nullptr && !(site->has(pair.from) && site->has(pair.to))) continue;
       best = std::max(best, pair.bytes_per_s);
       const net::Subnet& other =
           network.subnets[static_cast<std::size_t>(pair.from == static_cast<int>(s) ? pair.to : pair.from)];

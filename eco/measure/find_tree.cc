@@ -154,7 +154,11 @@ std::vector<net::Site> sites_of(const net::Tree& tree, const std::vector<net::Su
       if (n_below != 0 && n_below != std::ssize(subnets[s].hosts)) is_of_whole_subnets = false;
       if ((n_below == 0) == is_above) site.subnets.push_back(static_cast<int>(s));
     }
-    if (is_of_whole_subnets && site.subnets.size() > 1) found.try_emplace(site.subnets, site);
+    if (!is_of_whole_subnets || site.subnets.size() < 2) continue;
+    // The halves of a root with two links are parted by both.
+    net::Site& known = found.try_emplace(site.subnets, site).first->second;
+    if (known.bytes_per_s == 0 || (site.bytes_per_s > 0 && site.bytes_per_s < known.bytes_per_s))
+      known = site;
   }
   std::vector<net::Site> sites;
   for (auto& [of_subnets, site] : found) sites.push_back(std::move(site));

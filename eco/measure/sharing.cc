@@ -11,6 +11,8 @@ namespace {
 // A flow that a shared medium would slow n-fold is halfway there at (1 + n) / 2: sharing; below 1.3 nothing was shared
 // (acknowledgements of the opposite direction and a busy processor cost up to that). Between the two nobody knows.
 constexpr double kUndisturbed = 1.3;
+// By so much more than others a pair is faster on its way, not by chance.
+constexpr double kClearlyFaster = 1.25;
 // An acknowledgement for every full packet is 5 % of an Ethernet's bytes; more than twice that is something else.
 constexpr double kMostReverse = 0.1;
 
@@ -32,27 +34,42 @@ struct Outside {
   double rate;  // the slower of the two
 };
 
-// Of its own site, if it is in one: farther away the site's link is crossed too.
+// Whether both are in a site that `s` is not in: flows from there to them meet on its link.
+bool are_behind_one_link(const net::Network& network, int s, int t, int u) {
+  return std::any_of(network.sites.begin(), network.sites.end(),
+                     [&](const net::Site& site) { return site.has(t) && site.has(u) && !site.has(s); });
+}
+
+// Of its own site, if it is in one, unless others are clearly faster: farther away the site's link is crossed too.
 std::optional<Outside> partners(const net::Network& network, int s) {
   const std::vector<net::Subnet>& subnets = network.subnets;
   const std::vector<net::Between>& between = network.between;
   const net::Site* const site = net::innermost_site(network.sites, s);
+  const auto rate_to = [&](int t) { return rate_between(between, s, t); };
+  double within = 0;
+  for (int t = 0; t < static_cast<int>(subnets.size()); ++t) {
+    if (t != s && site != nullptr && site->has(t)) within = std::max(within, rate_to(t));
+  }
   std::vector<int> others;
   for (int t = 0; t < static_cast<int>(subnets.size()); ++t) {
-    if (t != s && (site == nullptr || site->has(t))) others.push_back(t);
+    if (t == s) continue;
+    if (site == nullptr || site->has(t) || rate_to(t) > kClearlyFaster * within) others.push_back(t);
   }
-  std::stable_sort(others.begin(), others.end(),
-                   [&](int x, int y) { return rate_between(between, s, x) > rate_between(between, s, y); });
+  std::stable_sort(others.begin(), others.end(), [&](int x, int y) { return rate_to(x) > rate_to(y); });
   if (others.empty()) return std::nullopt;
   const auto& nearest = subnets[static_cast<std::size_t>(others[0])].hosts;
   if (others.size() >= 2) {
-    return Outside{nearest[0], subnets[static_cast<std::size_t>(others[1])].hosts[0],
-                   rate_between(between, s, others[1])};
+    const auto apart = std::find_if(others.begin() + 1, others.end(), [&](int t) {
+      return !are_behind_one_link(network, s, others[0], t) &&
+             kClearlyFaster * rate_to(t) > rate_to(others[1]);
+    });
+    const int second = apart == others.end() ? others[1] : *apart;
+    return Outside{nearest[0], subnets[static_cast<std::size_t>(second)].hosts[0], rate_to(second)};
   }
   if (nearest.size() < 2) return std::nullopt;  // both flows would meet in one host's port: nothing to learn
   // Into one bus the flows meet on that bus, whatever the uplinks do.
   const net::Subnet& target = subnets[static_cast<std::size_t>(others[0])];
-  const double rate = rate_between(between, s, others[0]);
+  const double rate = rate_to(others[0]);
   if (target.kind == net::SubnetKind::bus && 2 * rate > target.bytes_per_s) return std::nullopt;
   return Outside{nearest[0], nearest[1], rate};
 }

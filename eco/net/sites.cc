@@ -99,9 +99,10 @@ std::vector<std::vector<int>> site_cuts(const GroupView& view) {
   const std::vector<std::vector<int>> around = sites_around(view);
   std::size_t depth = 0;
   for (const std::vector<int>& of_subnet : around) depth = std::max(depth, of_subnet.size());
+  if (depth == 0) return cuts;
   const int alone =
       static_cast<int>(view.network->sites.size());  // what is of no site is labelled from here on
-  for (std::size_t level = 0; level < depth; ++level) {
+  for (const std::size_t level : {std::size_t{0}, depth - 1}) {
     std::vector<int> labels;
     std::vector<int> together;
     for (int s = 0; s < n; ++s) {

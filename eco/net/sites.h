@@ -10,8 +10,8 @@
 
 namespace eco::net {
 
-// Local. The ways in which the network's sites make fewer subnets of the view's, two at least: by the outermost sites, by
-// those within them, and so on; and, where several subnets are of no site, with all of them as one. Each gives the site of
+// Local. The ways in which the network's sites make fewer subnets of the view's, two at least: by the outermost sites, and by
+// the innermost; and, where several subnets are of no site, with all of them as one. Each gives the site of
 // every subnet, numbered from 0 as they come up.
 std::vector<std::vector<int>> site_cuts(const GroupView& view);
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "eco/algo/algorithm.h"
+#include "eco/algo/at_sites.h"
 #include "eco/exec/executor.h"
 #include "eco/plan/large_group.h"
 #include "eco/sched/verify.h"
@@ -72,7 +73,7 @@ Stand stand_for(const algo::Recipe& recipe, const CommonProblem& problem, const 
   const std::size_t n_at_once =
       problem.neighbors ? problem.neighbors->largest_degree() : coll::n_blocks(problem);
   const std::size_t most = std::max<std::size_t>(kMostSegmentsProved / n_at_once, 2);
-  const std::size_t n_whole = fewer_alike(block / segment, most, view);
+  const std::size_t n_whole = fewer_alike(block / segment, most, algo::AtSites(view, recipe.params).view());
   const bool has_rest = block % segment != 0;
 
   Stand stand{recipe, problem};

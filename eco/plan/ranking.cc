@@ -78,6 +78,10 @@ class Ranking {
   double predict(const Recipe& recipe) {
     ForecastOptions limited = options_;
     if (prune_) limited.stop_after_s = std::min(options_.stop_after_s, kHopeless * best_s_);
+    if (const auto refused = algo::why_not(recipe, problem_, view_)) {
+      unable_.push_back({recipe, {}, *refused});
+      return std::numeric_limits<double>::infinity();
+    }
     Candidate candidate = large_ ? estimated(recipe) : candidate_of(recipe, problem_, view_, limited);
     const double infinity = std::numeric_limits<double>::infinity();
     if (!candidate.why_not.empty()) {

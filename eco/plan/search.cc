@@ -294,7 +294,13 @@ class Search {
       const Knobs& knobs = knobs_.emplace(algorithm.name, knobs_of(algorithm, fixed_, view_)).first->second;
       if (is_known(*base)) starts.push_back(*base);
       Recipe of_subnets = base->recipe;
-      of_subnets.params.sites.clear();  // the starts' lists are of subnets
+      // The starts' lists are of subnets.
+      if (!of_subnets.params.sites.empty()) {
+        of_subnets.params.sites.clear();
+        of_subnets.params.order.clear();
+        of_subnets.params.tree.clear();
+        of_subnets.params.owners.clear();
+      }
       for (const Recipe& recipe : starts_of(of_subnets, knobs)) {
         auto candidate = predict(recipe, kFar * best_s);
         if (!candidate) continue;
