@@ -308,6 +308,7 @@ std::vector<net::GroupView> proof_views(int n_ranks) {
     all.push_back(dealt_view(subnets(unequal), n_ranks, n_ranks % 5 == 0 ? 3 : 5));
     all.push_back(dealt_view(subnets(unequal) + " kind=bus", n_ranks));
     all.push_back(dealt_view("hosts=1+2 uplink_mbit=100", n_ranks));
+    all.push_back(dealt_view(subnets(unequal) + " sites=1+2+1 site_mbit=20 far_us=5000", n_ranks));
   }
   return all;
 }
@@ -322,6 +323,10 @@ std::vector<net::GroupView> proof_views_with_rails(int n_ranks) {
         "hosts=" + plus_separated({n_ranks - n_ranks / 2, n_ranks / 2}) + " uplink_mbit=100";
     all.push_back(dealt_view(two + " rail_mbit=1000", n_ranks));
     all.push_back(dealt_view(two + " rail_mbit=300+70", n_ranks, n_ranks % 5 == 0 ? 3 : 5));
+  }
+  if (n_ranks >= 3) {
+    const std::string three = "hosts=" + plus_separated({n_ranks - 2, 1, 1}) + " uplink_mbit=100";
+    all.push_back(dealt_view(three + " sites=1+1+2 site_mbit=20 far_us=5000 rail_mbit=1000", n_ranks));
   }
   return all;
 }

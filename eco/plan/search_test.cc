@@ -46,6 +46,22 @@ TEST(Search, BeatsTheRepertoireOnDome20) {
   EXPECT_GT(gain_of_search(Collective::allgather, 1 << 17, view), 0.1);
 }
 
+// What has the order of three sites is no start over six subnets; trees of subnets are.
+TEST(Search, StartsOverSubnetsWhereTheBestIsOverSites) {
+  const net::GroupView view = view_of(
+      "hosts=2+2+2+2+2+2 rate_mbit=100 uplink_mbit=60 latency_us=60 between_us=600 "
+      "sites=1+1+2+2+3+3 site_mbit=20 far_us=5000 overhead_us=15");
+  CommonProblem problem = problem_of(Collective::reduce, 16320, view);
+  problem.root = 1;
+  const auto fixed = rank_candidates(problem, view, kShort, true);
+  const Candidate& best = fixed.front();
+  ASSERT_FALSE(best.recipe.params.sites.empty()) << best.recipe.text();
+  std::size_t n_over_subnets = 0;
+  for (const Candidate& found : search(problem, view, fixed, {.most_steps = 400, .forecast = kShort}).found)
+    n_over_subnets += found.recipe.params.sites.empty() && !found.recipe.params.tree.empty() ? 1 : 0;
+  EXPECT_GT(n_over_subnets, 0U) << best.recipe.text();
+}
+
 // Beyond 32 KiB the repertoire has whole packets; on a bus, where a segment's time counts twice, others are better.
 TEST(Search, FindsSegmentsOfAnyLength) {
   const net::GroupView view =
