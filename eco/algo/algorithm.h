@@ -50,7 +50,8 @@ const Algorithm* find(std::string_view name);
 bool is_on_rails(const Recipe& recipe);
 
 // Why a recipe (from a plan file, say) can't be built for this problem on this group: unknown algorithm, another
-// collective, sites that do not fit the group, lists (order, tree, ...) that do not fit its subnets or these sites, or the algorithm's own why_not. Nothing if it can.
+// collective, sites that do not fit the group, lists (order, tree, ...) that do not fit its subnets or these sites, or the
+// algorithm's own why_not. Nothing if it can.
 std::optional<std::string> why_not(const Recipe& recipe, const coll::CommonProblem& problem,
                                    const net::GroupView& view);
 

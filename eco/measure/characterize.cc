@@ -92,12 +92,10 @@ class Session {
     network.common_message_s = common.message_s;
     network.common_wake_s = common.wake_s;
     measure_fullest_host(network);
-    const bool has_doubtful_tree = network.tree.is_known() && !by_tree;
-    if (!network.tree.is_known()) find_tree_last(network);
-    if (!by_tree) {
-      // Of what nobody asked what it carries; sites may be others by now.
-      if (has_doubtful_tree || asks_no_more()) derive_site_links(network);
-      rates.tell_uplinks(network);
+    if (!network.tree.is_known()) {
+      find_tree_last(network);
+    } else if (!by_tree) {
+      derive_site_links(network);  // a tree that is not believed says nothing of them either
     }
     fit_latencies(network);
     if (network.tree.is_known()) network.tree.verdict = verdict(network.tree, by_figure2, by_tree);
@@ -141,6 +139,7 @@ class Session {
     if (network.n_hosts() < 2) return;
     if (asks_no_more()) {
       network.tree = tree_of_samples(network);
+      derive_site_links(network);
       return;
     }
     find_tree(network, 0.97, probe_samples(network));

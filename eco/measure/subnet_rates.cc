@@ -53,9 +53,9 @@ void SubnetRates::measure(net::Network& network) {
   measure_between(network);
   run_tests(network, tests_inside(partition_of(network)));
   set_kinds(network);
-  across_ = tests_across(network);
-  run_tests(network, across_);
-  tell_uplinks(network);
+  const std::vector<SharingTest> across = tests_across(network);
+  run_tests(network, across);
+  derive_uplinks(network, across);
 }
 
 void SubnetRates::take_from_tree(net::Network& network) {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "eco/measure/conductor.h"
-#include "eco/measure/derive.h"
 #include "eco/measure/sharing.h"
 #include "eco/net/network.h"
 
@@ -32,8 +31,6 @@ class SubnetRates {
 
   // Rates, kinds and uplinks, by tests with several pairs at once.
   void measure(net::Network& network);
-  // Uplinks anew, by the same tests: after its sites have changed.
-  void tell_uplinks(net::Network& network) const { derive_uplinks(network, across_); }
   // The same from the tree; left to measure are rates between subnets, and what both directions cost each other.
   void take_from_tree(net::Network& network);
 
@@ -56,7 +53,6 @@ class SubnetRates {
 
   Conductor& conductor_;
   SubnetRatesOptions options_;
-  std::vector<SharingTest> across_;  // asked across the borders of subnets
 };
 
 }  // namespace eco::measure

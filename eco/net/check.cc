@@ -118,7 +118,7 @@ Reason check_sites(const Network& network) {
   const int n = static_cast<int>(network.subnets.size());
   std::vector<int> n_links(network.subnets.size(), 0);
   if (network.sites.size() > 2 * network.subnets.size())
-    return "has " + std::to_string(network.sites.size()) + " sites of " +
+    return "has " + std::to_string(network.sites.size()) + " sites, more than twice its " +
            std::to_string(network.subnets.size()) + " subnets";
   for (std::size_t i = 0; i < network.sites.size(); ++i) {
     const Site& site = network.sites[i];

@@ -43,34 +43,13 @@ std::vector<std::vector<int>> speakers(const GroupView& view, const std::vector<
   return speakers_of;
 }
 
-std::vector<int> counting(int n) {
-  std::vector<int> list(static_cast<std::size_t>(n));
-  std::iota(list.begin(), list.end(), 0);
-  return list;
-}
-
 // All subnets, those of one site after each other, at every depth; sites and what is in none in the view's order.
 std::vector<int> site_by_site(const GroupView& view) {
-  std::vector<std::vector<int>> places = speakers(view, counting(view.n_subnets()));
+  std::vector<int> order(view.subnets.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<std::vector<int>> places = speakers(view, order);
   std::sort(places.begin(), places.end());
-  std::vector<int> order;
-  for (const std::vector<int>& place : places) order.push_back(place.back());
-  return order;
-}
-
-// All subnets, those first from which a message to all others takes least.
-std::vector<int> nearest_first(const GroupView& view) {
-  const Distances distances(view, kTreeBytes);
-  std::vector<double> sums;
-  for (int s = 0; s < view.n_subnets(); ++s) {
-    double sum = 0;
-    for (int t = 0; t < view.n_subnets(); ++t) sum += s == t ? 0 : distances(s, t);
-    sums.push_back(sum);
-  }
-  std::vector<int> order = counting(view.n_subnets());
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return sums[static_cast<std::size_t>(a)] < sums[static_cast<std::size_t>(b)];
-  });
+  std::transform(places.begin(), places.end(), order.begin(), [](const auto& place) { return place.back(); });
   return order;
 }
 
@@ -118,7 +97,7 @@ std::vector<std::vector<int>> site_cuts(const GroupView& view) {
 
 std::vector<int> site_tree(const GroupView& view) {
   if (site_cuts(view).empty()) return {};
-  const std::vector<int> order = nearest_first(view);
+  const std::vector<int> order = nearest_first(view, Distances(view, kTreeBytes));
   const int top = order.front();
   std::vector<int> parents;
   for (const std::vector<int>& above : speakers(view, order)) {

@@ -41,6 +41,20 @@ Distances::Distances(const GroupView& view, std::size_t bytes)
   }
 }
 
+std::vector<int> nearest_first(const GroupView& view, const Distances& distances) {
+  const int n = view.n_subnets();
+  std::vector<double> sums(view.subnets.size(), 0.0);
+  for (int s = 0; s < n; ++s) {
+    for (int t = 0; t < n; ++t) sums[static_cast<std::size_t>(s)] += distances(s, t);
+  }
+  std::vector<int> order(view.subnets.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return sums[static_cast<std::size_t>(a)] < sums[static_cast<std::size_t>(b)];
+  });
+  return order;
+}
+
 std::vector<int> min_max_tour(const GroupView& view, std::size_t bytes) {
   const Distances distances(view, bytes);
   std::vector<int> tour(view.subnets.size());

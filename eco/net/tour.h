@@ -27,6 +27,9 @@ class Distances {
   std::vector<double> seconds_;
 };
 
+// The subnets, those first from which a message to every other one takes least in sum.
+std::vector<int> nearest_first(const GroupView& view, const Distances& distances);
+
 // The subnets in the order of a ring whose slowest step from one to the next (and from the last to the first) is as
 // fast as it can be, and among such rings the sum of the steps least: exact up to eight subnets.
 std::vector<int> min_max_tour(const GroupView& view, std::size_t bytes);

@@ -78,11 +78,7 @@ class Ranking {
   double predict(const Recipe& recipe) {
     ForecastOptions limited = options_;
     if (prune_) limited.stop_after_s = std::min(options_.stop_after_s, kHopeless * best_s_);
-    if (const auto refused = algo::why_not(recipe, problem_, view_)) {
-      unable_.push_back({recipe, {}, *refused});
-      return std::numeric_limits<double>::infinity();
-    }
-    Candidate candidate = large_ ? estimated(recipe) : candidate_of(recipe, problem_, view_, limited);
+    Candidate candidate = large_ ? estimated(recipe) : predicted(recipe, limited);
     const double infinity = std::numeric_limits<double>::infinity();
     if (!candidate.why_not.empty()) {
       unable_.push_back(std::move(candidate));
@@ -92,6 +88,11 @@ class Ranking {
     best_s_ = std::min(best_s_, seconds);
     able_.push_back(std::move(candidate));
     return seconds;
+  }
+
+  Candidate predicted(const Recipe& recipe, const ForecastOptions& limited) const {
+    if (auto refused = algo::why_not(recipe, problem_, view_)) return {recipe, {}, *std::move(refused)};
+    return candidate_of(recipe, problem_, view_, limited);
   }
 
   Candidate estimated(const Recipe& recipe) const {

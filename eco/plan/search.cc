@@ -299,6 +299,7 @@ class Search {
         of_subnets.params.sites.clear();
         of_subnets.params.order.clear();
         of_subnets.params.tree.clear();
+        of_subnets.params.first.clear();
         of_subnets.params.owners.clear();
       }
       for (const Recipe& recipe : starts_of(of_subnets, knobs)) {
@@ -362,13 +363,7 @@ class Search {
     }
     if (!knobs.trees) return starts;
     const Distances distances(view_, bytes);
-    const auto distance = [&](int hub) {
-      double sum = 0;
-      for (std::size_t s = 0; s < n; ++s) sum += distances(hub, static_cast<int>(s));
-      return sum;
-    };
-    std::vector<int> hubs = counting(n);
-    std::stable_sort(hubs.begin(), hubs.end(), [&](int a, int b) { return distance(a) < distance(b); });
+    std::vector<int> hubs = net::nearest_first(view_, distances);
     if (hubs.size() > kMostHubs) hubs.erase(hubs.begin() + kMostHubs, hubs.end());
     std::vector<std::vector<int>> trees;
     for (const int hub : hubs) trees.push_back(star(n, hub));
