@@ -21,8 +21,8 @@
 // consent, one that is complete only afterwards is a rendezvous. It is found by halving to 16 bytes. os and or are known
 // for eager messages only (of a rendezvous the receiver's time is the transfer), and go on in a straight line.
 //
-// Beside: how much longer a stream takes with 2 and 4 pairs of the class at once, and gamma of all-to-all by exchanges
-// among up to 16 ranks of a host or hosts of a subnet.
+// Beside: how much longer a stream takes with 2, 4, 8, ... disjoint pairs of the class at once, as long as there are so
+// many, and gamma of all-to-all by exchanges among up to 16 ranks of a host or hosts of a subnet.
 #pragma once
 
 #include <functional>
