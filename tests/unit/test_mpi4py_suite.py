@@ -57,7 +57,7 @@ def test_of_a_run_at_its_limit_the_tests_that_took_a_part_of_it_are_slow(suite: 
 
 def test_equal_runs_are_the_same(suite: ModuleType) -> None:
     pairs = suite.Pairs([_run(suite, 1, "ok", "error")], [_run(suite, 1, "ok", "error")])
-    record = pairs.record(LIMIT_S)
+    record = suite.record_of(pairs, LIMIT_S)
     assert record["verdict"] == "same"
     assert (record["tests"], record["outcomes"]) == (2, {"error": 1, "ok": 1})
     assert (record["served"], record["calls"]) == (3, 4)
@@ -78,7 +78,7 @@ def test_equal_runs_are_the_same(suite: ModuleType) -> None:
 def test_what_stock_never_does_differs(suite: ModuleType, eco: dict[str, Any]) -> None:
     code, outcomes = eco.pop("code"), eco.pop("outcomes")
     pairs = suite.Pairs([_run(suite, 0, "ok", "ok")] * 3, [_run(suite, code, *outcomes, **eco)] * 3)
-    record = pairs.record(LIMIT_S)
+    record = suite.record_of(pairs, LIMIT_S)
     assert record["verdict"] == "differs"
     assert record["unlike"]
     # Once is enough, even if the next pair is the same.
@@ -88,7 +88,7 @@ def test_what_stock_never_does_differs(suite: ModuleType, eco: dict[str, Any]) -
 
 def test_what_stock_does_at_times_is_told_and_no_difference(suite: ModuleType) -> None:
     good, bad = _run(suite, 0, "ok", "ok"), _run(suite, 0, "ok", "error")
-    record = suite.Pairs([good, bad], [bad, bad]).record(LIMIT_S)
+    record = suite.record_of(suite.Pairs([good, bad], [bad, bad]), LIMIT_S)
     assert record["verdict"] == "stock varies"
     assert record["unlike"] == ["rank 0, b: ok and error"]
 
@@ -103,14 +103,14 @@ def test_jobs_that_break_off_as_stock_does_may_do_so_at_another_test(suite: Modu
 
 
 def test_stock_without_an_end_is_named(suite: ModuleType) -> None:
-    record = suite.Pairs([_run(suite, None, "ok", ended=False)]).record(LIMIT_S)
+    record = suite.record_of(suite.Pairs([_run(suite, None, "ok", ended=False)]), LIMIT_S)
     assert record["verdict"] == "stock did not end in 60 s"
     assert record["where"] == "1 in no test"
 
 
 def test_a_run_in_which_nothing_was_served_is_wrong(suite: ModuleType) -> None:
     record = {"library": "mpich", "ranks": 2, "module": "m", "left_out": ["x"]}
-    record |= suite.Pairs([_run(suite, 0, "ok")], [_run(suite, 0, "ok")]).record(LIMIT_S)
+    record |= suite.record_of(suite.Pairs([_run(suite, 0, "ok")], [_run(suite, 0, "ok")]), LIMIT_S)
     records = {("mpich", 2, "m"): record}
     assert suite.wrong(records) == []
     assert "mpich 2 ranks, 1 modules, 1 tests: 1 same; 3 calls served" in suite.summary(records)
