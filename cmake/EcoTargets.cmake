@@ -123,7 +123,7 @@ endfunction()
 
 # Several files at a time: most of the work is reading headers.
 function(eco_compile_together target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
 endfunction()
 
 # One MPI ABI: libeco-<abi>.so, which the trampoline opens inside a program that has its MPI loaded already (so it

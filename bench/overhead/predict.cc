@@ -3,6 +3,7 @@
 //
 //   cmake --preset release && cmake --build --preset release --target bench-predict && build/release/bench-predict
 //   build/release/bench-predict alltoall          only recipes whose text has this in it
+//   build/release/bench-predict --json            bench/overhead/run.py makes a table of it
 //
 // Each row is predicted three times and the fastest counts: what is above it is the machine's other work. Building the
 // schedules is not in it, expanding their loops is. The predicted seconds are printed to the last digit, so that two
@@ -13,6 +14,7 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -58,8 +60,8 @@ eco::net::GroupView view_of(int n_ranks) {
   return eco::net::make_view(std::move(network), std::move(host_of_rank));
 }
 
-void time_one(const Recipe& recipe, CommonProblem problem, std::size_t bytes,
-              const eco::net::GroupView& view) {
+nlohmann::ordered_json time_one(const Recipe& recipe, CommonProblem problem, std::size_t bytes,
+                                const eco::net::GroupView& view) {
   problem.n_ranks = view.n_ranks();
   problem.element_bytes = eco::coll::is_reduction(problem.collective) ? 8 : 1;
   problem.bytes = eco::coll::whole_bytes(problem, bytes);
@@ -74,16 +76,28 @@ void time_one(const Recipe& recipe, CommonProblem problem, std::size_t bytes,
     best_s = std::min(best_s, took.count());
   }
   const auto operations = static_cast<double>(prediction.n_operations);
-  std::printf("%-52s %4d ranks %9.0f operations %7.0f ns each %6.2f M/s  predicted %.17g s\n",
-              recipe.text().c_str(), view.n_ranks(), operations, best_s / operations * 1e9,
-              operations / best_s / 1e6, prediction.seconds);
+  return {{"recipe", recipe.text()},
+          {"ranks", view.n_ranks()},
+          {"operations", prediction.n_operations},
+          {"ns", best_s / operations * 1e9},
+          {"predicted_s", prediction.seconds}};
+}
+
+void print(const nlohmann::ordered_json& row) {
+  const double ns = row["ns"].get<double>();
+  std::printf("%-52s %4d ranks %9llu operations %7.0f ns each %6.2f M/s  predicted %.17g s\n",
+              row["recipe"].get<std::string>().c_str(), row["ranks"].get<int>(),
+              row["operations"].get<unsigned long long>(), ns, 1e3 / ns, row["predicted_s"].get<double>());
   std::fflush(stdout);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string wanted = argc > 1 ? argv[1] : "";
+  const std::string word = argc > 1 ? argv[1] : "";
+  const bool as_json = word == "--json";
+  const std::string wanted = as_json ? "" : word;
+  auto rows = nlohmann::ordered_json::array();
   for (const int n_ranks : {8, 64, 256}) {
     const eco::net::GroupView view = view_of(n_ranks);
     for (const Case& one : kCases) {
@@ -91,8 +105,11 @@ int main(int argc, char** argv) {
       const std::size_t bytes = n_ranks == 8    ? one.bytes_of_8
                                 : n_ranks == 64 ? one.bytes_of_64
                                                 : one.bytes_of_256;
-      time_one(eco::algo::parse_recipe(one.recipe), {.collective = one.collective}, bytes, view);
+      rows.push_back(
+          time_one(eco::algo::parse_recipe(one.recipe), {.collective = one.collective}, bytes, view));
+      if (!as_json) print(rows.back());
     }
   }
+  if (as_json) std::printf("%s\n", rows.dump(1).c_str());
   return 0;
 }

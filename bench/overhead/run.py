@@ -3,10 +3,11 @@
     python bench/overhead/run.py [--json F.json] [--ranks 2,4,8,16]
     python bench/overhead/run.py --only-mpi --shared-memory openmpi,mpich --tcp openmpi,mpich --json F.json
 
-Builds bench-executor (release) and runs it: the window and the Executor alone, then threads over loopback. With
+Builds bench-executor and bench-predict (release) and runs them: the window and the Executor alone, then threads over
+loopback, then the predictor on one core. With
 --shared-memory and --tcp also `eco-rank time` on the ranks of this host, over the library's shared memory and over TCP
 that nothing shapes: patterns of many small operations, and long pipelines beside the library's own operations.
---only-mpi leaves bench-executor out. Run it alone: on two cores another build is most of what it measures.
+--only-mpi leaves those two out. Run it alone: on two cores another build is most of what it measures.
 """
 
 import argparse
@@ -47,10 +48,14 @@ LARGE_SEGMENTS = (15872, 65536, 262144)  # the first is sent eagerly
 LARGE = {"broadcast": ("chain",), "allreduce": ("ring",)}
 
 
-def loopback(ranks: str) -> dict[str, Any]:
-    """Figures of bench-executor, which is built first."""
-    words = [str(released("bench-executor")), "--json", "--ranks", ranks]
-    return dict(json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout))
+def figures(target: str, *words: str) -> Any:
+    """What a program of the release build writes, which is built first."""
+    command = [str(released(target)), "--json", *words]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+
+def outside_mpi(ranks: str) -> dict[str, Any]:
+    return {**figures("bench-executor", "--ranks", ranks), "predictor": figures("bench-predict")}
 
 
 class Ranks:
@@ -137,6 +142,8 @@ def show(found: dict[str, Any]) -> None:
         print(f"\n{'message per second':28} ranks  segment    GB/s")
         for row in found["pipelines"]:
             print(f"{row['recipe']:28} {row['ranks']:5} {row['segment_bytes']:8} {row['gb_per_s']:7.3f}")
+    for row in found.get("predictor", ()):
+        print(f"predictor {row['ranks']:3} ranks  {row['recipe']:56} {1e3 / row['ns']:6.2f} M operations/s")
     for row in found.get("mpi", {}).get("operations", ()):
         where = f"{row['library']}, {row['link']}"
         print(f"{where:24} {row['ranks']:3} ranks  {row['recipe']:36} {row['ns']:8.1f} ns an operation")
@@ -161,7 +168,7 @@ def main() -> int:
     parser.add_argument("--only-mpi", action="store_true")
     options = parser.parse_args()
     where = {key: value for key, value in provenance().items() if key != "estimator"}
-    found: dict[str, Any] = {} if options.only_mpi else loopback(options.ranks)
+    found: dict[str, Any] = {} if options.only_mpi else outside_mpi(options.ranks)
     mpi: dict[str, list[dict[str, Any]]] = {"operations": [], "pipelines": [], "failed": []}
     for link, libraries in (("shared memory", options.shared_memory), ("tcp", options.tcp)):
         for library in filter(None, libraries.split(",")):

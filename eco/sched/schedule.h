@@ -39,11 +39,17 @@ enum class Buffer : std::uint8_t {
 };
 std::string_view name(Buffer buffer);
 
+// 16 bytes: predictions hold operations by the hundred thousand, and how many of them a cache holds is their speed.
 struct Region {
-  Buffer buffer = Buffer::output;
-  std::size_t offset = 0;
+  constexpr Region() = default;
+  constexpr Region(Buffer where, std::size_t from = 0, std::size_t length = 0)
+      : buffer(where), offset(from), bytes(length) {}
+
+  Buffer buffer : 2 = Buffer::output;
+  std::size_t offset : 62 = 0;
   std::size_t bytes = 0;
 };
+static_assert(sizeof(Region) == 16);
 
 enum class OpKind : std::uint8_t { send, recv, reduce, copy, group };
 inline constexpr std::size_t kOpKinds = 5;

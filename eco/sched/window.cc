@@ -24,16 +24,17 @@ bool is_posted(OpKind kind) { return kind == OpKind::send || kind == OpKind::rec
 
 constexpr std::size_t kFew = 16;
 
-// An operation in the window, and what waits for it.
-struct Slot {
+// An operation in the window, and what waits for it: one line of the processor's cache.
+struct alignas(64) Slot {
   Op op;
   std::uint32_t channel = kNone;  // what is posted: index into State::channels
   OpId next_in_channel = kNone;   // the following unposted one of the same channel
   std::uint32_t waiting = kNone;  // who waits for this one: first link of a list in State::waits
-  int n_waiting_for = 0;
-  bool heads_channel = false;  // every earlier one of the channel was posted
-  bool is_ready = false;       // stands, or stood, in the list of ready ones
+  std::uint32_t n_waiting_for : 30 = 0;
+  bool heads_channel : 1 = false;  // every earlier one of the channel was posted
+  bool is_ready : 1 = false;       // stands, or stood, in the list of ready ones
 };
+static_assert(sizeof(Slot) == 64);
 
 // One operation that waits for another; more than once if several of its regions do.
 struct Wait {

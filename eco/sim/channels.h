@@ -27,7 +27,7 @@ struct Message {
   std::uint32_t channel = 0;
   sched::OpId send = 0;
   sched::OpId receive = 0;  // of a granted one
-  std::uint32_t hop = 0;
+  std::uint16_t hop = 0;
   Stage stage = Stage::eager;
   std::size_t bytes = 0;
   double wire_bytes = 0;
