@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from typer.testing import CliRunner
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 from eco import _core
 from eco.cli.main import app
 from eco.errors import CorruptFile, EcoError, InvalidArgument
-from eco.report import trace_view
+from eco.report import trace_bars, trace_view
 from eco.trace import Operation, RankSteps, TracedRun, read_trace
 
 NETWORK = "hosts=2+2 rate_mbit=191 uplink_mbit=20 latency_us=60 between_us=200 overhead_us=15"
@@ -122,8 +123,13 @@ def test_both_charts_show_every_operation_on_one_time_axis(tmp_path: Path, netwo
     assert table.cells.values[0][0] == "2"
     trace_view.write(run, tmp_path / "trace.html")
     assert "middle one of 3 runs" in (tmp_path / "trace.html").read_text()
-    with pytest.raises(InvalidArgument, match=r"written as \.html"):
-        trace_view.write(run, tmp_path / "trace.svg")
+    with pytest.raises(InvalidArgument, match=r"written as \.html or \.svg"):
+        trace_view.write(run, tmp_path / "trace.pdf")
+    trace_view.write(run, tmp_path / "trace.svg")
+    drawing = ElementTree.parse(tmp_path / "trace.svg").getroot()
+    hovers = [title.text or "" for title in drawing.iter("{http://www.w3.org/2000/svg}title")]
+    assert len(hovers) == 2 * n_operations
+    assert sum(f"{first.end_s * 1e3:.3f} ms" in hover for hover in hovers if "rank 0" in hover) >= 2
 
 
 def test_messages_behind_others_of_their_channel_begin_when_those_are_done() -> None:
@@ -137,7 +143,7 @@ def test_messages_behind_others_of_their_channel_begin_when_those_are_done() -> 
         4.0,
         1.0,
     )
-    assert [begin for _, begin in trace_view.bars(steps)] == [0.0, 1.0, 0.0, 3.0]
+    assert [begin for _, begin in trace_bars.bars(steps)] == [0.0, 1.0, 0.0, 3.0]
 
 
 def test_ranks_that_do_nothing_are_drawn_too(tmp_path: Path, network: str) -> None:

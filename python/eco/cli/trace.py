@@ -23,7 +23,7 @@ from eco.cli.options import LabOrLauncher, LauncherPrefixOrLab, Root, output_fil
 from eco.collectives import check_known
 from eco.errors import InvalidArgument
 from eco.lab import Lab, load
-from eco.report import trace_view
+from eco.report import trace_bars, trace_view
 from eco.report.progress import make_console, rank_progress
 from eco.report.records import parse_size, seconds_text
 from eco.trace import TracedRun, TraceOptions, trace_place
@@ -51,7 +51,7 @@ def show(run: TracedRun, console: Console) -> None:
     share = run.predicted_s / run.traced_s - 1 if run.traced_s > 0 else 0.0
     console.print(
         f"predicted {seconds_text(run.predicted_s)}, traced {seconds_text(run.traced_s)}, "
-        f"{trace_view.which_run(run)}: {100 * share:+.1f} %; {run.library}",
+        f"{trace_bars.which_run(run)}: {100 * share:+.1f} %; {run.library}",
         highlight=False,
     )
 
@@ -79,14 +79,15 @@ def trace(
     runs: Annotated[
         int, typer.Option(help="how often it runs; the one in the middle is shown", min=1, max=1000)
     ] = 9,
-    picture: Annotated[Path, output_file("write both charts and the table, as HTML")] = Path("trace.html"),
+    picture: Annotated[Path, output_file("write both charts, as .html with the table or as .svg")] = Path(
+        "trace.html"
+    ),
     json: Annotated[Path | None, output_file("write every operation, for a program to read")] = None,
     timeout: Annotated[float, typer.Option(help="seconds that one launch may take")] = 300.0,
 ) -> None:
     """Draw what every rank does when, as predicted and as it happened."""
     check_known(op)
-    if picture.suffix != ".html":
-        raise InvalidArgument(f"{picture}: predicted and traced charts are written as .html")
+    trace_view.check_ending(picture)
     options = TraceOptions(op, parse_size(size), root, recipe, runs, timeout)
     console = make_console()
     with (

@@ -1,11 +1,11 @@
 """A call as predicted and as traced, one above the other on one time axis, and where they differ most.
 
-write(run, Path("trace.html"))
+write(run, Path("trace.html"))      # interactive; .svg for documents
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import plotly.graph_objects as go
@@ -14,53 +14,15 @@ from rich import box
 from rich.table import Table
 
 from eco.errors import InvalidArgument
-from eco.report.picture import PALETTE, write_page
-from eco.report.records import seconds_text, size_text
-from eco.trace import Operation, RankSteps, TracedRun
+from eco.report import trace_drawing
+from eco.report.picture import write_page
+from eco.report.records import seconds_text, write_text
+from eco.report.trace_bars import bars, colour, lane, lanes_of, which_run, words
+from eco.trace import RankSteps, TracedRun
 
-#: From top to bottom within a rank: what it gets, what it makes of it, what it sends on.
-LANES = {"recv": "receives", "reduce": "combines", "copy": "copies", "send": "sends"}
-LOCAL = {"reduce": "#444444", "copy": "#aaaaaa"}
 COLUMNS = ("rank", "end predicted", "traced", "later by", "busy predicted", "traced", "waiting predicted",
            "traced")  # fmt: skip
 MARGIN_PX, LANE_PX, ROW_PX, TABLE_HEAD_PX = 190, 16, 26, 60
-
-
-def lane(rank: int, kind: str) -> str:
-    return f"{rank} {LANES[kind]}"
-
-
-def bars(steps: RankSteps) -> Iterator[tuple[Operation, float]]:
-    """Each operation, and where its bar begins: a message that was posted early, but behind others of its channel, when
-    the one before it was complete."""
-    before: dict[tuple[str, int, int], float] = {}
-    for step in steps.operations:
-        begins_s = step.start_s
-        if step.kind in ("send", "recv"):
-            channel = (step.kind, step.peer, step.channel)
-            begins_s = min(max(begins_s, before.get(channel, 0.0)), step.end_s)
-            before[channel] = max(step.end_s, before.get(channel, 0.0))
-        yield step, begins_s
-
-
-def words(rank: int, position: int, step: Operation, other: Operation) -> str:
-    """What hovering over a bar says: the operation, and when the other chart has it."""
-    what = {"recv": f"receives from {step.peer}", "send": f"sends to {step.peer}", "reduce": "combines",
-            "copy": "copies"}[step.kind]  # fmt: skip
-    channel = f", channel {step.channel}" if step.channel else ""
-    return (
-        f"rank {rank} {what}: {size_text(step.bytes)}{channel} (operation {position})"
-        f"<br>{step.start_s * 1e3:.3f} to {step.end_s * 1e3:.3f} ms"
-        f"<br>in the other chart {other.start_s * 1e3:.3f} to {other.end_s * 1e3:.3f} ms"
-    )
-
-
-def _colour(rank: int, step: Operation) -> tuple[str, str]:
-    """By who sent it, and the legend's name for that."""
-    if step.kind in LOCAL:
-        return LOCAL[step.kind], LANES[step.kind]
-    sender = rank if step.kind == "send" else step.peer
-    return PALETTE[sender % len(PALETTE)], f"sent by {sender}"
 
 
 def _add_chart(page: go.Figure, row: int, ranks: Sequence[RankSteps], others: Sequence[RankSteps]) -> None:
@@ -68,8 +30,8 @@ def _add_chart(page: go.Figure, row: int, ranks: Sequence[RankSteps], others: Se
     colours: dict[str, str] = {}
     for rank, (steps, other) in enumerate(zip(ranks, others, strict=True)):
         for position, ((step, begins_s), twin) in enumerate(zip(bars(steps), other.operations, strict=True)):
-            colour, name = _colour(rank, step)
-            colours[name] = colour
+            tint, name = colour(rank, step)
+            colours[name] = tint
             group = groups.setdefault(name, {"x": [], "base": [], "y": [], "hovertext": []})
             group["y"].append(lane(rank, step.kind))
             group["base"].append(begins_s * 1e3)
@@ -81,12 +43,6 @@ def _add_chart(page: go.Figure, row: int, ranks: Sequence[RankSteps], others: Se
             marker={"color": colours[name], "opacity": 0.85, "line": {"width": 0.5, "color": "white"}},
             row=row, col=1,
         )  # fmt: skip
-
-
-def lanes_of(run: TracedRun) -> list[str]:
-    """Of both charts: what each rank does at all."""
-    used = {lane(rank, step.kind) for rank, steps in enumerate(run.traced) for step in steps.operations}
-    return [name for rank in range(len(run.traced)) for kind in LANES if (name := lane(rank, kind)) in used]
 
 
 def rows(run: TracedRun) -> list[tuple[str, ...]]:
@@ -107,14 +63,6 @@ def rows(run: TracedRun) -> list[tuple[str, ...]]:
             )
         )
     return found
-
-
-def which_run(run: TracedRun) -> str:
-    """Of all runs, the one that is shown."""
-    if len(run.seconds) == 1:
-        return "the only run"
-    shortest, longest = seconds_text(min(run.seconds)), seconds_text(max(run.seconds))
-    return f"the middle one of {len(run.seconds)} runs ({shortest} to {longest})"
 
 
 def figure(run: TracedRun) -> go.Figure:
@@ -175,7 +123,16 @@ def table(run: TracedRun, most: int = 16) -> Table:
     return out
 
 
+def check_ending(path: Path) -> None:
+    """Before anything is measured for it."""
+    if path.suffix not in (".html", ".svg"):
+        raise InvalidArgument(f"{path}: predicted and traced charts are written as .html or .svg")
+
+
 def write(run: TracedRun, path: Path) -> None:
-    if path.suffix != ".html":
-        raise InvalidArgument(f"{path}: predicted and traced charts are written as .html")
-    write_page(figure(run), path)
+    """By the file's ending: .html, which needs no network to look at, or .svg, the charts without the table."""
+    check_ending(path)
+    if path.suffix == ".svg":
+        write_text(path, trace_drawing.svg(run))
+    else:
+        write_page(figure(run), path)
