@@ -309,13 +309,43 @@ def run_attached(command: Sequence[str]) -> int:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Launchers take their ranks with them when asked politely; a moment later the group is killed."""
+    """Launchers take their ranks with them when asked politely; a moment later all is killed that is left."""
+    family = _descendants(process.pid)
     for number, patience_s in ((signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0)):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(patience_s)
-            return
+            break
+    # Ranks are in groups of their own, and of a launcher that had to be killed nobody ends them: they would hold on to
+    # its output, which is read to its end.
+    for pid, began in family.items():
+        if _began(pid) == began:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _stat(pid: int) -> list[str]:
+    """What /proc says of a process, from its state on; nothing if it has ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _began(pid: int) -> str:
+    """When a process did: the next one with its number has another time."""
+    stat = _stat(pid)
+    return stat[19] if stat else ""
+
+
+def _descendants(pid: int) -> dict[int, str]:
+    """The processes that it started, and those that they did, with when they began."""
+    parents = {int(path.name): _stat(int(path.name)) for path in Path("/proc").glob("[0-9]*")}
+    found = [pid]
+    for parent in found:
+        found += [child for child, stat in parents.items() if stat and int(stat[1]) == parent]
+    return {child: parents[child][19] for child in found[1:]}
 
 
 class JobError(EcoError):
