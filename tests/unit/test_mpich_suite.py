@@ -54,6 +54,7 @@ def test_lines_that_cannot_run_here_say_why(suite: ModuleType) -> None:
     assert why("bcast") == "more than 6 ranks"
     assert why("big") == "more than 4 GiB"
     assert why("gpu") == "needs a GPU"
+    assert why("length") == "wrong programs: ranks whose arguments do not fit"
 
 
 def test_settings_of_mpich_make_no_other_line_elsewhere(suite: ModuleType) -> None:
