@@ -128,7 +128,8 @@ Decision decide(Group& group, const Call& call, const Sides& sides, Armed armed)
   if (recipe == nullptr) return passes(group.fate_of(problem));
   if (armed == Armed::already && !group.runs_beside(*recipe)) return passes(Fate::nonblocking);
   // From here on this rank's own arguments: if they are wrong, what follows is between its program and the library.
-  if (are_sound(sides, problem, group.rank()) && !is_refused_alias(sides)) decision.recipe = recipe;
+  if (are_sound(sides, problem, group.rank()) && !is_refused_alias(sides, call.collective))
+    decision.recipe = recipe;
   return decision;
 }
 

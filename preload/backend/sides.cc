@@ -8,11 +8,12 @@
 namespace eco::preload {
 namespace {
 
-// MPICH looks for the same memory given twice and says so; under Open MPI such programs work, so they must here.
+// MPICH looks for the same memory given twice and says so. Of Open MPI's calls a reduction to a root alone does;
+// under the others such programs work, so they must here.
 #if defined(OPEN_MPI)
-constexpr bool kLibraryRefusesAliases = false;
+constexpr bool refuses_aliases(coll::Collective collective) { return collective == coll::Collective::reduce; }
 #else
-constexpr bool kLibraryRefusesAliases = true;
+constexpr bool refuses_aliases(coll::Collective) { return true; }
 #endif
 
 // What is added to serve uneven blocks as even ones costs time that no plan knows of. An eighth covers blocks of N / P
@@ -112,8 +113,8 @@ bool are_sound(const Sides& sides, const coll::CommonProblem& problem, int rank)
   return is_sound(sides.input, input) && is_sound(sides.output, output);
 }
 
-bool is_refused_alias(const Sides& sides) {
-  if (!kLibraryRefusesAliases || sides.in_place || !sides.twins) return false;
+bool is_refused_alias(const Sides& sides, coll::Collective collective) {
+  if (!refuses_aliases(collective) || sides.in_place || !sides.twins) return false;
   const auto& [one, other] = *sides.twins;
   return one.type == other.type && one.count == other.count && one.memory != nullptr &&
          address(one) == address(other);

@@ -107,6 +107,6 @@ bool pads_little(const Pieces& pieces);
 // Would MPI take these arguments, and do they make the bytes that the problem has on this rank? Local.
 bool are_sound(const Sides& sides, const coll::CommonProblem& problem, int rank);
 // Local.
-bool is_refused_alias(const Sides& sides);
+bool is_refused_alias(const Sides& sides, coll::Collective collective);
 
 }  // namespace eco::preload

@@ -291,6 +291,17 @@ def test_error_classes_are_the_librarys(library: Library) -> None:
     assert eco.stdout == stock.stdout, eco.stderr
 
 
+def test_the_same_memory_given_twice_is_refused_where_the_library_refuses_it(library: Library) -> None:
+    """MPICH refuses it in every call, Open MPI at the root of a reduce alone."""
+    program = library.compile("aliases")
+    stock = library.run(2, [program])
+    eco = library.run_served(2, [program])
+    assert stock.returncode == 0, stock.stderr
+    assert "reduce of aliases: 0" not in stock.stdout
+    assert (eco.returncode, eco.stdout) == (stock.returncode, stock.stdout), eco.stderr
+    assert eco.served()[0] > 0
+
+
 def test_error_handlers_are_called_as_often_as_without_eco(library: Library) -> None:
     program = library.compile("error_handlers")
     stock = library.run(2, [program])
