@@ -59,8 +59,10 @@ void Session::start() {
   if (profiles_) clock_at_start_ = read_clock_together();
   find_types();
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Session::on_comm_free, &keyval_, this);
-  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Session::on_self_free, &self_keyval_, this);
-  PMPI_Comm_set_attr(MPI_COMM_SELF, self_keyval_, this);
+  int of_self = MPI_KEYVAL_INVALID;
+  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Session::on_self_free, &of_self, this);
+  PMPI_Comm_set_attr(MPI_COMM_SELF, of_self, this);
+  PMPI_Comm_free_keyval(&of_self);  // it lasts as long as what hangs on it
   running_.store(true, std::memory_order_release);
 }
 
@@ -156,10 +158,13 @@ void Session::finish(bool collective) {
   rails_.close();
   background_.close();
   // Inside a delete callback the program's communicators are MPI's business already.
-  if (!collective) return;
-  release_groups();
-  checks_.close();
-  if (private_comm_ != MPI_COMM_NULL) PMPI_Comm_free(&private_comm_);
+  if (collective) {
+    release_groups();
+    checks_.close();
+    if (private_comm_ != MPI_COMM_NULL) PMPI_Comm_free(&private_comm_);
+  }
+  // What still hangs on a communicator, as on a session's that outlives MPI_Finalize, is called back when that is freed.
+  if (keyval_ != MPI_KEYVAL_INVALID) PMPI_Comm_free_keyval(&keyval_);
 }
 
 void Session::finish_checks() {

@@ -182,8 +182,7 @@ class Session {
   Background background_;
   CallChecks checks_;
   JobRails rails_;
-  int keyval_ = MPI_KEYVAL_INVALID;
-  int self_keyval_ = MPI_KEYVAL_INVALID;
+  int keyval_ = MPI_KEYVAL_INVALID;  // of groups
   double started_s_ = 0;
   std::atomic<std::uint64_t> generation_{1};  // grows when a group is made or freed
   std::atomic<int> slots_{0};

@@ -3,11 +3,14 @@
 import os
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from .conftest import Library, Rows
+from eco import paths
+
+from .conftest import Ended, Library, Rows
 from .right_programs import PROGRAMS, ranks_of, words_of
 
 pytestmark = pytest.mark.mpi
@@ -61,6 +64,54 @@ def test_nothing_grows_with_communicators_made_and_freed(library: Library, turns
     assert (stock.returncode, eco.returncode) == (0, 0), eco.stderr
     assert eco.served()[0] > 3 * turns, eco.stderr
     assert (grown(eco.stdout) - grown(stock.stdout)) / (turns * 3 / 4) < 16, (stock.stdout, eco.stdout)
+
+
+#: Of each kind of handle: how many ECO made, and how many of them it gave back until the end.
+Taken = dict[str, tuple[int, int]]
+
+
+def taken_of(
+    library: Library, folder: Path, ended_by: str, settings: Mapping[str, str]
+) -> tuple[Ended, list[Taken]]:
+    """Of three ranks, with ECO where there are settings for it."""
+    spy = library.compile("handle_spy", "handle_spy.so", ["-shared", "-fPIC", "-ldl"])
+    out = folder / "taken"
+    out.unlink(missing_ok=True)
+    words = ["env", f"LD_PRELOAD={spy}", f"SPY_OUT={out}"]
+    words += [str(paths.native_file("eco-exec"))] if settings else []
+    ended = library.run(3, [*words, library.compile("given_back"), *ended_by.split()], settings)
+    ranks: dict[str, Taken] = {}
+    for line in out.read_text().splitlines() if out.exists() else []:
+        process, kind, made, given_back = line.split()
+        ranks.setdefault(process, {})[kind] = int(made), int(given_back)
+    return ended, list(ranks.values())
+
+
+@pytest.mark.parametrize("check", ["none", "communication"])
+@pytest.mark.parametrize("ended_by", ["finalize", "finalize session", "past_eco", "past_eco session"])
+def test_what_eco_takes_of_the_library_is_given_back(
+    library: Library, tmp_path: Path, ended_by: str, check: str
+) -> None:
+    """And every attribute is called back. If ECO hears of MPI_Finalize from inside it alone, communicators are left for
+    the library to end: ECO's, and with what hangs on them two of the program's."""
+    stock, nothing = taken_of(library, tmp_path, ended_by, {})
+    if stock.returncode != 0 and "session" in ended_by:
+        pytest.skip(f"{library.kind.title} does not run this without ECO either: {stock.stderr[-300:]}")
+    assert (stock.returncode, stock.stdout.count("1")) == (0, 1), stock.stderr
+    assert [set(taken.values()) for taken in nothing] == [{(0, 0)}] * 3
+    ended, ranks = taken_of(library, tmp_path, ended_by, {**library.forced(3), "ECO_CHECK": check})
+    assert (ended.returncode, ended.stdout) == (0, stock.stdout), ended.stderr
+    assert ended.served()[0] > 0, ended.stderr
+    assert len(ranks) == 3
+    for taken in ranks:
+        assert taken["keyvals"] == (2, 2)
+        # Types are kept for calls beside the program.
+        assert all(made > 0 for kind, (made, _) in taken.items() if kind != "types" or library.kind.carries)
+        left = {kind: made - given_back for kind, (made, given_back) in taken.items() if made != given_back}
+        if "past_eco" in ended_by:
+            assert left.pop("communicators") == (2 if check == "communication" else 1)
+            assert left.pop("attributes") <= 2
+        assert not left, taken
 
 
 def is_of_eco(block: str) -> bool:
