@@ -132,18 +132,27 @@ class Numbers {
   Numbers& operator=(const Numbers&) = delete;
 
   const Count* counts(const int64_t* large) {
-    return take(large, [](int64_t count) { return narrowed(count); });
+    return take(large, [this](int64_t count) {
+      const Count narrow = narrowed(count);
+      fit_ = fit_ && narrow >= 0;
+      return narrow;
+    });
   }
   // With places. One may lie below the buffer; where one is no int, all counts become none.
   const Count* counts(const int64_t* large, const int64_t* places) {
     for (int i = 0; i < n_ && places != nullptr; ++i) {
-      if (!is_int(places[i])) return take(large, [](int64_t) { return Count{-1}; });
+      if (is_int(places[i])) continue;
+      fit_ = false;
+      return take(large, [](int64_t) { return Count{-1}; });
     }
     return counts(large);
   }
   const Count* places(const int64_t* large) {
     return take(large, [](int64_t place) { return Count{is_int(place) ? static_cast<int>(place) : 0}; });
   }
+
+  // Are all counts until now right ones?
+  bool fit() const { return fit_; }
 
   // Returns the code of the call that got them.
   int given(int code) const { return code; }
@@ -165,6 +174,7 @@ class Numbers {
   }
 
   int n_;
+  bool fit_ = true;
   Count* memory_ = nullptr;
   Count* free_ = nullptr;
 };
@@ -186,9 +196,15 @@ int allgatherv(const void* in, int64_t in_count, Handle in_type, void* out, cons
   if (const int code = ask_partners(comm, n); code != 0) return code;
   Numbers numbers(n, 2);
   const Count* const narrow = numbers.counts(counts, places);
-  return numbers.given(function(in, narrowed(in_count), in_type, out, narrow, numbers.places(places),
-                                out_type, comm, request...),
-                       request...);
+  const Count* const narrow_places = numbers.places(places);
+  if (!numbers.fit()) {  // Open MPI looks at what is sent alone, and in place at nothing
+    in = out;
+    in_count = -1;
+    in_type = out_type;
+  }
+  return numbers.given(
+      function(in, narrowed(in_count), in_type, out, narrow, narrow_places, out_type, comm, request...),
+      request...);
 }
 
 template <auto function, class... Asked>

@@ -49,6 +49,19 @@ def test_more_than_two_gigabytes(library: Library) -> None:
     assert ended.served()[0] == 0, ended.stderr
 
 
+def test_counts_beyond_int_where_the_library_has_no_large_ones(library: Library) -> None:
+    """ECO's preload stands in for those calls; a library that has them answers for itself."""
+    program = library.compile("beyond_int")
+    stock = library.run(2, [program])
+    assert stock.returncode == 0, stock.stderr
+    if stock.stdout == "its own\n":
+        pytest.skip(f"{library.kind.title} has large counts itself")
+    assert stock.stdout == "absent\n"
+    ended = library.run_served(2, [program])
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert ended.served()[0] == 4, ended.stderr
+
+
 def grown(stdout: str) -> int:
     match = re.search(r"grown (-?\d+)", stdout)
     assert match, stdout
