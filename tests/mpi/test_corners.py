@@ -49,6 +49,49 @@ def test_more_than_two_gigabytes(library: Library) -> None:
     assert ended.served()[0] == 0, ended.stderr
 
 
+#: Up to what an int counts; in short segments, so that no rank needs much memory beside the program's.
+ANY_LENGTH: Rows = {
+    name: [(2**31 - 1, f"{name}/{pattern} segment={1 << 20}")]
+    for name, pattern in (("allgather", "chain"), ("allreduce", "ring"), ("broadcast", "chain"))
+} | {"barrier": [(0, "barrier/binomial")]}
+
+
+def calls_of(ended: Ended, operation: str) -> tuple[int, int]:
+    """Of rank 0: served and passed."""
+    collectives = ended.report["collectives"]
+    assert isinstance(collectives, dict)
+    return collectives[operation]["calls_served"], collectives[operation]["calls_passed"]
+
+
+def run_at_limit(library: Library, folder: Path, ranks: int, part: str) -> Ended:
+    words = [library.compile("corners"), part]
+    settings = {"ECO_REPORT": str(folder / "report.json")}
+    ended = library.run_served(ranks, words, settings, timeout_s=400, rows=ANY_LENGTH)
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    return ended
+
+
+@pytest.mark.slow
+def test_up_to_256_mib_are_served(library: Library, tmp_path: Path) -> None:
+    """Of an allreduce more. Takes 2 GiB of memory."""
+    ended = run_at_limit(library, tmp_path, 3, "limits")
+    assert calls_of(ended, "broadcast") == (2, 1)
+    assert calls_of(ended, "allgather") == (1, 1)
+    assert calls_of(ended, "allreduce") == (3, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("part", "calls"), [
+    ("allreduce_limit", (2, 0)),
+    pytest.param("allreduce_beyond", (1, 1), marks=pytest.mark.long),
+    pytest.param("allgather_limit", (0, 2), marks=pytest.mark.long),
+])  # fmt: skip
+def test_at_two_gigabytes(library: Library, tmp_path: Path, part: str, calls: tuple[int, int]) -> None:
+    """An allreduce is served as long as an int counts its bytes. Takes 4 GiB of memory, the library's own 6."""
+    ended = run_at_limit(library, tmp_path, 2, part)
+    assert calls_of(ended, part.split("_")[0]) == calls
+
+
 def test_counts_beyond_int_where_the_library_has_no_large_ones(library: Library) -> None:
     """ECO's preload stands in for those calls; a library that has them answers for itself."""
     program = library.compile("beyond_int")

@@ -1,9 +1,12 @@
-/* What is rare and legal, in parts: addresses from MPI_BOTTOM, Sessions, more than 2 GiB, memory that must not grow.
+/* What is rare and legal, in parts: addresses from MPI_BOTTOM, Sessions, more than 2 GiB, lengths just at ECO's limits and
+ * just beyond, memory that must not grow.
  *
- *   corners bottom | sessions | sessions_alone | huge | growth TURNS */
+ *   corners bottom | sessions | sessions_alone | huge | growth TURNS
+ *   corners limits | allgather_limit | allreduce_limit | allreduce_beyond */
 #define _GNU_SOURCE
 #include <limits.h>
 #include <malloc.h>
+#include <stdint.h>
 
 #include "check.h"
 
@@ -88,7 +91,7 @@ static void in_session(void) {
 static void in_session(void) {}
 #endif
 
-/* Bytes that no int counts, once by the type and, where the library has it, once by the count. */
+/* As many bytes as an int counts, and more, once by the type and, where the library has it, once by the count. */
 static void huge(void) {
   const size_t half = (size_t)1 << 30, more = 2 * half + 11;
   char* data = malloc(more);
@@ -96,6 +99,9 @@ static void huge(void) {
   CHECK(data != NULL);
   MPI_Type_contiguous((int)half, MPI_BYTE, &block);
   MPI_Type_commit(&block);
+  memset(data, rank == 0 ? 4 : 0, more);
+  MPI_Bcast(data, INT_MAX, MPI_BYTE, 0, MPI_COMM_WORLD);
+  CHECK(data[0] == 4 && data[INT_MAX - 1] == 4 && (rank == 0 || data[INT_MAX] == 0));
   memset(data, rank == 1 ? 5 : 0, more);
   MPI_Bcast(data, 2, block, 1, MPI_COMM_WORLD);
   CHECK(data[0] == 5 && data[2 * half - 1] == 5);
@@ -105,6 +111,128 @@ static void huge(void) {
   CHECK(data[0] == 6 && data[more - 1] == 6);
 #endif
   MPI_Type_free(&block);
+  free(data);
+}
+
+/* Bytes by eights that are nowhere the same, nor for another `salt`. */
+static uint64_t word(size_t i, int salt) { return (i + 1) * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)salt; }
+
+static void fill(char* data, size_t bytes, int salt) {
+  for (size_t i = 0; i < bytes / 8; ++i) {
+    const uint64_t one = word(i, salt);
+    memcpy(data + 8 * i, &one, 8);
+  }
+  const uint64_t last = word(bytes / 8, salt);
+  memcpy(data + bytes / 8 * 8, &last, bytes % 8);
+}
+
+static int is_filled(const char* data, size_t bytes, int salt) {
+  uint64_t differ = 0;
+  for (size_t i = 0; i < bytes / 8; ++i) {
+    uint64_t one;
+    memcpy(&one, data + 8 * i, 8);
+    differ |= one ^ word(i, salt);
+  }
+  const uint64_t last = word(bytes / 8, salt);
+  return differ == 0 && !memcmp(data + bytes / 8 * 8, &last, bytes % 8);
+}
+
+/* In place, by exclusive or: rank 0 has the data, the others a byte each. */
+static void allreduce_bytes(char* data, size_t bytes, int count, MPI_Datatype type) {
+  if (rank == 0)
+    fill(data, bytes, 3);
+  else
+    memset(data, rank, bytes);
+  CHECK(MPI_Allreduce(MPI_IN_PLACE, data, count, type, MPI_BXOR, MPI_COMM_WORLD) == MPI_SUCCESS);
+  int rest = 0;
+  for (int r = 1; r < n_ranks; ++r) rest ^= r;
+  for (size_t i = 0; i < bytes; ++i) data[i] ^= (char)rest;
+  CHECK(is_filled(data, bytes, 3));
+}
+
+/* Calls as long as those below alone arm nothing, whatever the plan. */
+static void arm(void) {
+  int n = 0, one = 1;
+  CHECK(MPI_Allreduce(&one, &n, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS && n == n_ranks);
+}
+
+/* 256 MiB in all and one more byte; one rank's bytes lie with gaps. An allreduce's limit is elsewhere. */
+static void limits(void) {
+  enum { kPiece = 1024, kGap = 8, kMost = 1 << 28 };
+  const size_t pieces = kMost / kPiece;
+  char* data = malloc(pieces * (kPiece + kGap));
+  MPI_Datatype piece, spread;
+  CHECK(data != NULL);
+  arm();
+  MPI_Type_contiguous(kPiece, MPI_BYTE, &piece);
+  MPI_Type_create_resized(piece, 0, kPiece + kGap, &spread);
+  MPI_Type_commit(&spread);
+  for (int more = 0; more < 2; ++more) {
+    const int bytes = kMost + more;
+    if (rank == 1)
+      fill(data, (size_t)bytes, 1);
+    else
+      memset(data, 0, (size_t)bytes);
+    CHECK(MPI_Bcast(data, bytes, MPI_BYTE, 1, MPI_COMM_WORLD) == MPI_SUCCESS);
+    CHECK(is_filled(data, (size_t)bytes, 1));
+
+    const size_t block = (size_t)kMost / (size_t)n_ranks + (size_t)more;
+    char* all = malloc(block * (size_t)n_ranks);
+    CHECK(all != NULL);
+    fill(data, block, rank);
+    CHECK(MPI_Allgather(data, (int)block, MPI_BYTE, all, (int)block, MPI_BYTE, MPI_COMM_WORLD) ==
+          MPI_SUCCESS);
+    for (int r = 0; r < n_ranks; ++r) CHECK(is_filled(all + block * (size_t)r, block, r));
+    free(all);
+
+    allreduce_bytes(data, (size_t)bytes, bytes, MPI_BYTE);
+  }
+  /* Packed on the last rank, which is as large a second buffer. */
+  memset(data, rank, pieces * (kPiece + kGap));
+  if (rank == 0) fill(data, kMost, 2);
+  if (rank == n_ranks - 1)
+    CHECK(MPI_Bcast(data, (int)pieces, spread, 0, MPI_COMM_WORLD) == MPI_SUCCESS);
+  else
+    CHECK(MPI_Bcast(data, kMost, MPI_BYTE, 0, MPI_COMM_WORLD) == MPI_SUCCESS);
+  if (rank == n_ranks - 1) {
+    for (size_t i = 0; i < pieces; ++i) {
+      const char* gap = data + i * (kPiece + kGap) + kPiece;
+      for (int k = 0; k < kGap; ++k) CHECK(gap[k] == rank);
+    }
+    for (size_t i = 1; i < pieces; ++i) memmove(data + i * kPiece, data + i * (kPiece + kGap), kPiece);
+  }
+  CHECK(is_filled(data, kMost, 2));
+  MPI_Type_free(&spread);
+  MPI_Type_free(&piece);
+  free(data);
+}
+
+/* In all just below 2 GiB, and more than that. */
+static void allgather_limit(void) {
+  const size_t half = (size_t)1 << 30;
+  char* data = malloc((half + 1) * (size_t)n_ranks);
+  CHECK(data != NULL && n_ranks == 2);
+  arm();
+  for (size_t block = half - 1; block <= half + 1; block += 2) {
+    memset(data, 0, block * 2);
+    fill(data + block * (size_t)rank, block, rank);
+    CHECK(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, (int)block, MPI_BYTE, MPI_COMM_WORLD) ==
+          MPI_SUCCESS);
+    for (int r = 0; r < n_ranks; ++r) CHECK(is_filled(data + block * (size_t)r, block, r));
+  }
+  free(data);
+}
+
+/* As many bytes as an int counts, or one more. */
+static void allreduce_limit(int more) {
+  const size_t bytes = (size_t)INT_MAX + (size_t)more;
+  char* data = malloc(bytes);
+  CHECK(data != NULL);
+  arm();
+  if (more == 0)
+    allreduce_bytes(data, bytes, INT_MAX, MPI_BYTE);
+  else
+    allreduce_bytes(data, bytes, (int)(bytes / sizeof(uint64_t)), MPI_UINT64_T);
   free(data);
 }
 
@@ -140,6 +268,10 @@ int main(int argc, char** argv) {
   if (!strcmp(argv[1], "bottom")) bottom();
   if (!strcmp(argv[1], "sessions")) in_session();
   if (!strcmp(argv[1], "huge")) huge();
+  if (!strcmp(argv[1], "limits")) limits();
+  if (!strcmp(argv[1], "allgather_limit")) allgather_limit();
+  if (!strcmp(argv[1], "allreduce_limit")) allreduce_limit(0);
+  if (!strcmp(argv[1], "allreduce_beyond")) allreduce_limit(1);
   if (!strcmp(argv[1], "growth")) growth(atoi(argv[2]));
   return end();
 }
