@@ -1,4 +1,4 @@
-// Calls that run while the program does other things: nonblocking and persistent collectives.
+// Calls that run while the program does other things: nonblocking collectives.
 //
 //   std::shared_ptr<Lane> lane;                                     // of an armed communicator
 //   background.begin(lane, std::move(call), request);               // MPI_Ibcast: returns at once
@@ -62,7 +62,7 @@ struct Lane {
   }
 };
 
-// What is to be done, as one rank has it; a persistent request does it again and again.
+// What is to be done, as one rank has it.
 struct BackgroundCall {
   coll::CommonProblem problem;
   std::shared_ptr<const sched::Schedule> schedule;
