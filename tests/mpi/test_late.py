@@ -58,8 +58,8 @@ def test_calls_form_where_somebody_is_late(library: Library, ranks: int, tmp_pat
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
     report: Any = ended.report
     formed = report["collectives"]["broadcast"]["calls_formed"]
-    # Not before the first question, and then at least while it is so.
-    assert 60 - 8 <= formed <= 260 - 8, ended.stderr
+    # Not before the first question, and then for a first period; how long it goes on is by the clock (docs/adr/0035).
+    assert 16 <= formed <= 260 - 8, ended.stderr
     assert report["totals"]["broadcast"]["calls_formed"] == ranks * formed, "ranks disagree"
     assert f"; {formed} formed around late ranks" in ended.stderr
 
