@@ -1,4 +1,5 @@
-! Every collective that ECO serves, from Fortran: compiled with -DMPIF_H, -DUSE_MPI or -DUSE_MPI_F08, one binding each.
+! What Fortran has of its own in the collectives that ECO may serve, in place and of all kinds of communicators, types and
+! operations: compiled with -DMPIF_H, -DUSE_MPI or -DUSE_MPI_F08, one binding each. calls.F90 has every call and form.
 !
 !   fortran FOLDER    each rank writes to FOLDER/<rank> what it got, so that runs with and without ECO can be compared
 
@@ -12,25 +13,7 @@ module exercises
 contains
 
 #include "check.inc"
-
-  ! All sums are of small whole numbers, so exact.
-  subroutine note(what, values)
-    character(*), intent(in) :: what
-    real(real_kind), intent(in) :: values(:)
-    integer(8) :: weighted
-    integer :: i
-    weighted = 0
-    do i = 1, size(values)
-      weighted = weighted + i * nint(values(i), 8)
-    end do
-    write (output, '(a,1x,i0,1x,i0,1x,i0)') what, error, nint(sum(values), 8), weighted
-  end subroutine
-
-  subroutine fill(values)
-    real(real_kind), intent(out) :: values(:)
-    integer :: i
-    values = [(rank * 7 + mod(i, 13) + 1, i = 1, size(values))]
-  end subroutine
+#include "results.inc"
 
   ! Blocks of n elements, with and without MPI_IN_PLACE.
   subroutine movements(comm, n, root)
@@ -92,6 +75,51 @@ contains
     call MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, n, MPI_DOUBLE_PRECISION, comm, error)
     call note('alltoall in place', all)
     call MPI_Barrier(comm, error)
+  end subroutine
+
+  ! Blocks of lengths of their own, which the library moves, with and without MPI_IN_PLACE.
+  subroutine uneven(comm, n, root)
+    HANDLE(MPI_Comm), intent(in) :: comm
+    integer, intent(in) :: n, root
+    real(real_kind), allocatable :: mine(:), all(:), got(:)
+    integer, allocatable :: counts(:), pairs(:), places(:)
+    HANDLE(MPI_Datatype) :: element
+    integer :: me, members, i
+    element = MPI_DOUBLE_PRECISION
+    call MPI_Comm_rank(comm, me, error)
+    call MPI_Comm_size(comm, members, error)
+    allocate (mine(n), all(n * members), got(n * members), counts(members), pairs(members), places(members))
+    counts = [(n - mod(i, 3), i = 0, members - 1)]
+    pairs = [(n - mod(me + i, 2), i = 0, members - 1)]
+    places = [(i * n, i = 0, members - 1)]
+    call fill(mine)
+
+    got = -1
+    call MPI_Gatherv(mine, counts(me + 1), element, got, counts, places, element, root, comm, error)
+    call note('gatherv', got)
+    if (me == root) then
+      call MPI_Gatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, got, counts, places, element, root, comm, error)
+    else
+      call MPI_Gatherv(mine, counts(me + 1), element, got, counts, places, element, root, comm, error)
+    end if
+    call note('gatherv in place', got)
+
+    call fill(all)
+    mine = -1
+    call MPI_Scatterv(all, counts, places, element, mine, counts(me + 1), element, root, comm, error)
+    call note('scatterv', mine)
+    if (me == root) then
+      call MPI_Scatterv(all, counts, places, element, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, root, comm, error)
+    else
+      call MPI_Scatterv(all, counts, places, element, mine, counts(me + 1), element, root, comm, error)
+    end if
+    call note('scatterv in place', mine)
+
+    got = -1
+    call MPI_Alltoallv(all, pairs, places, element, got, pairs, places, element, comm, error)
+    call note('alltoallv', got)
+    call MPI_Alltoallv(MPI_IN_PLACE, counts, places, MPI_DATATYPE_NULL, all, pairs, places, element, comm, error)
+    call note('alltoallv in place', all)
   end subroutine
 
 ! One line each: a line of Fortran has 132 letters.
@@ -374,11 +402,13 @@ program main
     call neighbors(ring, lengths(i))
     do root = 0, n_ranks - 1, n_ranks - 1  ! the first and the last
       call movements(MPI_COMM_WORLD, lengths(i), root)
+      call uneven(MPI_COMM_WORLD, lengths(i), root)
       call reductions(MPI_COMM_WORLD, lengths(i), root)
       call nonblocking(MPI_COMM_WORLD, lengths(i), root)
     end do
     call nonblocking(reversed, lengths(i), 0)
     call movements(reversed, lengths(i), 0)
+    call uneven(reversed, lengths(i), 1)
     call reductions(reversed, lengths(i), 1)
     call movements(half, lengths(i), 0)
     call reductions(half, lengths(i), 0)
