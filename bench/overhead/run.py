@@ -4,10 +4,10 @@
     python bench/overhead/run.py --only-mpi --shared-memory openmpi,mpich --tcp openmpi,mpich --json F.json
 
 Builds bench-executor and bench-predict (release) and runs them: the window and the Executor alone, then threads over
-loopback, then the predictor on one core. With
---shared-memory and --tcp also `eco-rank time` on the ranks of this host, over the library's shared memory and over TCP
-that nothing shapes: patterns of many small operations, and long pipelines beside the library's own operations.
---only-mpi leaves those two out. Run it alone: on two cores another build is most of what it measures.
+loopback, then the predictor on one core. With --shared-memory and --tcp also `eco-rank time` on the ranks of this host,
+over the library's shared memory and over TCP that nothing shapes: patterns of many small operations, and long pipelines
+beside the library's own operations. --only-mpi leaves those two out. Run it alone: on two cores another build is most
+of what it measures.
 """
 
 import argparse

@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 import plotly.graph_objects as go
 
 from eco.errors import InvalidArgument
-from eco.report.picture import PALETTE, write_page
+from eco.report.picture import PALETTE, drawing, write_page
 from eco.report.records import seconds_text, size_text, write_text
 
 
@@ -98,8 +98,6 @@ def svg(timeline: Timeline) -> str:
     scale = right / end_s if end_s > 0 else 0.0
     height = top + row * len(used) + 30
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right + 20}" height="{height}" '
-        'font-family="sans-serif" font-size="11"><rect width="100%" height="100%" fill="white"/>',
         f'<text x="10" y="22" font-size="14">{escape(timeline.title)}: {seconds_text(timeline.seconds)}</text>',
     ]
     for resource in used:
@@ -118,7 +116,7 @@ def svg(timeline: Timeline) -> str:
     baseline = top + row * len(used) + 16
     parts.append(f'<text x="{left}" y="{baseline}">0</text>')
     parts.append(f'<text x="{left + right}" y="{baseline}" text-anchor="end">{seconds_text(end_s)}</text>')
-    return "".join(parts) + "</svg>\n"
+    return drawing(left + right + 20, height, 11, parts)
 
 
 def write(timeline: Timeline, path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -91,6 +91,15 @@ def write_page(page: go.Figure, path: Path) -> None:
     write_text(path, str(page.to_html(include_plotlyjs=True, full_html=True)))
 
 
+def drawing(width: int, height: int, font_size: int, parts: Iterable[str]) -> str:
+    """These elements as an SVG on white."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'font-family="sans-serif" font-size="{font_size}"><rect width="100%" height="100%" fill="white"/>'
+        f"{''.join(parts)}</svg>\n"
+    )
+
+
 def write_svg(results: Results, path: Path, title: str = "Stock against ECO") -> None:
     """The same bars for documents, drawn without a browser. Lengths are linear within each group of bars."""
     width, bar, left, right = 860, 15, 250, 520
@@ -121,14 +130,10 @@ def write_svg(results: Results, path: Path, title: str = "Stock against ECO") ->
                 parts.append(f'<line {ends} stroke="{BOUND}" stroke-width="2"/>')
             y += 8
         y += 10
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y + 20}" '
-        f'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>'
-    )
     legend = (
         f'<text x="12" y="24" font-size="15">{escape(title)} (grey: stock, green: ECO, red: bound)</text>'
     )
-    write_text(path, head + legend + "".join(parts) + "</svg>\n")
+    write_text(path, drawing(width, y + 20, 12, [legend, *parts]))
 
 
 def _bars(record: Record, results: Results) -> Sequence[tuple[float, str, str]]:

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from eco.errors import InvalidArgument
 from eco.network import Curve, Network, PLogP
+from eco.report.picture import drawing
 from eco.report.records import seconds_text, size_text, write_text
 
 #: The three curves, by the paper's names, with the colours that pictures give them.
@@ -123,15 +124,12 @@ def write_svg(network: Network, path: Path) -> None:
     x_range = _decades(size for curve in curves for size in curve.bytes)
     y_range = _decades(1e6 * seconds for curve in curves for seconds in curve.seconds)
     height = _HEIGHT * len(network.plogp) + 20
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
-        'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>'
-    ]
+    parts: list[str] = []
     for index, measured in enumerate(network.plogp):
         parts.append(f'<g transform="translate(0,{index * _HEIGHT})">')
         parts += _panel(network, measured, x_range, y_range)
         parts.append("</g>")
-    write_text(path, "\n".join([*parts, "</svg>\n"]))
+    write_text(path, drawing(_WIDTH, height, 12, ["\n".join(["", *parts, ""])]))
 
 
 def _decades(values: Iterable[float]) -> tuple[int, int]:

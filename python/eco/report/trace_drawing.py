@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
+from eco.report.picture import drawing
 from eco.report.records import seconds_text
 from eco.report.trace_bars import bars, colour, lane, lanes_of, which_run, words
 from eco.trace import RankSteps, TracedRun
@@ -48,10 +49,11 @@ def svg(run: TracedRun) -> str:
     tops = [_HEAD + 20, _HEAD + 20 + _LANE * len(lanes) + 36]
     bottom = tops[1] + _LANE * len(lanes)
     clock = "ms since the common start" if run.one_clock else "ms since each rank's own start"
-    return "".join(
+    return drawing(
+        _LEFT + _WIDTH + 20,
+        bottom + _FOOT,
+        9,
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{_LEFT + _WIDTH + 20}" height="{bottom + _FOOT}" '
-            'font-family="sans-serif" font-size="9"><rect width="100%" height="100%" fill="white"/>',
             f'<text x="10" y="20" font-size="13">{escape(run.title())}</text>',
             f'<text x="10" y="36" font-size="10">{escape(f"{run.library}, {run.placement}")}; '
             "a message in its sender's colour, combining dark, copying grey</text>",
@@ -61,6 +63,5 @@ def svg(run: TracedRun) -> str:
                     tops[1], scale),
             f'<text x="{_LEFT}" y="{bottom + 14}">0 {clock}</text>',
             f'<text x="{_LEFT + _WIDTH}" y="{bottom + 14}" text-anchor="end">{seconds_text(end_s)}</text>',
-            "</svg>\n",
-        ]
+        ],
     )  # fmt: skip
