@@ -57,7 +57,7 @@ class Play {
   Mail mail_;
   std::deque<Event> completions_;
   std::deque<Event> wakes_;
-  std::mt19937_64 random_;
+  std::minstd_rand random_;  // millions of plays are seeded: others take longer to seed than a play does
   std::string fault_;
   std::size_t n_messages_ = 0;
 };

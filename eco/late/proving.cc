@@ -28,12 +28,13 @@ void add(void*, const void* in, void* inout, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; ++i) to[i] = static_cast<std::uint8_t>(to[i] + from[i]);
 }
 
-// What one rank has in its hands, and should have in the end.
+// What one rank brings and should have in the end, and what it has in its hands meanwhile.
 struct Hands {
+  std::vector<std::byte> brought;
+  std::vector<std::byte> expected;
   std::vector<std::byte> input;
   std::vector<std::byte> output;
   std::vector<std::byte> scratch;
-  std::vector<std::byte> expected;
 };
 
 // One way that a collective can form, over all ways in which its ranks can come.
@@ -45,7 +46,13 @@ class Case {
         problem_(problem),
         in_place_(in_place),
         what_(std::move(what)),
-        hands_(tree.parent.size()) {}
+        hands_(tree.parent.size()) {
+    for (int rank = 0; rank < problem.n_ranks; ++rank) {
+      Hands& hands = hands_[static_cast<std::size_t>(rank)];
+      hands.brought = input_of(rank);
+      hands.expected = expected_of(rank);
+    }
+  }
 
   // `drive` moves the ranks; its description is for a fault.
   void play(std::uint64_t seed, const std::function<void(Play&)>& drive, Proof& proof,
@@ -75,21 +82,25 @@ class Case {
     return input;
   }
 
-  exec::Buffers fill(int rank) {
-    Hands& hands = hands_[static_cast<std::size_t>(rank)];
-    hands.input = input_of(rank);
-    hands.expected.assign(coll::output_bytes(problem_, rank), kUntouched);
+  std::vector<std::byte> expected_of(int rank) const {
+    std::vector<std::byte> expected(coll::output_bytes(problem_, rank), kUntouched);
     for (const coll::Part& part : coll::meaning(problem_, rank)) {
       for (std::size_t i = 0; i < part.bytes; ++i) {
-        hands.expected[part.offset + i] = {};
+        expected[part.offset + i] = {};
         for (int from = part.first; from <= part.last; ++from) {
           const std::byte one = content(from, part.input_offset + i);
-          add(nullptr, &one, &hands.expected[part.offset + i], 1);
+          add(nullptr, &one, &expected[part.offset + i], 1);
         }
       }
     }
+    return expected;
+  }
+
+  exec::Buffers fill(int rank) {
+    Hands& hands = hands_[static_cast<std::size_t>(rank)];
     const bool begins_as_input =
         in_place_ || (problem_.collective == Collective::broadcast && rank == problem_.root);
+    hands.input = hands.brought;
     hands.output.assign(hands.expected.size(), kUntouched);
     if (begins_as_input) hands.output = hands.input;
     hands.scratch.assign(form_.scratch_bytes(), kUntouched);
@@ -106,7 +117,7 @@ class Case {
       return "rank " + std::to_string(rank) + " has a wrong byte at " +
              std::to_string(wrong.first - hands.expected.begin());
     }
-    return hands.input == input_of(rank) ? "" : "rank " + std::to_string(rank) + " has lost what it brought";
+    return hands.input == hands.brought ? "" : "rank " + std::to_string(rank) + " has lost what it brought";
   }
 
   Form form_;

@@ -56,7 +56,8 @@ const std::vector<std::size_t>& default_sizes() {
 const std::vector<std::size_t>& sizes_in_job() {
   static const std::vector<std::size_t> sizes = [] {
     std::vector<std::size_t> all = default_sizes();
-    all.insert(all.end(), {32 * 1024, 256 * 1024, 2 * 1024 * 1024});
+    constexpr std::size_t kMiB = 1024 * 1024;
+    all.insert(all.end(), {32 * 1024, 256 * 1024, 2 * kMiB, 8 * kMiB, 16 * kMiB, 32 * kMiB});
     std::sort(all.begin(), all.end());
     return all;
   }();

@@ -42,7 +42,7 @@ using Measure = std::function<std::vector<std::optional<Measurement>>(
 // around the sizes at which pipelines begin to pay; 8 bytes is the shortest useful reduction.
 const std::vector<std::size_t>& default_sizes();
 // Those at which a job plans the calls that it makes: also between sizes that are far apart, so that a call is tried at no more
-// than twice its bytes where bytes take time (docs/adr/0030).
+// than twice its bytes where bytes take time, and larger ones, which fast networks have time for (docs/adr/0030).
 const std::vector<std::size_t>& sizes_in_job();
 // Which of these plans for calls of so many bytes are made at; their number for calls that are larger than any.
 std::size_t size_class(std::size_t bytes);

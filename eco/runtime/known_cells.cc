@@ -10,12 +10,9 @@ namespace {
 
 constexpr std::uint32_t kAllSizes = ~std::uint32_t{0};
 
-// 0: larger than any.
 std::uint32_t size_of(std::size_t bytes) {
-  const std::size_t n_sizes = plan::sizes_in_job().size();
-  ECO_ASSERT(light, n_sizes < 32, "a bit for each size");
-  const std::size_t size = plan::size_class(bytes);
-  return size == n_sizes ? 0 : std::uint32_t{1} << size;
+  ECO_ASSERT(light, plan::sizes_in_job().size() < 32, "a bit for each size, and one for larger ones");
+  return std::uint32_t{1} << plan::size_class(bytes);
 }
 
 }  // namespace
@@ -29,8 +26,7 @@ std::size_t KnownCells::place(coll::Collective collective, int root_subnet) cons
 }
 
 bool KnownCells::knows(const coll::CommonProblem& call, int root_subnet) const {
-  const std::uint32_t size = size_of(call.bytes);
-  return size == 0 || (sizes_[place(call.collective, root_subnet)] & size) != 0;
+  return (sizes_[place(call.collective, root_subnet)] & size_of(call.bytes)) != 0;
 }
 
 bool KnownCells::knows_all(coll::Collective collective) const {

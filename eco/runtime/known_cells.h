@@ -20,7 +20,7 @@ class KnownCells {
   KnownCells() = default;
   explicit KnownCells(int n_subnets);
 
-  // Planned, whatever came out. Calls larger than any size at which plans are made are: the library serves them.
+  // Planned, whatever came out. Calls larger than any size that jobs plan are one cell.
   bool knows(const coll::CommonProblem& call, int root_subnet) const;
   // All of its cells.
   bool knows_all(coll::Collective collective) const;
@@ -32,7 +32,7 @@ class KnownCells {
   std::string text() const;
 
  private:
-  using Sizes = std::uint32_t;  // a bit for each of plan::sizes_in_job()
+  using Sizes = std::uint32_t;  // a bit for each of plan::sizes_in_job(), and one above
   std::size_t place(coll::Collective collective, int root_subnet) const;
 
   std::size_t n_subnets_ = 1;

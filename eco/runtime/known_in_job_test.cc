@@ -114,6 +114,16 @@ TEST(KnownInJob, LeavesNativeWhatIsPlannedAndServedNowhere) {
       << "a communicator that is armed serves the barrier";
 }
 
+TEST(KnownCells, KnowCallsLargerThanAnyThatJobsPlanAsTheyKnowOthers) {
+  const coll::CommonProblem call = problem_of(Collective::broadcast, plan::sizes_in_job().back() + 1);
+  KnownCells cells(2);
+  EXPECT_FALSE(cells.knows(call, 1)) << "a plan may have a row for it";
+  cells.add(call, 1);
+  EXPECT_TRUE(cells.knows(call, 1));
+  EXPECT_FALSE(cells.knows(call, 0));
+  EXPECT_FALSE(cells.knows(problem_of(Collective::broadcast, plan::sizes_in_job().back()), 1));
+}
+
 // Counts the bytes of what ranks tell each other.
 class Telling final : public transport::PassingNative {
  public:

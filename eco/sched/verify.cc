@@ -375,7 +375,7 @@ class Machine {
   Mode mode_{};
   std::size_t unit_;
   Expressions expressions_;  // of all modes
-  std::mt19937_64 random_;
+  std::minstd_rand random_;  // seeded for every run
   std::vector<Rank> ranks_;
   std::unordered_map<std::uint64_t, Stream> streams_;
   Meetings<std::vector<Cell>> meetings_;

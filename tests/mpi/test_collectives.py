@@ -167,6 +167,25 @@ def test_calls_that_the_plan_leaves_to_the_library(library: Library) -> None:
     assert "s lost of" in ended.stderr
 
 
+def test_a_job_of_nothing_but_calls_longer_than_jobs_plan_is_served_by_its_plan(
+    library: Library, tmp_path: Path
+) -> None:
+    script = tmp_path / "long.py"
+    script.write_text(
+        "import numpy\n"
+        "from mpi4py import MPI\n"
+        "rank = MPI.COMM_WORLD.rank\n"
+        "for turn in range(3):\n"
+        "    message = numpy.full(40 << 20, turn if rank == 0 else 9, numpy.uint8)\n"
+        "    MPI.COMM_WORLD.Bcast(message)\n"
+        "    assert (message == turn).all(), (rank, turn)\n"
+    )
+    rows: Rows = {"broadcast": [(1 << 27, "broadcast/chain segment=1048576")]}
+    ended = library.run_served(2, [library.python, str(script)], rows=rows)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.served() == (3, 0), ended.stderr
+
+
 def test_a_job_without_calls_says_so(library: Library, tmp_path: Path) -> None:
     script = tmp_path / "nothing.py"
     script.write_text("from mpi4py import MPI\n")
