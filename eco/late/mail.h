@@ -7,13 +7,11 @@
 // anybody takes the first that came.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <optional>
 #include <span>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -50,25 +48,20 @@ struct Meeting {
 class Mail {
  public:
   std::optional<Meeting> put(Letter letter) {
-    for (const int from : {letter.from, kAnyPeer}) {
-      if (auto slot = first(slots_, {from, letter.to, letter.channel}))
-        return Meeting{std::move(letter), *slot};
-    }
-    letters_[{letter.from, letter.to, letter.channel}].push_back(std::move(letter));
+    const auto fits = [&](const Slot& slot) {
+      return slot.channel == letter.channel && (slot.from == letter.from || slot.from == kAnyPeer);
+    };
+    if (auto slot = first(slots_, letter.to, fits)) return Meeting{std::move(letter), *slot};
+    of(letters_, letter.to).push_back(std::move(letter));
     return std::nullopt;
   }
 
   std::optional<Meeting> want(const Slot& slot) {
-    if (slot.from != kAnyPeer) {
-      if (auto letter = first(letters_, {slot.from, slot.rank, slot.channel}))
-        return Meeting{std::move(*letter), slot};
-    } else {
-      for (auto& [key, waiting] : letters_) {
-        if (std::get<1>(key) != slot.rank || std::get<2>(key) != slot.channel) continue;
-        if (auto letter = first(letters_, key)) return Meeting{std::move(*letter), slot};
-      }
-    }
-    slots_[{slot.from, slot.rank, slot.channel}].push_back(slot);
+    const auto fits = [&](const Letter& letter) {
+      return letter.channel == slot.channel && (slot.from == letter.from || slot.from == kAnyPeer);
+    };
+    if (auto letter = first(letters_, slot.rank, fits)) return Meeting{std::move(*letter), slot};
+    of(slots_, slot.rank).push_back(slot);
     return std::nullopt;
   }
 
@@ -76,26 +69,36 @@ class Mail {
   std::size_t n_slots() const { return count(slots_); }
 
  private:
-  using Key = std::tuple<int, int, int>;  // from, to, channel
+  // By receiver, in the order of posting: few wait at a time.
+  template <class Item>
+  using Waiting = std::vector<std::vector<Item>>;
 
   template <class Item>
-  static std::optional<Item> first(std::map<Key, std::deque<Item>>& items, const Key& key) {
-    const auto found = items.find(key);
-    if (found == items.end() || found->second.empty()) return std::nullopt;
-    Item item = std::move(found->second.front());
-    found->second.pop_front();
+  static std::vector<Item>& of(Waiting<Item>& all, int receiver) {
+    const auto place = static_cast<std::size_t>(receiver);
+    if (place >= all.size()) all.resize(place + 1);
+    return all[place];
+  }
+
+  template <class Item, class Fits>
+  static std::optional<Item> first(Waiting<Item>& all, int receiver, const Fits& fits) {
+    std::vector<Item>& items = of(all, receiver);
+    const auto found = std::find_if(items.begin(), items.end(), fits);
+    if (found == items.end()) return std::nullopt;
+    Item item = std::move(*found);
+    items.erase(found);
     return item;
   }
 
   template <class Item>
-  static std::size_t count(const std::map<Key, std::deque<Item>>& items) {
+  static std::size_t count(const Waiting<Item>& all) {
     std::size_t n = 0;
-    for (const auto& [key, waiting] : items) n += waiting.size();
+    for (const auto& items : all) n += items.size();
     return n;
   }
 
-  std::map<Key, std::deque<Letter>> letters_;
-  std::map<Key, std::deque<Slot>> slots_;
+  Waiting<Letter> letters_;
+  Waiting<Slot> slots_;
 };
 
 }  // namespace eco::late

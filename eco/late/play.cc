@@ -64,7 +64,7 @@ void Play::meet(Meeting meeting) {
   if (meeting.letter.owes_completion) completions_.push_back({meeting.letter.from, meeting.letter.ticket});
 }
 
-Play::Event Play::take(std::deque<Event>& events, std::size_t index) {
+Play::Event Play::take(std::vector<Event>& events, std::size_t index) {
   const Event event = events[index];
   events.erase(events.begin() + static_cast<std::ptrdiff_t>(index));
   return event;

@@ -13,7 +13,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <random>
 #include <string>
@@ -49,14 +48,14 @@ class Play {
   void wake(Event event);
   void note_done(int rank);
   void complain(int rank, const std::string& what);
-  Event take(std::deque<Event>& events, std::size_t index);
+  Event take(std::vector<Event>& events, std::size_t index);
 
   std::vector<ScheduleSource*> sources_;
   std::vector<bool> entered_;
   std::vector<bool> done_;
   Mail mail_;
-  std::deque<Event> completions_;
-  std::deque<Event> wakes_;
+  std::vector<Event> completions_;
+  std::vector<Event> wakes_;
   std::minstd_rand random_;  // millions of plays are seeded: others take longer to seed than a play does
   std::string fault_;
   std::size_t n_messages_ = 0;

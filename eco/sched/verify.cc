@@ -324,7 +324,10 @@ class Machine {
   void check_postcondition() {
     for (int rank = 0; rank < problem_.n_ranks && !fault_; ++rank) {
       for (const coll::Part& part : coll::meaning(problem_, rank)) {
-        for (std::size_t u = 0; u < part.bytes / unit_ && !fault_; ++u) check_unit(rank, part, u);
+        const std::size_t at = part.offset / unit_;
+        const std::size_t element = part.input_offset / unit_;
+        const std::size_t n_units = part.bytes / unit_;
+        for (std::size_t u = 0; u < n_units && !fault_; ++u) check_unit(rank, part, at + u, element + u);
       }
       check_places_of_nobody(rank);
     }
@@ -344,15 +347,14 @@ class Machine {
     }
   }
 
-  // The `u`th unit of a part of a rank's result.
-  void check_unit(int rank, const coll::Part& part, std::size_t u) {
-    const std::size_t at = part.offset / unit_ + u;
+  // One unit of a part of a rank's result.
+  void check_unit(int rank, const coll::Part& part, std::size_t at, std::size_t element) {
     const Cell& cell = result(rank)[at];
     const auto faulty = [&](const std::string& how) {
       fail(rank, "result byte " + std::to_string(at * unit_) + " " + how);
     };
     if (cell.tree == Expressions::kUnset) return faulty("was never set");
-    if (cell.unit != part.input_offset / unit_ + u) return faulty("holds another element");
+    if (cell.unit != element) return faulty("holds another element");
     if (!expressions_.combines_exactly(cell.tree, part.first, part.last)) {
       return faulty(part.first == part.last
                         ? "is not rank " + std::to_string(part.first) + "'s"
