@@ -154,7 +154,7 @@ def test_every_library_is_recorded(language: str) -> None:
 @pytest.mark.parametrize("ranks", [2, 3, pytest.param(5, marks=pytest.mark.slow)])
 def test_every_call_in_c(library: Library, ranks: int) -> None:
     program = compiled(library)
-    turns = 20 if ranks < 5 else 10
+    turns = 20 if ranks < 3 else 10
     ended = library.run_served(ranks, [program, str(turns), str(ranks)], timeout_s=400)
     assert ended.returncode == 0, ended.stderr
     calls = seen(ended.stdout)

@@ -60,7 +60,7 @@ def test_a_difference_is_found_made_small_and_stored(
                    env=library.environment({}))  # fmt: skip
     place = OneHost(library.name, "tcp")
     identity = this_host(place, 60)
-    options = Options(2000, 1, (2, 3), calls_per_launch=60, most_faults=1, folder=tmp_path,
+    options = Options(2000, 1, (2, 3), calls_per_launch=25, most_faults=1, folder=tmp_path,
                       settings={"LD_PRELOAD": str(shim)})  # fmt: skip
 
     def layout(dice: random.Random, ranks: int) -> runs.Layout:
