@@ -77,9 +77,11 @@ class Session {
     measure_pairs(network);
     measure_local(network);
     const net::Partition by_figure2 = find_subnets(network.n_hosts(), network.sizes, network.pairs);
-    derive_classes(network, by_tree ? network.tree.subnets() : by_figure2);
+    const net::Tree tree = by_tree ? network.tree : tree_of_samples(network);
+    const net::Partition subnets = by_tree ? tree.subnets() : settled_subnets(network, by_figure2, tree);
+    derive_classes(network, subnets);
     // What leaves a site is held up by its link too: no proof that a subnet's uplink is slow.
-    network.sites = sites_of(by_tree ? network.tree : tree_of_samples(network), network.subnets);
+    network.sites = sites_of(tree, network.subnets);
     limit_site_links(network.sites);
     SubnetRates rates(conductor_, subnet_rates());
     by_tree ? rates.take_from_tree(network) : rates.measure(network);
@@ -98,7 +100,7 @@ class Session {
       derive_site_links(network);  // a tree that is not believed says nothing of them either
     }
     fit_latencies(network);
-    if (network.tree.is_known()) network.tree.verdict = verdict(network.tree, by_figure2, by_tree);
+    if (network.tree.is_known()) network.tree.verdict = verdict(network.tree, by_figure2, subnets);
     if (options_.plogp) measure_curves(network);
     if (options_.progress) options_.progress("done", 1.0);
     return network;

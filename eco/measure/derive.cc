@@ -88,21 +88,17 @@ std::size_t nearest_size(const std::vector<std::size_t>& sizes, std::size_t want
   return best;
 }
 
-namespace {
-
-net::Partition partition_at(int n_hosts, const std::vector<net::PairTimes>& pairs, std::size_t size) {
+net::Partition subnets_at(int n_hosts, const std::vector<net::PairTimes>& pairs, std::size_t size) {
   net::CostMatrix costs(n_hosts);
   for (const net::PairTimes& pair : pairs) costs.set(pair.a, pair.b, pair.seconds[size]);
   return net::partition_figure2(costs);
 }
 
-}  // namespace
-
 net::Partition find_subnets(int n_hosts, const std::vector<std::size_t>& sizes,
                             const std::vector<net::PairTimes>& pairs) {
   if (sizes.empty()) return net::partition_figure2(net::CostMatrix(n_hosts));
-  return net::common_refinement({partition_at(n_hosts, pairs, nearest_size(sizes, net::kSmallPairBytes)),
-                                 partition_at(n_hosts, pairs, sizes.size() - 1)});
+  return net::common_refinement({subnets_at(n_hosts, pairs, nearest_size(sizes, net::kSmallPairBytes)),
+                                 subnets_at(n_hosts, pairs, sizes.size() - 1)});
 }
 
 std::vector<std::size_t> contested_pairs(int n_hosts, const std::vector<std::size_t>& sizes,
@@ -111,7 +107,7 @@ std::vector<std::size_t> contested_pairs(int n_hosts, const std::vector<std::siz
   const std::size_t other = size == small ? sizes.size() - 1 : small;
   const auto labels = [&](std::size_t at) {
     std::vector<std::size_t> part_of_host(static_cast<std::size_t>(n_hosts));
-    const net::Partition parts = partition_at(n_hosts, pairs, at);
+    const net::Partition parts = subnets_at(n_hosts, pairs, at);
     for (std::size_t part = 0; part < parts.size(); ++part) {
       for (const int host : parts[part]) part_of_host[static_cast<std::size_t>(host)] = part;
     }

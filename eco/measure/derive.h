@@ -23,6 +23,8 @@ namespace eco::measure {
 // the small messages, a slow uplink in the large.
 net::Partition find_subnets(int n_hosts, const std::vector<std::size_t>& sizes,
                             const std::vector<net::PairTimes>& pairs);
+// Figure 2 at one size, by its index.
+net::Partition subnets_at(int n_hosts, const std::vector<net::PairTimes>& pairs, std::size_t size);
 
 // The index of the measured size that is nearest to `wanted`; 0 if there are none.
 std::size_t nearest_size(const std::vector<std::size_t>& sizes, std::size_t wanted);

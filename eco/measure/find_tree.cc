@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "eco/measure/derive.h"
 #include "eco/measure/samples.h"
 #include "eco/measure/visits.h"
 #include "eco/structure/disjoint.h"
@@ -168,10 +169,18 @@ std::vector<net::Site> sites_of(const net::Tree& tree, const std::vector<net::Su
   return sites;
 }
 
-std::string verdict(const net::Tree& tree, const net::Partition& by_figure2, bool tree_decides) {
+net::Partition settled_subnets(const net::Network& network, const net::Partition& by_figure2,
+                               const net::Tree& of_samples) {
+  if (!of_samples.is_sure()) return by_figure2;
+  net::Partition by_tree = of_samples.subnets();
+  const bool rates_agree = subnets_at(network.n_hosts(), network.pairs, network.sizes.size() - 1) == by_tree;
+  return rates_agree ? std::move(by_tree) : by_figure2;
+}
+
+std::string verdict(const net::Tree& tree, const net::Partition& by_figure2, const net::Partition& subnets) {
   const net::Partition by_tree = tree.subnets();
   if (by_tree == by_figure2) return "the subnets are those of the tree, and Figure 2 says the same";
-  if (tree_decides) {
+  if (subnets != by_figure2) {
     return "the subnets are those of the tree, whose levels were all confirmed; Figure 2 would say " +
            sizes_of(by_figure2);
   }

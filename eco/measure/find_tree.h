@@ -48,7 +48,12 @@ std::vector<net::Uplink> uplinks_of(const net::Tree& tree, const std::vector<net
 // Their links carry what the tree says, 0 where it does not.
 std::vector<net::Site> sites_of(const net::Tree& tree, const std::vector<net::Subnet>& subnets);
 
-// What the subnets are taken from, and why, in words: of the tree or of Figure 2.
-std::string verdict(const net::Tree& tree, const net::Partition& by_figure2, bool tree_decides);
+// The subnets where all pairs were timed: Figure 2's. But what it parts by small messages alone, and a sure tree of their samples
+// does not, is noise: its 20 % are less than what a rank on a busy machine oversleeps. Then they are the tree's.
+net::Partition settled_subnets(const net::Network& network, const net::Partition& by_figure2,
+                               const net::Tree& of_samples);
+
+// What these subnets are taken from, and why, in words: of the tree or of Figure 2.
+std::string verdict(const net::Tree& tree, const net::Partition& by_figure2, const net::Partition& subnets);
 
 }  // namespace eco::measure

@@ -35,6 +35,11 @@ def rate_text(bytes_per_s: float) -> str:
     return f"{bytes_per_s:.3g} B/s"
 
 
+def _latency_text(latency_s: float) -> str:
+    """What a message of no bytes takes beyond the overheads at both ends, which may be nothing that could be told."""
+    return f"latency {seconds_text(latency_s)}" if latency_s > 0 else "no latency beyond overheads"
+
+
 def _rails(network: Network) -> Tree:
     """What hosts with several NICs have besides rail 0, which the rest of the tree describes."""
     names = [rail.name or f"rail {i}" for i, rail in enumerate(network.more_rails, 1)]
@@ -45,11 +50,7 @@ def _rails(network: Network) -> Tree:
         rates: list[Subnet | Between] = [subnet for subnet in rail.subnets if len(subnet.hosts) > 1]
         rates = rates or [*rail.between]
         slowest = min(rates, key=lambda each: each.bytes_per_s, default=None)
-        what = (
-            f", {rate_text(slowest.bytes_per_s)}, latency {seconds_text(slowest.latency_s)}"
-            if slowest
-            else ""
-        )
+        what = f", {rate_text(slowest.bytes_per_s)}, {_latency_text(slowest.latency_s)}" if slowest else ""
         having = {host for subnet in rail.subnets for host in subnet.hosts}
         lacking = [host.name for i, host in enumerate(network.hosts) if i not in having]
         without = f", not on {escape(', '.join(lacking))}" if lacking else ""
@@ -72,7 +73,7 @@ def tree(network: Network) -> Tree:
     for index, subnet in enumerate(network.subnets):
         what = f"[bold]subnet {index}[/]  {subnet.kind}"
         if len(subnet.hosts) > 1:
-            what += f", {rate_text(subnet.bytes_per_s)}, latency {seconds_text(subnet.latency_s)}"
+            what += f", {rate_text(subnet.bytes_per_s)}, {_latency_text(subnet.latency_s)}"
         elif subnet.bytes_per_s > 0:
             what += f", at least {rate_text(subnet.bytes_per_s)}"
         uplink = network.uplink_of(index)
@@ -95,7 +96,7 @@ def tree(network: Network) -> Tree:
         for pair in network.between:
             branch.add(
                 f"{pair.from_subnet} - {pair.to_subnet}  {rate_text(pair.bytes_per_s)}, "
-                f"latency {seconds_text(pair.latency_s)}"
+                f"{_latency_text(pair.latency_s)}"
             )
     if network.rails or network.more_rails:
         root.children.append(_rails(network))
@@ -105,7 +106,7 @@ def tree(network: Network) -> Tree:
 def _level_words(level: Level) -> str:
     what = level.kind if level.hosts else "joins levels"
     if level.bytes_per_s > 0:
-        what += f", {rate_text(level.bytes_per_s)}, latency {seconds_text(level.latency_s)}"
+        what += f", {rate_text(level.bytes_per_s)}, {_latency_text(level.latency_s)}"
     if level.parent >= 0:
         if level.uplink_bytes_per_s is None:
             what += "\n[cyan]uplink holds nobody up[/]"
@@ -125,9 +126,10 @@ def levels(network: Network) -> RenderableType:
         return Text("tree of levels: not looked for", style="dim")
 
     pace = "pairs at once" if found.in_parallel else "one pair at a time"
+    cost = f"{pace}, {seconds_text(found.seconds)}" if found.seconds > 0 else "of times measured before"
     root = Tree(
         f"[bold]tree of {len(found.levels)} level{'s' * (len(found.levels) > 1)}[/]  "
-        f"{_level_words(found.levels[0])}\n[dim]{escape(found.verdict)}; {pace}, {seconds_text(found.seconds)}[/]"
+        f"{_level_words(found.levels[0])}\n[dim]{escape(found.verdict)}; {cost}[/]"
     )
     branches: list[Tree] = []  # by level; parents come before children
     for index, level in enumerate(found.levels):
