@@ -69,6 +69,12 @@ std::size_t size_class(std::size_t bytes) {
   return static_cast<std::size_t>(std::lower_bound(sizes.begin(), sizes.end(), bytes) - sizes.begin());
 }
 
+std::optional<std::size_t> size_in_job(const GroupView& view, std::size_t bytes) {
+  const std::vector<std::size_t>& sizes = view.n_hosts_on(0) > 1 ? sizes_in_job() : default_sizes();
+  if (bytes > sizes.back()) return std::nullopt;
+  return sizes_in_job()[size_class(bytes)];
+}
+
 namespace {
 
 class Planning {

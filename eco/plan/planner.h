@@ -46,6 +46,10 @@ const std::vector<std::size_t>& default_sizes();
 const std::vector<std::size_t>& sizes_in_job();
 // Which of these plans for calls of so many bytes are made at; their number for calls that are larger than any.
 std::size_t size_class(std::size_t bytes);
+// The size at which a job plans calls of so many bytes; nothing where it leaves them to the library: those larger than any, and
+// on one host those larger than default_sizes(), which memory holds up whoever runs them, so that trials would cost more than
+// they find.
+std::optional<std::size_t> size_in_job(const net::GroupView& view, std::size_t bytes);
 
 inline constexpr double kGainNeeded = 0.05;
 

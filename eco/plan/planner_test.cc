@@ -22,6 +22,17 @@ namespace {
 using coll::Collective;
 using coll::CommonProblem;
 
+TEST(Planner, JobsPlanLongCallsBetweenHostsAlone) {
+  constexpr std::size_t kMiB = 1024 * 1024;
+  const net::GroupView hosts = view_of("hosts=2");
+  EXPECT_EQ(size_in_job(hosts, 3 * kMiB), 4 * kMiB);
+  EXPECT_EQ(size_in_job(hosts, 17 * kMiB), 32 * kMiB);
+  EXPECT_EQ(size_in_job(hosts, 32 * kMiB + 1), std::nullopt);
+  const net::GroupView one = net::make_view(hosts.network, {1, 1, 1});
+  EXPECT_EQ(size_in_job(one, 3 * kMiB), 4 * kMiB);
+  EXPECT_EQ(size_in_job(one, 4 * kMiB + 1), std::nullopt);
+}
+
 // 14 ranks do not divide a power of two.
 TEST(Planner, ServesUpToWhatWasAskedForWhateverBlocksAreCutTo) {
   const net::GroupView view = view_of("hosts=7+7 uplink_mbit=40");

@@ -12,6 +12,7 @@
 
 #include "eco/algo/algorithm.h"
 #include "eco/base/json_file.h"
+#include "eco/plan/planner.h"
 #include "eco/plan/ranking.h"
 #include "eco/plan/testing.h"
 #include "eco/runtime/plan_by_hand.h"
@@ -234,8 +235,6 @@ TEST(Learning, PlansTheSizeAndTheRootAtHand) {
     EXPECT_TRUE(communicator.knows(problem_of(Collective::barrier, 0)));
     EXPECT_FALSE(communicator.knows(larger));
     EXPECT_FALSE(communicator.knows(problem_of(Collective::broadcast, 60, 0))) << "another subnet's";
-    EXPECT_TRUE(communicator.knows(problem_of(Collective::broadcast, std::size_t{1} << 30, 3)))
-        << "never planned";
     const auto is_open = [&](std::size_t bytes, int subnet) {
       const plan::Row* const row = communicator.table().find_row(Collective::broadcast, subnet, bytes);
       return row == nullptr || row->open;
@@ -265,6 +264,23 @@ TEST(Learning, PlansTheSizeAndTheRootAtHand) {
   arm_group(calling(problem_of(Collective::broadcast, 60, 0)), options,
             [&](transport::Transport&, ArmResult& armed) { seconds = armed.seconds_measuring; });
   EXPECT_GT(seconds, 0) << "open until somebody calls it";
+}
+
+TEST(Learning, CallsLargerThanAnyThatJobsPlanAreLeftToTheLibrary) {
+  const Directory directory;
+  const coll::CommonProblem first = problem_of(Collective::broadcast, 60);
+  const coll::CommonProblem largest = problem_of(Collective::broadcast, plan::sizes_in_job().back() + 1);
+  run_program(calling(first), with_network(directory),
+              [&](Communicator& communicator, int, Program& program) {
+                EXPECT_FALSE(communicator.knows(largest)) << "a plan may have a row for them";
+                const Learned learned =
+                    communicator.learn(program.native, program.options, program.identity, largest);
+                EXPECT_EQ(learned.seconds_measuring, 0);
+                EXPECT_TRUE(communicator.knows(largest));
+                EXPECT_FALSE(communicator.is_open(largest));
+                EXPECT_EQ(communicator.serves(largest), nullptr);
+                EXPECT_TRUE(communicator.knows(first));
+              });
 }
 
 TEST(Learning, WhatThereWasNoTimeForIsLearnedLater) {

@@ -183,16 +183,10 @@ class Planning {
     return table;
   }
 
-  // The size that calls like the one at hand are planned at; nothing if they are larger than any.
-  std::optional<std::size_t> planned_size() const {
-    const std::size_t size = plan::size_class(request_.call->bytes);
-    return size == plan::sizes_in_job().size() ? std::nullopt : std::optional(plan::sizes_in_job()[size]);
-  }
-
   // Rank 0. Whether what is remembered says what serves calls like the one at hand.
   bool knows_call(Collective collective) const {
     const bool is_barrier = collective == Collective::barrier;
-    const std::optional<std::size_t> bytes = is_barrier ? 0 : planned_size();
+    const std::optional<std::size_t> bytes = is_barrier ? 0 : plan::size_in_job(view_, request_.call->bytes);
     if (!bytes) return true;  // the library serves it
     const int root_subnet = is_barrier ? 0 : plan::root_subnet(*request_.call, view_);
     const plan::Row* const of_class = known_.find_row(collective, root_subnet, *bytes);
@@ -310,7 +304,7 @@ class Planning {
     }
     if (request_.call) {
       how.sizes.clear();
-      if (const auto bytes = planned_size()) how.sizes.push_back(*bytes);
+      if (const auto bytes = plan::size_in_job(view_, request_.call->bytes)) how.sizes.push_back(*bytes);
       how.left_open = plan::default_sizes();
       how.serves_open = false;
       how.root_subnet = plan::root_subnet(*request_.call, view_);
