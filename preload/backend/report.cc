@@ -200,7 +200,8 @@ void print_line(Session& session, const Session::Summary& summary, const Tallies
   if (!summary.provenance.empty()) end += "; " + summary.provenance;
   if (session.arms()) end += rails_text(session, failed);
   if (unplanned > 0)
-    end += "; " + std::to_string(unplanned) + " of kinds that are not planned yet, which `eco tune` does";
+    end += "; " + std::to_string(unplanned) +
+           " of kinds that are not planned yet, which `eco tune` does (beyond 4 MiB with --sizes)";
   const bool says_why = unplanned > 0 && unplanned == all;
   if (served == 0 && !says_why) end += "; " + why_nothing(session, summary, all);
   if (served > 0 || summary.arming_s > 0) {

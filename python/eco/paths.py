@@ -136,6 +136,10 @@ def remembering() -> str:
     return f"{cache_dir()}" + (f" or {site}" if site is not None and site.is_dir() else "")
 
 
+#: Behind messages that nothing is remembered: a job in an emulated network has that network's own folder.
+IN_THE_LAB = "; what is measured in the lab is seen there: eco lab run F.toml -- eco show --remembered"
+
+
 def data_dir() -> Path:
     """Tables that change with other people's releases (launchers, ABIs)."""
     return _shipped("data")

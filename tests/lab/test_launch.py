@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -121,3 +124,33 @@ def test_the_exit_status_of_a_failing_job(library: str) -> None:
 def test_an_unknown_library_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="openmpi, mpich"):
         Lab(load("tiny"), library="lam")
+
+
+#: Says what it had time to do, as whatever is interrupted with work of its own does.
+INTERRUPTED = """
+import sys, time
+print("begun", flush=True)
+try:
+    time.sleep(100)
+except KeyboardInterrupt:
+    time.sleep(1)
+    print("kept", flush=True)
+"""
+
+
+def test_what_is_interrupted_ends_by_itself(tmp_path: Path) -> None:
+    """Ctrl-C reaches all processes in the terminal's foreground."""
+    script = tmp_path / "interrupted.py"
+    script.write_text(INTERRUPTED)
+    words = [sys.executable, "-m", "eco.cli.main", "lab", "run", "tiny", "--", sys.executable, str(script)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.stdout.read() == "kept\n"
+        assert process.wait(LIMIT_S) == 130
+
+
+def test_a_name_that_is_nearly_a_shipped_ones() -> None:
+    with pytest.raises(InvalidArgument, match="did you mean three-subnets"):
+        load("three-subnet")

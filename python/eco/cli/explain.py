@@ -86,7 +86,7 @@ def latest_network() -> Path:
     if not files:
         raise EcoError(
             f"no network is remembered in {paths.remembering()}; give --network FILE, or measure: "
-            "eco characterize -- mpirun -n N"
+            f"eco characterize -- mpirun -n N{paths.IN_THE_LAB}"
         )
     return files[0]
 

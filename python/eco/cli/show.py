@@ -107,6 +107,6 @@ def show(
     if not good:
         raise EcoError(
             f"no network is remembered in {paths.remembering()}; "
-            "measure one with: eco characterize -- mpirun -n N"
+            f"measure one with: eco characterize -- mpirun -n N{paths.IN_THE_LAB}"
         )
     show_networks([networks.load(path) for path in good], as_json, html, console)

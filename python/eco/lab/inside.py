@@ -2,7 +2,7 @@
 
 Started by eco.lab.lab through `unshare` as process 1. Reads one JSON order a line from standard input and answers
 each with one line; when its input ends, it exits, and the kernel removes every process, interface and mount
-of the lab. Orders: up (the network as plain data), files, stats, cut, sweep.
+of the lab. Orders: up (the network as plain data), files, stats, cut, settle, sweep.
 """
 
 from __future__ import annotations
@@ -215,17 +215,29 @@ class Inside:
             root.link("set", index=index, state="down" if order["is_cut"] else "up")
         return {}
 
+    def others(self) -> list[int]:
+        """Processes of runs."""
+        keep = {1, os.getpid(), self.relay.pid if self.relay is not None else 1}
+        numbers = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+        return [number for number in numbers if number not in keep]
+
+    def settle(self, order: dict[str, Any]) -> dict[str, Any]:
+        """Wait until everything that runs has ended, for `patience_s` at most."""
+        until = time.monotonic() + order["patience_s"]
+        while self.others() and time.monotonic() < until:
+            time.sleep(0.05)
+            self.reap()
+        return {}
+
     def sweep(self, _order: dict[str, Any]) -> dict[str, Any]:
         """Kill everything that a run left behind."""
-        keep = {1, os.getpid(), self.relay.pid if self.relay is not None else 1}
         n = 0
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdigit() and int(entry.name) not in keep:
-                try:
-                    os.kill(int(entry.name), signal.SIGKILL)
-                    n += 1
-                except ProcessLookupError:
-                    pass
+        for number in self.others():
+            try:
+                os.kill(number, signal.SIGKILL)
+                n += 1
+            except ProcessLookupError:
+                pass
         return {"killed": n}
 
     def reap(self) -> None:

@@ -29,6 +29,8 @@ from eco.lab.placement import place
 from eco.lab.reading import load
 from eco.paths import cache_dir, library_dir, native_dir, native_file
 
+#: What a command has to end by itself after an interrupt: eco.jobs gives its own jobs ten seconds.
+PATIENCE_S = 12.0
 MEDIUM = "eco-relay (user-space store-and-forward; every packet serialised on every link it crosses)"
 
 
@@ -156,8 +158,11 @@ class Lab:
                 f"lab {self.description.name}: {' '.join(command)}: no end after {timeout:g} s, killed; "
                 f"its last words: {((err or '') + (out or ''))[-400:]!r}"
             ) from None
-        except BaseException:  # an interrupt: the command got it too, but its ranks may live on
+        except (
+            BaseException
+        ):  # an interrupt: the command got it too, and says what is left, but its ranks may live on
             process.wait()
+            self._ask({"do": "settle", "patience_s": PATIENCE_S})
             self._ask({"do": "sweep"})
             raise
         return subprocess.CompletedProcess(list(command), process.returncode, out, err)

@@ -7,6 +7,7 @@ to write instead. docs/lab.md documents the format.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import re
 import tomllib
 from pathlib import Path
@@ -40,8 +41,11 @@ def load(path: str | Path) -> Description:
     try:
         text = read_text(path)
     except CorruptFile as error:
+        near = difflib.get_close_matches(str(path), [each.stem for each in shipped()], n=1)
         raise InvalidArgument(
-            f"{error}: cannot read the network description; `eco lab list` names the shipped ones"
+            f"{error}: cannot read the network description; "
+            + (f"did you mean {near[0]}? " if near else "")
+            + "`eco lab list` names the shipped ones"
         ) from error
     return parse(text, str(path))
 
