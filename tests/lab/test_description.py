@@ -215,3 +215,8 @@ def test_placement_from_a_file(tmp_path: Path) -> None:
         place(d, "blok")
     with pytest.raises(InvalidArgument, match="seed"):
         place(d, "shuffled:x")
+
+
+def test_a_name_that_is_nearly_a_shipped_ones() -> None:
+    with pytest.raises(InvalidArgument, match="did you mean three-subnets"):
+        load("three-subnet")

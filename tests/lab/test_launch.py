@@ -149,8 +149,3 @@ def test_what_is_interrupted_ends_by_itself(tmp_path: Path) -> None:
         os.killpg(process.pid, signal.SIGINT)
         assert process.stdout.read() == "kept\n"
         assert process.wait(LIMIT_S) == 130
-
-
-def test_a_name_that_is_nearly_a_shipped_ones() -> None:
-    with pytest.raises(InvalidArgument, match="did you mean three-subnets"):
-        load("three-subnet")
