@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from eco import _core, jobs
+from eco import network as networks
 from eco.errors import CorruptFile
 from eco.report.records import read_json, size_text, write_json
 
@@ -151,6 +152,7 @@ def trace_place(
     place: jobs.Place, network: Path, options: TraceOptions, watch: Callable[[str], None] | None = None
 ) -> TracedRun:
     """Runs a recipe on the ranks of a place, and predicts it on the network of that file."""
+    networks.load(network)  # refused here, once, and not by every rank
     with jobs.scratch("trace") as folder:
         out = folder / "trace.json"
         words = [

@@ -5,6 +5,7 @@ tune_place(place, [Part(["--ops", "broadcast"])], console, TuneOptions(budget_s=
 
 from __future__ import annotations
 
+import json
 import signal
 import time
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from eco import jobs
+from eco import jobs, plans
 from eco.errors import EcoError
 from eco.report.progress import rank_progress
 from eco.report.records import seconds_text, write_text
@@ -99,9 +100,15 @@ def tune_place(
         except KeyboardInterrupt as interrupt:
             number = signal.SIGTERM if isinstance(interrupt, jobs.Terminated) else signal.SIGINT
             raise InterruptedTuning(f"{what} was interrupted: {how.goes_on()}", number) from interrupt
+        plan = (folder / "plan.json").read_text()
         if how.out is not None:
-            write_text(how.out, (folder / "plan.json").read_text())
+            write_text(how.out, plan)
     seconds = time.monotonic() - started
     outcome = "nothing was measured" if how.effort == ESTIMATE else "network and plan are remembered"
-    console.print(f"{what} took {seconds_text(seconds)}: {outcome}", highlight=False)
+    cells = plans.in_words(json.loads(plan))
+    console.print(
+        f"{what} took {seconds_text(seconds)}: {outcome}; {cells}",
+        highlight=False,
+        soft_wrap=True,
+    )
     return seconds

@@ -160,7 +160,7 @@ class Lab:
             ) from None
         except (
             BaseException
-        ):  # an interrupt: the command got it too, and says what is left, but its ranks may live on
+        ):  # an interrupt: the command got it too and ends by itself, but its ranks may live on
             process.wait()
             self._ask({"do": "settle", "patience_s": PATIENCE_S})
             self._ask({"do": "sweep"})
