@@ -158,9 +158,8 @@ class Lab:
                 f"lab {self.description.name}: {' '.join(command)}: no end after {timeout:g} s, killed; "
                 f"its last words: {((err or '') + (out or ''))[-400:]!r}"
             ) from None
-        except (
-            BaseException
-        ):  # an interrupt: the command got it too and ends by itself, but its ranks may live on
+        except BaseException:
+            # An interrupt: the command got it too and ends by itself, but its ranks may live on.
             process.wait()
             self._ask({"do": "settle", "patience_s": PATIENCE_S})
             self._ask({"do": "sweep"})
