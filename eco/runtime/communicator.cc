@@ -5,6 +5,7 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "eco/algo/algorithm.h"
 #include "eco/base/assert.h"
@@ -26,9 +27,6 @@ using transport::Status;
 constexpr std::size_t kBuiltKept = 8;
 // While recipes are compared each call has another.
 constexpr std::size_t kBuiltKeptInRaces = AmbientWatch::kCells * AmbientWatch::kContenders;
-// Tags of calls this far apart may be the same. Any number would do, since messages of one tag match in order; several
-// make a message of the wrong call show as a mismatch instead of as wrong bytes.
-constexpr std::uint64_t kTagTurns = 64;
 
 bool same_call(const CommonProblem& a, const CommonProblem& b) {
   const auto all = [](const CommonProblem& p) {
@@ -152,10 +150,15 @@ void Communicator::reserve(const std::vector<plan::Entry>& entries, Needs& needs
       problem.root = view_.subnets[static_cast<std::size_t>(entry.root_subnet)].ranks.front();
     }
     for (const plan::Row& row : entry.rows) {
-      problem.bytes = coll::whole_bytes(problem, row.up_to_bytes);
+      const std::size_t most = coll::whole_bytes(problem, row.up_to_bytes);
       for (const auto* recipe : {&row.recipe, &row.in_order}) {
         problem.commutative = recipe == &row.recipe;
+        problem.bytes = most;
         if (*recipe) reserve(problem, **recipe, needs);
+        // What is no equal blocks may have a part of its own, with channels of its own.
+        if (!*recipe || coll::is_blocked(entry.collective) || most < 2) continue;
+        problem.bytes = most - 1;
+        if (!algo::why_not(**recipe, problem, view_)) reserve(problem, **recipe, needs);
       }
     }
   }
@@ -265,9 +268,7 @@ Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recip
                          const exec::Buffers& buffers) {
   if (poisoned_) return Status::failed;
   const Built& call = built(problem, recipe);
-  const auto n_tags = static_cast<std::uint64_t>(transport_.max_tag() + 1 - n_forming_tags_);
-  const auto turns = std::min(kTagTurns, n_tags / static_cast<std::uint64_t>(needs_.channels));
-  const int tag_base = static_cast<int>(calls_ % turns) * needs_.channels;
+  const int tag_base = take_tags(call.schedule->n_channels);
   ++calls_;
   Lateness* const lateness = call.forming && lateness_ ? &lateness_of(problem.collective) : nullptr;
   last_formed_ = call.forming && (lateness == nullptr || lateness->forms());
@@ -294,6 +295,14 @@ Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recip
     keep_until_exit(running_);
   }
   return status;
+}
+
+// As many as this very call has channels, which all its ranks count alike; another length or root than those that were
+// reserved may have more. When tags come again does not matter: messages of one tag match in order.
+int Communicator::take_tags(int n) {
+  const int n_tags = transport_.max_tag() + 1 - n_forming_tags_;
+  if (next_tag_ + n > n_tags) next_tag_ = 0;
+  return std::exchange(next_tag_, next_tag_ + n);
 }
 
 Communicator::Beside Communicator::beside(const CommonProblem& problem, const algo::Recipe& recipe) {

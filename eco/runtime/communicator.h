@@ -164,7 +164,7 @@ class Communicator {
     sched::Crossing crossing{};
   };
   Beside beside(const coll::CommonProblem& problem, const algo::Recipe& recipe);
-  // Local: how many tags a call may use, the same on all ranks until learn() or ask_about_ambient().
+  // Local: how many tags the largest calls use, the same on all ranks until learn() or ask_about_ambient().
   int channels() const { return needs_.channels; }
 
   const net::GroupView& view() const { return view_; }
@@ -215,6 +215,7 @@ class Communicator {
   void form(Built& call) const;
   void keep_forming_tags_off_rails();
   transport::Status run_forming(const Built& call, const exec::Buffers& buffers);
+  int take_tags(int n);  // the first of them
   void note(Lateness& lateness, const Built& call, std::int64_t took_ns) const;
   void forget_begins();  // what passed until now is none of the program's
   Lateness& lateness_of(coll::Collective collective) const {
@@ -249,7 +250,8 @@ class Communicator {
   std::array<Pace, coll::kCollectives> again_{};  // of calls that there was no time to plan
   std::string provenance_;
   std::vector<Built> built_;
-  Needs needs_;  // tags go round in steps of its channels
+  Needs needs_;
+  int next_tag_ = 0;  // of what run() starts
   std::uint64_t calls_ = 0;
   std::optional<late::Plan> late_;
   std::unique_ptr<std::vector<Lateness>> lateness_;  // where it decides who forms

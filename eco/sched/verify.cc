@@ -394,6 +394,12 @@ std::optional<Fault> verify(const CommonProblem& problem, const std::vector<Sche
                  " ranks"};
   }
   if (const std::string wrong = fault_of_groups(schedules); !wrong.empty()) return Fault{wrong};
+  for (const Schedule& schedule : schedules) {
+    if (schedule.n_channels == schedules.front().n_channels) continue;
+    return Fault{"rank " + std::to_string(schedule.rank()) + " has " + std::to_string(schedule.n_channels) +
+                 " channels, rank 0 has " + std::to_string(schedules.front().n_channels) +
+                 ": they would not agree on the tags of the next call"};
+  }
   const std::size_t unit = unit_bytes(problem, schedules);
   if (problem.collective != Collective::barrier && coll::is_reduction(problem.collective) &&
       unit % problem.element_bytes != 0) {

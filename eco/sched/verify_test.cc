@@ -50,6 +50,13 @@ std::vector<Schedule> exchange(bool same_expression = true) {
       16);
 }
 
+// Else their next calls begin with other tags.
+TEST(Verify, RanksCountTheirChannelsAlike) {
+  std::vector<Schedule> schedules = exchange();
+  schedules[1].n_channels = 2;
+  expect_fault(kAllreduce, schedules, "rank 1 has 2 channels, rank 0 has 1");
+}
+
 // Tokens may come twice and in any order, but everybody's has to come.
 TEST(Verify, ABarriersTokensAreSets) {
   const CommonProblem barrier{.collective = Collective::barrier, .n_ranks = 2};

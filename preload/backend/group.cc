@@ -277,7 +277,7 @@ void Group::schedule(BackgroundCall& call, const algo::Recipe& recipe) {
   const runtime::Communicator::Beside beside = runtime_->beside(call.problem, recipe);
   call.schedule = beside.schedule;
   call.recipe_digest = beside.recipe_digest;
-  call.n_tags = runtime_->channels();
+  call.n_tags = beside.schedule->n_channels;  // all its ranks count them alike
   call.check = check();
   if (call.check) call.number_in_check = call.check->n_calls();
   call.counted = {.gain = planned_gain(call.problem), .crossing = beside.crossing, .profile = profile_};

@@ -110,6 +110,14 @@ bool has_topology(MPI_Comm comm) {
   return PMPI_Topo_test(comm, &kind) == MPI_SUCCESS && kind != MPI_UNDEFINED;
 }
 
+int n_targets(MPI_Comm comm, int rank) noexcept {
+  try {
+    return static_cast<int>(lists_of(comm, rank).targets.size());
+  } catch (const std::exception&) {
+    return 0;
+  }
+}
+
 std::shared_ptr<const Neighborhood> gather_neighbors(LibraryAgreement& library, MPI_Comm comm,
                                                      const Member& me, const BlockBytes& mine) {
   if (me.n_ranks < kFewestRanks || me.n_ranks > kMostRanks) return nullptr;

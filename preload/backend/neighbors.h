@@ -28,6 +28,9 @@ struct BlockBytes {
 // Local, and the same on all ranks.
 bool has_topology(MPI_Comm comm);
 
+// Local. To how many places a rank sends, those of nobody counted; 0 without memory to find out.
+int n_targets(MPI_Comm comm, int rank) noexcept;
+
 // Collective. Null, on all ranks alike, where ECO has nothing to do with it: fewer than three ranks, many ranks or edges, a
 // rank that is alone, lists that contradict each other, blocks of several lengths, no memory. Throws eco::Error where the
 // library fails.

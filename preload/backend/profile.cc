@@ -14,8 +14,9 @@ std::string_view name(Fate fate) {
 }
 
 std::string_view name(Varying operation) {
-  static constexpr std::array<std::string_view, kVarying> kNames = {"gatherv", "scatterv", "alltoallv",
-                                                                    "alltoallw"};
+  static constexpr std::array<std::string_view, kVarying> kNames = {
+      "gatherv",           "scatterv", "alltoallv", "alltoallw", "neighbor_allgatherv", "neighbor_alltoallv",
+      "neighbor_alltoallw"};
   return kNames[static_cast<std::size_t>(operation)];
 }
 

@@ -41,8 +41,16 @@ inline constexpr int kFates = 13;
 std::string_view name(Fate fate);
 
 // Operations that are the library's always, since no rank knows all counts: only noted here.
-enum class Varying : std::uint8_t { gatherv, scatterv, alltoallv, alltoallw };
-inline constexpr int kVarying = 4;
+enum class Varying : std::uint8_t {
+  gatherv,
+  scatterv,
+  alltoallv,
+  alltoallw,
+  neighbor_allgatherv,
+  neighbor_alltoallv,
+  neighbor_alltoallw,
+};
+inline constexpr int kVarying = 7;
 std::string_view name(Varying operation);
 
 // CLOCK_MONOTONIC, ns, at a few instants that are nearly the same on all ranks.

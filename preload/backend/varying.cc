@@ -1,9 +1,10 @@
-// Calls that are never served: gatherv, scatterv, all-to-all v and w, since no rank knows the counts of all, and the
-// nonblocking barrier and neighbourhood collectives. They are counted and timed for a profile, as so many bytes as this rank
+// Calls that are never served: gatherv, scatterv, all-to-all v and w, and those of neighbours, since no rank knows the counts
+// of all, and the nonblocking barrier and neighbourhood collectives. They are counted and timed for a profile, as so many bytes as this rank
 // sends, of a scatterv or in place receives. Under ECO_CHECK the ranks of those that a program waits in are compared, name and
 // root. Without either they go straight on.
 #include "preload/backend/call.h"
 #include "preload/backend/datatypes.h"
+#include "preload/backend/neighbors.h"
 
 namespace eco::preload {
 namespace {
@@ -64,6 +65,35 @@ int alltoallw(const Form& form, const void* in, const Count* in_counts, const Pl
   });
 }
 
+// To a neighbour who is nobody a program may say anything; its count is taken for what it says.
+template <class Form, class Count, class Place>
+int neighbor_allgatherv(const Form& form, const void* /*in*/, Count in_count, MPI_Datatype in_type,
+                        void* /*out*/, const Count* /*counts*/, const Place* /*places*/,
+                        MPI_Datatype /*out_type*/, MPI_Comm comm) {
+  return form(varying(Varying::neighbor_allgatherv, comm),
+              [&](const Member&) { return bytes_of(in_count, in_type); });
+}
+
+template <class Form, class Count, class Place>
+int neighbor_alltoallv(const Form& form, const void* /*in*/, const Count* in_counts,
+                       const Place* /*in_places*/, MPI_Datatype in_type, void* /*out*/,
+                       const Count* /*out_counts*/, const Place* /*out_places*/, MPI_Datatype /*out_type*/,
+                       MPI_Comm comm) {
+  return form(varying(Varying::neighbor_alltoallv, comm), [&](const Member& me) {
+    return bytes_of(n_targets(comm, me.rank), in_counts, [&](int) { return in_type; });
+  });
+}
+
+template <class Form, class Count>
+int neighbor_alltoallw(const Form& form, const void* /*in*/, const Count* in_counts,
+                       const MPI_Aint* /*in_places*/, const MPI_Datatype* in_types, void* /*out*/,
+                       const Count* /*out_counts*/, const MPI_Aint* /*out_places*/,
+                       const MPI_Datatype* /*out_types*/, MPI_Comm comm) {
+  return form(varying(Varying::neighbor_alltoallw, comm), [&](const Member& me) {
+    return bytes_of(n_targets(comm, me.rank), in_counts, [&](int i) { return in_types[i]; });
+  });
+}
+
 Watched beside(Collective collective, MPI_Comm comm) {
   return {.operation = Profile::number_of(collective), .fate = Fate::nonblocking, .comm = comm};
 }
@@ -115,3 +145,16 @@ ECO_ENTRIES(_c, MPI_Count, MPI_Aint)
 #endif
 #undef ECO_ENTRIES
 ECO_NONBLOCKING_FORM(barrier, barrier_beside, , (MPI_Comm comm), (comm))
+ECO_BOTH_FORMS(Neighbor_allgatherv, neighbor_allgatherv, neighbor_allgatherv, ,
+               (const void* in, int in_count, MPI_Datatype in_type, void* out, const int* counts,
+                const int* places, MPI_Datatype out_type, MPI_Comm comm),
+               (in, in_count, in_type, out, counts, places, out_type, comm))
+ECO_BOTH_FORMS(Neighbor_alltoallv, neighbor_alltoallv, neighbor_alltoallv, ,
+               (const void* in, const int* in_counts, const int* in_places, MPI_Datatype in_type, void* out,
+                const int* out_counts, const int* out_places, MPI_Datatype out_type, MPI_Comm comm),
+               (in, in_counts, in_places, in_type, out, out_counts, out_places, out_type, comm))
+ECO_BOTH_FORMS(Neighbor_alltoallw, neighbor_alltoallw, neighbor_alltoallw, ,
+               (const void* in, const int* in_counts, const MPI_Aint* in_places, const MPI_Datatype* in_types,
+                void* out, const int* out_counts, const MPI_Aint* out_places, const MPI_Datatype* out_types,
+                MPI_Comm comm),
+               (in, in_counts, in_places, in_types, out, out_counts, out_places, out_types, comm))

@@ -59,6 +59,11 @@ ECO_CALL(Scan, scan, ECO_VECTORS, a.comm)
 ECO_CALL(Exscan, exscan, ECO_VECTORS, a.comm)
 ECO_CALL(Neighbor_allgather, neighbor_allgather, ECO_IN, ECO_OUT, a.comm)
 ECO_CALL(Neighbor_alltoall, neighbor_alltoall, ECO_IN, ECO_OUT, a.comm)
+ECO_CALL(Neighbor_allgatherv, neighbor_allgatherv, ECO_IN, ECO_OUT_EACH, a.comm)
+ECO_CALL(Neighbor_alltoallv, neighbor_alltoallv, ECO_IN_EACH, ECO_OUT_EACH, a.comm)
+// Their places are addresses in every form.
+ECO_CALL(Neighbor_alltoallw, neighbor_alltoallw, a.in, c.each_in.data(), a.large.in_places.data(),
+         a.in_types.data(), a.out, c.each_out.data(), a.large.out_places.data(), a.out_types.data(), a.comm)
 
 int barrier(const Arguments& a, Form form, MPI_Request* request) {
   if (form == Form::persistent) return MPI_Barrier_init(a.comm, MPI_INFO_NULL, request);
@@ -106,6 +111,9 @@ const CallEntry& find_call(const std::string& name) {
       {"exscan", exscan},
       {"neighbor_allgather", neighbor_allgather},
       {"neighbor_alltoall", neighbor_alltoall},
+      {"neighbor_allgatherv", neighbor_allgatherv},
+      {"neighbor_alltoallv", neighbor_alltoallv},
+      {"neighbor_alltoallw", neighbor_alltoallw},
   };
   for (const CallEntry& call : table) {
     if (name == call.name) return call;

@@ -39,8 +39,12 @@ constexpr Shape kShapes[] = {
     {"alltoallw", Lies::typed, Lies::typed, false, false, Who::everybody},
     {"neighbor_allgather", Lies::one, Lies::blocks, false, false, Who::nobody},
     {"neighbor_alltoall", Lies::blocks, Lies::blocks, false, false, Who::nobody},
+    {"neighbor_allgatherv", Lies::mine, Lies::each, false, false, Who::nobody},
+    {"neighbor_alltoallv", Lies::each, Lies::each, false, false, Who::nobody},
+    {"neighbor_alltoallw", Lies::typed, Lies::typed, false, false, Who::nobody},
 };
 
+// Of a ring, before and behind.
 constexpr int kNeighbours = 2;
 
 // One side as MPI is told.
@@ -85,9 +89,12 @@ class Sides {
   std::string signature() const { return call_.step.word("type", "int"); }
   int count() const { return call_.step.number("count"); }
   int of(int i, int j) const { return uneven(call_.step.number("uneven"), count(), i, j, call_.group.n); }
-  // Of the block of rank j, as this rank has it: all-to-alls have one for each pair.
+  // Of block j, as this rank has it: all-to-alls have one for each pair.
   int of_block(int j) const {
-    return call_.step.verb.starts_with("alltoall") ? of(call_.group.me, j) : of(j, j);
+    const std::string& verb = call_.step.verb;
+    const int n = call_.group.n;
+    const int other = verb.starts_with("neighbor") ? (call_.group.me + (j == 0 ? n - 1 : 1)) % n : j;
+    return verb.find("alltoall") != std::string::npos ? of(call_.group.me, other) : of(other, other);
   }
 
   int way_of(int side, int j) const {

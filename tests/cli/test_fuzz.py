@@ -16,7 +16,7 @@ from eco.cli.main import app
 from eco.errors import CorruptFile, EcoError, InvalidArgument
 from eco.fuzz import recipes, runs, shrink
 from eco.fuzz.campaign import Campaign, Options, quirks_of
-from eco.fuzz.generate import CALLS, Generator, Quirks
+from eco.fuzz.generate import CALLS, OF_NEIGHBOURS, Generator, Quirks
 from eco.fuzz.recipes import Layout
 from eco.fuzz.runs import Case, Entry, RankSeen, Seen
 from eco.fuzz.steps import Program, Step, calls_in, members, parse_step, repaired, text_of
@@ -67,11 +67,11 @@ def test_programs_have_everything_in_them_and_miss_nothing() -> None:
     program = made(3, calls=3000)
     assert {step.verb for step in program} >= {
         *CALLS,
+        *OF_NEIGHBOURS,
         "comm",
         "free",
         "complete",
         "exchange",
-        "neighbor_alltoall",
     }
     assert repaired(program) == program, "no communicator or request is used that is not there"
     words = {name for step in program for name in step.words}

@@ -12,9 +12,22 @@ CHAINS: Rows = {
     "allreduce": [(500, "allreduce/binomial"), (1 << 24, "allreduce/ring segment=4096")],
     "allgather": [(1 << 24, "allgather/chain")],
     "reduce_scatter": [(1 << 24, "reduce_scatter/chain segment=4096")],
+    "reduce": [(1 << 18, "reduce/reduce_scatter+gather segment=15000")],
+    "scan": [(1 << 14, "scan/chain segment=110")],
     "barrier": [(0, "barrier/binomial")],
 }
-PARTS = ["many", "progress", "beside", "freed", "uneven", "uneven_alone", "left_alone", "large", "threads"]
+PARTS = [
+    "remainders",
+    "many",
+    "progress",
+    "beside",
+    "freed",
+    "uneven",
+    "uneven_alone",
+    "left_alone",
+    "large",
+    "threads",
+]
 
 
 @pytest.mark.parametrize("part", PARTS)

@@ -31,6 +31,9 @@ CALLS = {
     ("allgather", RANKS, 160): (1 + 2) * RANKS,
     ("reduce_scatter", RANKS, 160): (1 + 2) * RANKS,
     ("neighbor_allgather", RANKS, 4): RANKS,
+    ("neighbor_allgatherv", RANKS, 40): 2 * RANKS,
+    ("neighbor_alltoallv", RANKS, 80): 2 * RANKS,
+    ("neighbor_alltoallw", RANKS, 80): 2 * RANKS,
     ("allreduce", RANKS // 2, 4): 4 * RANKS,
     ("barrier", RANKS // 2, 0): RANKS,
     # Between the two halves; what its bytes are is not looked at.
@@ -97,6 +100,9 @@ def test_with_eco_serving(library: Library, tmp_path: Path) -> None:
         ("allgather", RANKS, 160): {"served"} | ({"nonblocking"} if not library.kind.carries else set()),
         ("reduce_scatter", RANKS, 160): {"served"} | ({"nonblocking"} if not library.kind.carries else set()),
         ("neighbor_allgather", RANKS, 4): {"nonblocking"},
+        ("neighbor_allgatherv", RANKS, 40): {"varying"},
+        ("neighbor_alltoallv", RANKS, 80): {"varying"},
+        ("neighbor_alltoallw", RANKS, 80): {"varying"},
         # The plan is for the ranks of the whole job.
         ("allreduce", RANKS // 2, 4): {"communicator"},
         ("barrier", RANKS // 2, 0): {"communicator"},

@@ -47,7 +47,9 @@ BLOCKED = (
     "reduce_scatter", "reduce_scatter_block",
 )  # fmt: skip
 BETWEEN_SIDES = ("barrier", "bcast", "gather", "scatter", "allgather", "alltoall", "reduce", "allreduce")
-OF_NEIGHBOURS = ("neighbor_allgather", "neighbor_alltoall")
+OF_NEIGHBOURS = (
+    "neighbor_allgather", "neighbor_alltoall", "neighbor_allgatherv", "neighbor_alltoallv", "neighbor_alltoallw"
+)  # fmt: skip
 FORMS = {"blocking": 10, "nonblocking": 5, "large": 1, "nonblocking_large": 1, "persistent": 1}
 WAYS = ("wait", "waitall", "waitany", "waitsome", "test", "testall", "testany", "testsome")
 #: Where libraries change how they send, and packets end.

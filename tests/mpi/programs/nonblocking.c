@@ -31,6 +31,34 @@ static void arm(MPI_Comm comm) {
   }
 }
 
+/* Two at once that no number of ranks divides, so that one has a part more than its plan's largest call, and channels for it:
+ * whose messages are the other's, if tags are too few. */
+static void remainders(void) {
+  enum { kOdd = 13 * 10001, kScanned = 5000 };
+  static unsigned char all[kOdd], out[kOdd], mine[kScanned], sums[kScanned];
+  arm(MPI_COMM_WORLD);
+  MPI_Reduce(all, out, 64, MPI_UNSIGNED_CHAR, MPI_BOR, 0, MPI_COMM_WORLD); /* learned */
+  MPI_Scan(mine, sums, 64, MPI_UNSIGNED_CHAR, MPI_BOR, MPI_COMM_WORLD);
+  for (int turn = 0; turn < 10; ++turn) {
+    MPI_Request requests[2];
+    for (int i = 0; i < kOdd; ++i) all[i] = (unsigned char)(1 << rank), out[i] = 0;
+    for (int i = 0; i < kScanned; ++i) mine[i] = (unsigned char)(i + rank), sums[i] = 0;
+    MPI_Ireduce(all, out, kOdd, MPI_UNSIGNED_CHAR, MPI_BOR, n_ranks - 1, MPI_COMM_WORLD, &requests[0]);
+    must_be_served();
+    MPI_Iscan(mine, sums, kScanned, MPI_UNSIGNED_CHAR, MPI_BXOR, MPI_COMM_WORLD, &requests[1]);
+    must_be_served();
+    int number = rank, numbers[kMostRanks];
+    MPI_Allgather(&number, 1, MPI_INT, numbers, 1, MPI_INT, MPI_COMM_WORLD);
+    for (int i = 1; i >= 0; --i) MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+    for (int i = 0; rank == n_ranks - 1 && i < kOdd; ++i) CHECK(out[i] == (1 << n_ranks) - 1);
+    for (int i = 0; i < kScanned; ++i) {
+      unsigned char sum = 0;
+      for (int r = 0; r <= rank; ++r) sum ^= (unsigned char)(i + r);
+      CHECK(sums[i] == sum);
+    }
+  }
+}
+
 /* Far more at once than there are tags for, of two kinds and many sizes, completed in another order. */
 static void many(void) {
   static int data[kMany][301], sums[kMany];
@@ -345,9 +373,9 @@ int main(int argc, char** argv) {
     const char* name;
     void (*run)(void);
   } parts[] = {
-      {"many", many},      {"progress", progress},         {"beside", beside},         {"freed", freed},
-      {"uneven", uneven},  {"uneven_alone", uneven_alone}, {"left_alone", left_alone}, {"large", large},
-      {"threads", threads}};
+      {"many", many},       {"progress", progress},         {"beside", beside},         {"freed", freed},
+      {"uneven", uneven},   {"uneven_alone", uneven_alone}, {"left_alone", left_alone}, {"large", large},
+      {"threads", threads}, {"remainders", remainders}};
   int provided, found = 0;
   CHECK(argc == 2);
   MPI_Init_thread(&argc, &argv, strcmp(argv[1], "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE,

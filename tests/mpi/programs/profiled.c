@@ -76,12 +76,25 @@ static void other_forms(const int* in, int* out, const int* counts, const int* p
 
   MPI_Comm ring;
   const int periodic = 1;
-  int all[2];
+  int all[2], heard[6][20];
   for (int i = 0; i < 2; ++i) MPI_Ibarrier(MPI_COMM_WORLD, &r[i]);
   MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
   MPI_Cart_create(MPI_COMM_WORLD, 1, &n_ranks, &periodic, 0, &ring);
   MPI_Ineighbor_allgather(&rank, 1, MPI_INT, all, 1, MPI_INT, ring, &r[0]);
   MPI_Wait(&r[0], MPI_STATUS_IGNORE);
+  /* 10 numbers to either neighbour; from both 10 k, this rank's place in the ring. */
+  const int two[2] = {10, 10}, at[2] = {0, 10};
+  const MPI_Aint at_bytes[2] = {0, 10 * sizeof(int)};
+  const MPI_Datatype ints[2] = {MPI_INT, MPI_INT};
+  MPI_Neighbor_allgatherv(in, 10, MPI_INT, heard[0], two, at, MPI_INT, ring);
+  MPI_Ineighbor_allgatherv(in, 10, MPI_INT, heard[1], two, at, MPI_INT, ring, &r[0]);
+  MPI_Neighbor_alltoallv(in, two, at, MPI_INT, heard[2], two, at, MPI_INT, ring);
+  MPI_Ineighbor_alltoallv(in, two, at, MPI_INT, heard[3], two, at, MPI_INT, ring, &r[1]);
+  MPI_Neighbor_alltoallw(in, two, at_bytes, ints, heard[4], two, at_bytes, ints, ring);
+  MPI_Ineighbor_alltoallw(in, two, at_bytes, ints, heard[5], two, at_bytes, ints, ring, &r[2]);
+  MPI_Waitall(3, r, MPI_STATUSES_IGNORE);
+  for (int k = 0; k < 20; ++k)
+    for (int i = 0; i < 6; ++i) CHECK(heard[i][k] == (i < 2 ? k % 10 : (k + 10) % 20));
   MPI_Comm_free(&ring);
 }
 
