@@ -36,6 +36,11 @@ class TraceOptions:
     runs: int = 9
     timeout_s: float = 300.0
 
+    def __post_init__(self) -> None:
+        """Refuses a recipe of another operation before any rank starts."""
+        if self.recipe:
+            _core.check_recipe(self.recipe, self.op)
+
 
 @dataclass(frozen=True)
 class Operation:

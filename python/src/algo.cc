@@ -116,9 +116,24 @@ std::string traffic(const std::string& network, const std::vector<int>& host_of_
   return records.dump();
 }
 
+void check_recipe(const std::string& text, const std::string& collective) {
+  const algo::Recipe recipe = algo::parse_recipe(text);
+  const coll::Collective algorithms_of = coll::algorithms_of(collective_named(collective));
+  const algo::Algorithm* const algorithm = algo::find(recipe.algorithm);
+  if (algorithm != nullptr && algorithm->collective == algorithms_of) return;
+  std::string names;
+  for (const algo::Algorithm& each : algo::registry()) {
+    if (each.collective == algorithms_of) names += (names.empty() ? "" : ", ") + std::string(each.name);
+  }
+  throw InvalidArgument("recipe '" + text + "' is no " + collective + "; its algorithms are " + names);
+}
+
 }  // namespace
 
 void bind_algo(nb::module_& m) {
+  m.def("check_recipe", &check_recipe, nb::arg("recipe"), nb::arg("collective"),
+        "Raises InvalidArgument for a text that is no recipe, or one of another collective; whether it fits "
+        "a group only the group can tell. Local.");
   m.def("proof_tasks", &proof_tasks, nb::arg("ranks"), nb::arg("collectives") = std::vector<std::string>(),
         nb::arg("algorithm") = "",
         "Independent parts of a proof of the repertoire: (algorithm, ranks, root), largest first. Local.");

@@ -167,6 +167,11 @@ def test_ranks_that_do_nothing_are_drawn_too(tmp_path: Path, network: str) -> No
         (["--lab", "tiny", "--size", "much"], "expected a number"),
         (["--lab", "tiny", "--picture", "trace.png"], r"written as \.html"),
         (["--lab", "nowhere"], "nowhere"),
+        (
+            ["--lab", "tiny", "--recipe", "allreduce/ring"],
+            "is no broadcast; its algorithms are .*broadcast/chain",
+        ),
+        (["--lab", "tiny", "--recipe", "broadcast/chain segment"], "segment"),
     ],
 )
 def test_bad_questions_are_refused(words: list[str], says: str) -> None:

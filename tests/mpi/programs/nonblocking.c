@@ -34,7 +34,7 @@ static void arm(MPI_Comm comm) {
 /* Two at once that no number of ranks divides, so that one has a part more than its plan's largest call, and channels for it:
  * whose messages are the other's, if tags are too few. */
 static void remainders(void) {
-  enum { kOdd = 13 * 10001, kScanned = 5000 };
+  enum { kOdd = (1 << 17) - 1, kScanned = 1 << 14 };
   static unsigned char all[kOdd], out[kOdd], mine[kScanned], sums[kScanned];
   arm(MPI_COMM_WORLD);
   MPI_Reduce(all, out, 64, MPI_UNSIGNED_CHAR, MPI_BOR, 0, MPI_COMM_WORLD); /* learned */
