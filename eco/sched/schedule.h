@@ -132,7 +132,7 @@ class Schedule {
   const std::vector<Loop>& loops() const { return loops_; }
 
   std::size_t scratch_bytes = 0;
-  int n_channels = 1;
+  int n_channels = 1;  // the same on all ranks: the tags of later calls begin behind these
   SendWindow window;
   // The rail of each channel, the same on all ranks; empty: all on rail 0. What it means where a host has fewer is the
   // transport's affair.

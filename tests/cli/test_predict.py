@@ -43,7 +43,7 @@ def test_a_recipe_has_the_same_prediction_alone_and_among_the_candidates(group: 
     assert alone.busiest == best.busiest
     with pytest.raises(InvalidArgument, match="does not join"):
         command.one_recipe(group, "broadcast/subnets tree=0,0,0", "broadcast", 16384, 0)
-    with pytest.raises(InvalidArgument, match="is no broadcast; its algorithms are .*broadcast/chain"):
+    with pytest.raises(InvalidArgument, match=r"is no broadcast; its algorithms are .*broadcast/chain"):
         command.one_recipe(group, "nonsense", "broadcast", 16384, 0)
 
 
