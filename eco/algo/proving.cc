@@ -67,6 +67,8 @@ Digest::Value digest(const CommonProblem& problem, const std::vector<sched::Sche
   if (problem.neighbors) digest.add(std::stoull(problem.neighbors->digest(), nullptr, 16));
   for (const sched::Schedule& schedule : schedules) {
     digest.add(schedule.scratch_bytes);
+    digest.add(static_cast<std::uint64_t>(schedule.n_channels));
+    for (const std::uint8_t rail : schedule.rails) digest.add(rail);
     digest.add(static_cast<std::uint64_t>(schedule.window.messages_per_channel) * 2 +
                (schedule.window.synchronous ? 1 : 0));
     std::uint64_t n = 0;

@@ -28,6 +28,10 @@ constexpr std::size_t kBuiltKept = 8;
 // While recipes are compared each call has another.
 constexpr std::size_t kBuiltKeptInRaces = AmbientWatch::kCells * AmbientWatch::kContenders;
 
+// Tags come again after so many large calls. Any number would do, since messages of one tag match in order; several
+// make a message of the wrong call show as a mismatch instead of as wrong bytes, and transports remember each tag.
+constexpr int kTagTurns = 64;
+
 bool same_call(const CommonProblem& a, const CommonProblem& b) {
   const auto all = [](const CommonProblem& p) {
     return std::tuple(p.collective, p.n_ranks, p.root, p.bytes, p.element_bytes, p.commutative, p.exact,
@@ -150,15 +154,10 @@ void Communicator::reserve(const std::vector<plan::Entry>& entries, Needs& needs
       problem.root = view_.subnets[static_cast<std::size_t>(entry.root_subnet)].ranks.front();
     }
     for (const plan::Row& row : entry.rows) {
-      const std::size_t most = coll::whole_bytes(problem, row.up_to_bytes);
+      problem.bytes = coll::whole_bytes(problem, row.up_to_bytes);
       for (const auto* recipe : {&row.recipe, &row.in_order}) {
         problem.commutative = recipe == &row.recipe;
-        problem.bytes = most;
         if (*recipe) reserve(problem, **recipe, needs);
-        // What is no equal blocks may have a part of its own, with channels of its own.
-        if (!*recipe || coll::is_blocked(entry.collective) || most < 2) continue;
-        problem.bytes = most - 1;
-        if (!algo::why_not(**recipe, problem, view_)) reserve(problem, **recipe, needs);
       }
     }
   }
@@ -268,7 +267,7 @@ Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recip
                          const exec::Buffers& buffers) {
   if (poisoned_) return Status::failed;
   const Built& call = built(problem, recipe);
-  const int tag_base = take_tags(call.schedule->n_channels);
+  const int tag_base = take_tags(call);
   ++calls_;
   Lateness* const lateness = call.forming && lateness_ ? &lateness_of(problem.collective) : nullptr;
   last_formed_ = call.forming && (lateness == nullptr || lateness->forms());
@@ -297,11 +296,15 @@ Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recip
   return status;
 }
 
-// As many as this very call has channels, which all its ranks count alike; another length or root than those that were
-// reserved may have more. When tags come again does not matter: messages of one tag match in order.
-int Communicator::take_tags(int n) {
+// As many as this very call has channels, which all its ranks count alike: another length or root than those that were
+// reserved may have more. Of a graph, parts that no edge joins may differ in their bytes (docs/adr/0016), and so take the
+// same.
+int Communicator::take_tags(const Built& call) {
+  const int own = call.schedule->n_channels;
+  const int n = coll::follows_graph(call.problem.collective) ? std::max(own, needs_.channels) : own;
   const int n_tags = transport_.max_tag() + 1 - n_forming_tags_;
-  if (next_tag_ + n > n_tags) next_tag_ = 0;
+  ECO_ASSERT(light, n <= n_tags, "more channels than tags");
+  if (next_tag_ + n > std::min(n_tags, std::max(n, kTagTurns * needs_.channels))) next_tag_ = 0;
   return std::exchange(next_tag_, next_tag_ + n);
 }
 

@@ -164,7 +164,8 @@ class Communicator {
     sched::Crossing crossing{};
   };
   Beside beside(const coll::CommonProblem& problem, const algo::Recipe& recipe);
-  // Local: how many tags the largest calls use, the same on all ranks until learn() or ask_about_ambient().
+  // Local: how many tags the largest call of any row uses, the same on all ranks until learn() or ask_about_ambient().
+  // Calls of other lengths may use some more.
   int channels() const { return needs_.channels; }
 
   const net::GroupView& view() const { return view_; }
@@ -215,7 +216,7 @@ class Communicator {
   void form(Built& call) const;
   void keep_forming_tags_off_rails();
   transport::Status run_forming(const Built& call, const exec::Buffers& buffers);
-  int take_tags(int n);  // the first of them
+  int take_tags(const Built& call);  // the first of them
   void note(Lateness& lateness, const Built& call, std::int64_t took_ns) const;
   void forget_begins();  // what passed until now is none of the program's
   Lateness& lateness_of(coll::Collective collective) const {

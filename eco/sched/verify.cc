@@ -400,6 +400,12 @@ std::optional<Fault> verify(const CommonProblem& problem, const std::vector<Sche
                  " channels, rank 0 has " + std::to_string(schedules.front().n_channels) +
                  ": they would not agree on the tags of the next call"};
   }
+  for (const Schedule& schedule : schedules) {
+    if (schedule.rails != schedules.front().rails ||
+        schedule.rails.size() > static_cast<std::size_t>(schedule.n_channels))
+      return Fault{"rank " + std::to_string(schedule.rank()) +
+                   " has other rails than rank 0, or more than channels"};
+  }
   const std::size_t unit = unit_bytes(problem, schedules);
   if (problem.collective != Collective::barrier && coll::is_reduction(problem.collective) &&
       unit % problem.element_bytes != 0) {

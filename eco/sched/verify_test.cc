@@ -57,6 +57,14 @@ TEST(Verify, RanksCountTheirChannelsAlike) {
   expect_fault(kAllreduce, schedules, "rank 1 has 2 channels, rank 0 has 1");
 }
 
+TEST(Verify, RanksNameTheSameRails) {
+  std::vector<Schedule> schedules = exchange();
+  schedules[1].rails = {1};
+  expect_fault(kAllreduce, schedules, "rank 1 has other rails");
+  schedules[0].rails = schedules[1].rails = {1, 0};
+  expect_fault(kAllreduce, schedules, "or more than channels");
+}
+
 // Tokens may come twice and in any order, but everybody's has to come.
 TEST(Verify, ABarriersTokensAreSets) {
   const CommonProblem barrier{.collective = Collective::barrier, .n_ranks = 2};

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "eco/base/assert.h"
 #include "eco/base/errors.h"
 #include "eco/runtime/rails.h"
 #include "preload/backend/library_agreement.h"
@@ -278,6 +279,7 @@ void Group::schedule(BackgroundCall& call, const algo::Recipe& recipe) {
   call.schedule = beside.schedule;
   call.recipe_digest = beside.recipe_digest;
   call.n_tags = beside.schedule->n_channels;  // all its ranks count them alike
+  ECO_ASSERT(light, call.n_tags <= lane_->share.n_tags, "more channels than tags");
   call.check = check();
   if (call.check) call.number_in_check = call.check->n_calls();
   call.counted = {.gain = planned_gain(call.problem), .crossing = beside.crossing, .profile = profile_};

@@ -10,7 +10,7 @@
 
 #include "check.h"
 
-enum { kMost = 40000, kMany = 700, kThreads = 3, kMostRanks = 8 };
+enum { kMost = 40000, kMany = 1500, kThreads = 3, kMostRanks = 8 };
 
 static const char* (*last_algorithm)(void);
 

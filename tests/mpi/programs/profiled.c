@@ -82,7 +82,7 @@ static void other_forms(const int* in, int* out, const int* counts, const int* p
   MPI_Cart_create(MPI_COMM_WORLD, 1, &n_ranks, &periodic, 0, &ring);
   MPI_Ineighbor_allgather(&rank, 1, MPI_INT, all, 1, MPI_INT, ring, &r[0]);
   MPI_Wait(&r[0], MPI_STATUS_IGNORE);
-  /* 10 numbers to either neighbour; from both 10 k, this rank's place in the ring. */
+  /* 10 numbers to either neighbour; all ranks' numbers are the same. */
   const int two[2] = {10, 10}, at[2] = {0, 10};
   const MPI_Aint at_bytes[2] = {0, 10 * sizeof(int)};
   const MPI_Datatype ints[2] = {MPI_INT, MPI_INT};
