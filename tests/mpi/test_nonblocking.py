@@ -37,7 +37,7 @@ def test_beside_the_program(library: Library, part: str, ranks: int) -> None:
 
 @pytest.mark.parametrize("ranks", [2, 3, 4])
 def test_two_at_once_have_their_own_tags(library: Library, ranks: int) -> None:
-    """On two ranks (with more the shared tag goes unused here) each launch went wrong while calls took as many tags as the largest one of a row needs."""
+    """On two ranks each launch went wrong while calls took as many tags as the largest one of a row needs."""
     program = library.compile("nonblocking", flags=["-ldl"])
     ended = library.run_served(ranks, [program, "remainders"], rows=REMAINDERS)
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
