@@ -8,9 +8,9 @@
 // left over, no deadlock, no region in flight is touched, no unset element is read, the postcondition of the
 // collective holds on every rank, every contribution is in a result exactly once, all ranks hold the same expression,
 // and in rank order where the operation does not commute. A barrier's tokens are sets of ranks: everybody's has to be
-// there, once or more often. Ranks have as many channels each. Operations of groups are run with every member waiting for all others, and with each done as
-// soon as its own result can be; members have to do the same ones in the same order. Pure; cost grows with elements x
-// operations.
+// there, once or more often. Ranks have as many channels each, on the same rails. Operations of groups are run with every
+// member waiting for all others, and with each done as soon as its own result can be; members have to do the same ones in
+// the same order. Pure; cost grows with elements x operations.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
-// Calls that are never served: gatherv, scatterv, all-to-all v and w, and those of neighbours, since no rank knows the counts
-// of all, and the nonblocking barrier and neighbourhood collectives. They are counted and timed for a profile, as so many bytes as this rank
-// sends, of a scatterv or in place receives. Under ECO_CHECK the ranks of those that a program waits in are compared, name and
-// root. Without either they go straight on.
+// Calls that are never served: gatherv, scatterv, all-to-all v and w, and those of neighbours, since no rank knows the
+// counts of all, and the nonblocking barrier and neighbourhood collectives. They are counted and timed for a profile, as
+// so many bytes as this rank sends, of a scatterv or in place receives. Under ECO_CHECK the ranks of those that a program
+// waits in are compared, name and root. Without either they go straight on.
 #include "preload/backend/call.h"
 #include "preload/backend/datatypes.h"
 #include "preload/backend/neighbors.h"
