@@ -129,8 +129,8 @@ def test_an_unknown_library_is_refused() -> None:
 #: Says what it had time to do, as whatever is interrupted with work of its own does.
 INTERRUPTED = """
 import sys, time
-print("begun", flush=True)
 try:
+    print("begun", flush=True)
     time.sleep(100)
 except KeyboardInterrupt:
     time.sleep(1)

@@ -140,18 +140,20 @@ class Lab:
         preload = os.environ.get("LD_PRELOAD")
         if preload and "LD_PRELOAD" not in (env or {}):
             full_env["LD_PRELOAD"] += f":{preload}"
-        process = subprocess.Popen(
-            self._into(host or self.hosts_of_ranks[0]) + list(command),
-            env=full_env,
-            text=True,
-            stdin=subprocess.DEVNULL if capture else None,
-            stdout=subprocess.PIPE if capture else None,
-            stderr=subprocess.PIPE if capture else None,
-        )
+        process: subprocess.Popen[str] | None = None
         try:
+            process = subprocess.Popen(
+                self._into(host or self.hosts_of_ranks[0]) + list(command),
+                env=full_env,
+                text=True,
+                stdin=subprocess.DEVNULL if capture else None,
+                stdout=subprocess.PIPE if capture else None,
+                stderr=subprocess.PIPE if capture else None,
+            )
             out, err = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
             self._ask({"do": "sweep"})
+            assert process is not None, "nothing else has a limit"
             process.kill()
             out, err = process.communicate()
             raise Timeout(
@@ -159,8 +161,9 @@ class Lab:
                 f"its last words: {((err or '') + (out or ''))[-400:]!r}"
             ) from None
         except BaseException:
-            # An interrupt: the command got it too and ends by itself, but its ranks may live on.
-            process.wait()
+            # An interrupt, perhaps while it began: the command got it too and ends by itself, but its ranks may live on.
+            if process is not None:
+                process.wait()
             self._ask({"do": "settle", "patience_s": PATIENCE_S})
             self._ask({"do": "sweep"})
             raise
