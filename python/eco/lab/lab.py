@@ -161,7 +161,7 @@ class Lab:
                 f"its last words: {((err or '') + (out or ''))[-400:]!r}"
             ) from None
         except BaseException:
-            # An interrupt, perhaps while it began: the command got it too and ends by itself, but its ranks may live on.
+            # An interrupt, perhaps while it began: the command got it too and ends by itself; its ranks may live on.
             if process is not None:
                 process.wait()
             self._ask({"do": "settle", "patience_s": PATIENCE_S})
