@@ -112,7 +112,9 @@ def launch(
         command = (
             place.stock(words)
             if late is None
-            else place.with_eco(words, {"ECO_QUIET": "1", "ECO_LATE": late, "ECO_MEASURE": "never"})
+            else place.with_eco(
+                words, {"ECO_QUIET": "1", "ECO_LATE": late, "ECO_MEASURE": "never", "ECO_ARM_AFTER": "0"}
+            )
         )
         ended = place.start(command, TIMEOUT_S)
         jobs.check(ended, f"launch of {way}", "start it by hand to see more")

@@ -70,6 +70,18 @@ std::optional<std::string> Algorithm::why_not(const Problem& problem, const View
   return objection ? objection(problem, view) : std::nullopt;
 }
 
+std::optional<std::string> why_not_named(std::string_view name, coll::Collective collective) {
+  const Algorithm* algorithm = find(name);
+  const coll::Collective algorithms_of = coll::algorithms_of(collective);
+  if (algorithm != nullptr && algorithm->collective == algorithms_of) return std::nullopt;
+  std::string names;
+  for (const Algorithm& each : registry()) {
+    if (each.collective == algorithms_of) names += (names.empty() ? "" : ", ") + std::string(each.name);
+  }
+  return "'" + std::string(name) + "' is no " + std::string(coll::name(collective)) +
+         "; its algorithms are " + names;
+}
+
 std::optional<std::string> why_not(const Recipe& recipe, const coll::CommonProblem& problem,
                                    const net::GroupView& given_view) {
   if (!recipe.params.sites.empty() && !net::are_sites(recipe.params.sites, given_view))
@@ -77,11 +89,8 @@ std::optional<std::string> why_not(const Recipe& recipe, const coll::CommonProbl
            " subnets a site, numbered from 0 as they come up";
   const AtSites seen(given_view, recipe.params);
   const net::GroupView& view = seen.view();
+  if (auto reason = why_not_named(recipe.algorithm, problem.collective)) return reason;
   const Algorithm* algorithm = find(recipe.algorithm);
-  if (algorithm == nullptr) return "there is no algorithm '" + recipe.algorithm + "'";
-  if (algorithm->collective != coll::algorithms_of(problem.collective)) {
-    return "'" + recipe.algorithm + "' is no " + std::string(coll::name(problem.collective));
-  }
   if (auto reason = objection_to_lists(recipe.params, view)) return reason;
   if (auto reason = algorithm->why_not(problem, view)) return reason;
   if (algorithm->objection_to) return algorithm->objection_to(problem, view, recipe.params);

@@ -49,6 +49,10 @@ const Algorithm* find(std::string_view name);
 // Whether its messages name rails.
 bool is_on_rails(const Recipe& recipe);
 
+// Why an algorithm of this name does not do this: there is none, or it does something else; with the names of those that
+// do. Nothing if it does.
+std::optional<std::string> why_not_named(std::string_view name, coll::Collective collective);
+
 // Why a recipe (from a plan file, say) can't be built for this problem on this group: unknown algorithm, another
 // collective, sites that do not fit the group, lists (order, tree, ...) that do not fit its subnets or these sites, or the
 // algorithm's own why_not. Nothing if it can.

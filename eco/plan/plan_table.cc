@@ -98,11 +98,7 @@ Row row_from(const json& object, const std::string& where) {
 
 // An entry's recipes must exist here and do what the entry says.
 void check_recipe(const algo::Recipe& recipe, coll::Collective collective, const std::string& where) {
-  const algo::Algorithm* algorithm = algo::find(recipe.algorithm);
-  if (algorithm == nullptr) refuse(where, "this build has no algorithm '" + recipe.algorithm + "'");
-  if (algorithm->collective != coll::algorithms_of(collective)) {
-    refuse(where, "'" + recipe.algorithm + "' is no " + std::string(coll::name(collective)));
-  }
+  if (const auto reason = algo::why_not_named(recipe.algorithm, collective)) refuse(where, *reason);
 }
 
 Entry entry_from(const json& object, const std::string& where) {

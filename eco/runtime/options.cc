@@ -202,7 +202,7 @@ const std::vector<Entry>& entries() {
       {{"ECO_ARM_AFTER", "auto|0..1000000000",
         "calls of a communicator that stay native before it is armed; auto: until they took far longer than "
         "arming "
-        "does (MPI_COMM_WORLD: none)"},
+        "does (MPI_COMM_WORLD: 31 short ones; none where there is a number, or ECO_PLAN)"},
        set_arm_after,
        [](const Options& o) { return o.arm_after ? std::to_string(*o.arm_after) : std::string("auto"); }},
       {{"ECO_DISABLE", "NAME,...",

@@ -54,8 +54,10 @@ Readiness agree_on_readiness(transport::Native& native, const Standing& mine) {
   return ready;
 }
 
+void Pace::note(std::size_t bytes) { passed_ += 1 + static_cast<std::int64_t>(bytes / kBytesPerShortCall); }
+
 bool Pace::is_due(std::size_t bytes) {
-  passed_ += 1 + static_cast<std::int64_t>(bytes / kBytesPerShortCall);
+  note(bytes);
   if (passed_ < next_) return false;
   next_ = passed_ + passed_ / 2;
   return true;

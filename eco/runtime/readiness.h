@@ -46,13 +46,22 @@ Readiness agree_on_readiness(transport::Native& native, const Standing& mine);
 // asking is one short allreduce, and never more than a percent or two of what has passed.
 class Pace {
  public:
+  static constexpr std::int64_t kFirst = 64;
+  // Of a communicator that is armed when it is due for the first time, whatever its calls took. Arming is some 16
+  // agreements, each as long as a short call, of which a plan saves half at most: from so many short calls on the program
+  // can have lost what arming costs.
+  static constexpr std::int64_t kFirstOfWorld = 32;
+
+  explicit Pace(std::int64_t first = kFirst) : next_(first) {}
+
   // Local. A call of so many bytes passes; true if its ranks ask before it.
   bool is_due(std::size_t bytes);
+  // Local. One passes before which they can't ask.
+  void note(std::size_t bytes);
 
  private:
   std::int64_t passed_ = 0;
-  std::int64_t next_ = kFirst;
-  static constexpr std::int64_t kFirst = 64;
+  std::int64_t next_;
 };
 
 }  // namespace eco::runtime

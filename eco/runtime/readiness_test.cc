@@ -114,6 +114,10 @@ TEST(Pace, LeavesShortLivedCommunicatorsAloneAndAsksEverLessOften) {
   Pace long_calls;
   EXPECT_EQ(due(long_calls, 1, 1 << 20), 1) << "one that takes as long as many short ones";
   EXPECT_EQ(due(long_calls, 99, 1 << 20), 10);
+  Pace world(Pace::kFirstOfWorld);
+  EXPECT_EQ(due(world, 30, 8), 0);
+  world.note(8);
+  EXPECT_EQ(due(world, 1, 8), 1);
 }
 
 }  // namespace

@@ -117,6 +117,7 @@ Decision decide(Group& group, const Call& call, const Sides& sides, Armed armed)
     group.prepare(problem);
     if (refused()) return decision;
   } else if (!group.has_lane()) {
+    group.note_beside(problem);
     return passes(group.armed() != nullptr ? Fate::nonblocking : group.fate_of(problem));
   } else if (decision.reduction && !decision.reduction->predefined) {
     return passes(Fate::reduction);  // the program may free its own operation while the call is under way

@@ -51,9 +51,13 @@ Group::Group(Session& session, MPI_Comm comm) : session_(session), comm_(comm) {
   } else if (!session.arms()) {
     stay_native(session.why_native());
   } else {
-    // Programs make many communicators and use most of them a few times, which does not pay for a plan; the one of
-    // the whole job does.
-    arm_after_ = comm == MPI_COMM_WORLD ? 0 : session.options().arm_after;
+    // Programs make many communicators and use most of them a few times, which does not pay for a plan. There is one of
+    // the whole job, and what is measured for it serves later jobs.
+    const bool is_world = comm == MPI_COMM_WORLD;
+    arm_after_ = session.options().arm_after;
+    if (is_world && (arm_after_ || session.has_plan())) arm_after_ = 0;
+    if (is_world) pace_ = runtime::Pace(runtime::Pace::kFirstOfWorld);
+    arms_when_due_ = is_world || arm_after_;
   }
 }
 
@@ -130,7 +134,7 @@ void Group::arm(const coll::CommonProblem& problem) {
                            .early_s = session_.early_arming_left_s(),
                            .known_digest = known ? known->digest : 0});
     const bool leaves_native = ready.is_known && known->leaves_native(problem);
-    if (leaves_native || !(arm_after_ || ready.pays) || !may_try(ready.budget_left_s, tried_arming_s_)) {
+    if (leaves_native || !(arms_when_due_ || ready.pays) || !may_try(ready.budget_left_s, tried_arming_s_)) {
       if (leaves_native) {
         left_native_.add(problem, kAnyRoot);
         why_native_ = runtime::kAsGood;
@@ -296,6 +300,7 @@ void Group::try_again_later(double budget_left_s, std::string why) {
   release();
   tried_arming_s_ = budget_left_s;
   arm_after_.reset();
+  arms_when_due_ = false;
   why_native_ = std::move(why);
 }
 

@@ -75,6 +75,10 @@ class Group {
   void note_missed(const coll::CommonProblem& call) {
     if (state_ == State::waiting) missed_.add(call);
   }
+  // Local: of a nonblocking call, which can't arm. All ranks make it.
+  void note_beside(const coll::CommonProblem& call) {
+    if (state_ == State::waiting) pace_.note(call.bytes);
+  }
   // For the profile alone: of a call that counts for nothing else.
   void note(int operation, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) {
     if (profile_ != nullptr) profile_->note(operation, bytes, fate, nanoseconds);
@@ -197,7 +201,8 @@ class Group {
   MPI_Comm comm_;
   int n_ranks_ = 1;
   int rank_ = 0;
-  std::optional<int> arm_after_;  // calls, whatever they take
+  std::optional<int> arm_after_;  // calls
+  bool arms_when_due_ = false;    // whatever its calls took
   int passed_ = 0;
   runtime::Pace pace_;
   std::uint64_t passed_ns_ = 0;

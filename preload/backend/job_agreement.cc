@@ -120,15 +120,16 @@ JobAgreement agree_in_job(const Standpoint& mine, double stall_s) {
   const std::int64_t settings = digest(mine.settings);
   const auto first = [&](bool is_so) { return static_cast<std::int64_t>(is_so ? here.rank : here.n_ranks); };
   // As many in every version, and the first two of them the version: whoever has another one knows nothing of the rest.
-  std::array<std::int64_t, 9> least = {version,
-                                       -version,
-                                       settings,
-                                       -settings,
-                                       static_cast<std::int64_t>(mine.vote),
-                                       first(mine.vote != Vote::off),
-                                       first(mine.vote == Vote::off),
-                                       first(mine.vote == Vote::profiles),
-                                       first(mine.vote == Vote::agrees)};
+  std::array<std::int64_t, 10> least = {version,
+                                        -version,
+                                        settings,
+                                        -settings,
+                                        static_cast<std::int64_t>(mine.vote),
+                                        first(mine.vote != Vote::off),
+                                        first(mine.vote == Vote::off),
+                                        first(mine.vote == Vote::profiles),
+                                        first(mine.vote == Vote::agrees),
+                                        first(mine.has_plan)};
   allreduce_min(least, here, stall_s);
   JobAgreement job{.vote = static_cast<Vote>(least[4]),
                    .same_version = least[0] == -least[1],
@@ -136,7 +137,8 @@ JobAgreement agree_in_job(const Standpoint& mine, double stall_s) {
                    .all_off = least[5] == here.n_ranks,
                    .first_off = static_cast<int>(least[6]),
                    .first_profiling = static_cast<int>(least[7]),
-                   .first_not_profiling = static_cast<int>(least[8])};
+                   .first_not_profiling = static_cast<int>(least[8]),
+                   .has_plan = least[9] == 0};
   if (!job.same_version) {
     job.difference = "ranks run different versions of ECO; install the same on all nodes";
   } else if (least[2] != -least[3] && job.vote >= Vote::agrees) {

@@ -19,6 +19,7 @@ struct Standpoint {
   std::string settings;  // a line for each that all ranks must have: "ECO_BUDGET=5\n"
   std::string host;
   Vote vote = Vote::agrees;
+  bool has_plan = false;  // given by hand
 };
 
 // Of the job.
@@ -32,6 +33,7 @@ struct JobAgreement {
   int first_off = 0;            // the lowest rank that voted so; the number of ranks: none
   int first_profiling = 0;      // likewise, of those that would be profiled
   int first_not_profiling = 0;  // and of those that would not
+  bool has_plan = false;        // rank 0, whose counts
 };
 
 // Collective over MPI_COMM_WORLD. After `stall_s` seconds (0: never) it says that a rank without ECO may be awaited: such a

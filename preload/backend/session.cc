@@ -93,9 +93,11 @@ bool Session::agree(bool objection) {
       agree_in_job({.version = std::string(ECO_VERSION) + ";" + std::to_string(plan::kPlanEpoch),
                     .settings = options_.agreed_text() + "(the library's progress: " + progress + ")\n",
                     .host = identity_.host.name,
-                    .vote = vote},
+                    .vote = vote,
+                    .has_plan = !options_.plan_file.empty()},
                    options_.stall_s);
   same_version_ = job.same_version;
+  has_plan_ = job.has_plan;
   const bool agree = job.vote >= Vote::agrees && job.difference.empty();
   profiles_ = agree && job.vote == Vote::profiles;
   compares_ = agree && options_.compare_calls;

@@ -77,6 +77,8 @@ class Session {
     rails_.carry();
   }
   bool may_be_pending_beside() { return checks_.may_be_pending() || rails_.may_be_pending(); }
+  // Is there a plan by hand for MPI_COMM_WORLD? The same on all ranks.
+  bool has_plan() const { return has_plan_; }
   // Are calls profiled? The same on all ranks.
   bool profiles() const { return profiles_; }
   Profile& profile() { return profile_; }
@@ -168,6 +170,7 @@ class Session {
   bool off_ =
       false;  // on some rank, and so in the whole job: it may be one whose calls ECO does not even see
   bool same_version_ = true;  // on all ranks; else they exchange nothing more
+  bool has_plan_ = false;
   std::string why_native_;
   runtime::Options options_;
   runtime::Identity identity_;

@@ -66,8 +66,8 @@ def one_launch(place: jobs.Place, mode: str, options: BenchOptions) -> rank.Time
     with jobs.scratch("bench") as folder:
         out, report = folder / "samples.json", folder / "report.json"
         words = bench_words(place, options, out)
-        quiet = {"ECO_QUIET": "1", "ECO_REPORT": str(report), **options.settings}
-        command = place.stock(words) if mode == "stock" else place.with_eco(words, quiet)
+        settings = {"ECO_QUIET": "1", "ECO_REPORT": str(report), "ECO_ARM_AFTER": "0", **options.settings}
+        command = place.stock(words) if mode == "stock" else place.with_eco(words, settings)
         ended = place.start(command, options.timeout_s)
         what = f"{mode} launch of eco-rank bench ({place.library}, {place.placement})"
         if ended.code != rank.WRONG_RESULT or not out.exists():

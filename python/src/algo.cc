@@ -118,14 +118,8 @@ std::string traffic(const std::string& network, const std::vector<int>& host_of_
 
 void check_recipe(const std::string& text, const std::string& collective) {
   const algo::Recipe recipe = algo::parse_recipe(text);
-  const coll::Collective algorithms_of = coll::algorithms_of(collective_named(collective));
-  const algo::Algorithm* const algorithm = algo::find(recipe.algorithm);
-  if (algorithm != nullptr && algorithm->collective == algorithms_of) return;
-  std::string names;
-  for (const algo::Algorithm& each : algo::registry()) {
-    if (each.collective == algorithms_of) names += (names.empty() ? "" : ", ") + std::string(each.name);
-  }
-  throw InvalidArgument("recipe '" + text + "' is no " + collective + "; its algorithms are " + names);
+  const auto reason = algo::why_not_named(recipe.algorithm, collective_named(collective));
+  if (reason) throw InvalidArgument("recipe '" + text + "': " + *reason);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ from eco import paths
 
 from .conftest import Ended, Library, Rows
 from .right_programs import PROGRAMS, ranks_of, words_of
+from .test_calls import compiled
 
 pytestmark = pytest.mark.mpi
 
@@ -178,24 +179,31 @@ def is_of_eco(block: str) -> bool:
     return bool(own) and "/libeco-" in own[0]
 
 
-#: Under valgrind in every run; the other programs, which take twenty minutes, with ECO_TEST_VALGRIND=all.
+#: Under valgrind in every run; the other programs, which take half an hour, with ECO_TEST_VALGRIND=all.
 UNDER_VALGRIND = {
     "openmpi": ("corners bottom", "nonblocking beside"),
     "mpich": ("corners growth 20", "nonblocking freed"),
 }
+#: More of these, with settings of their own.
+EVERY_CALL = "calls 1"
+LATE = "late_ranks 7 40 3000"
+MORE_PROGRAMS = {EVERY_CALL: {}, "neighbors 7": {}, "topologies": {}, LATE: {"ECO_LATE": "mended"}}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("line", dict.fromkeys((*sum(UNDER_VALGRIND.values(), ()), *PROGRAMS)))
+@pytest.mark.parametrize(
+    "line", dict.fromkeys((*sum(UNDER_VALGRIND.values(), ()), *PROGRAMS, *MORE_PROGRAMS))
+)
 def test_valgrind_has_nothing_to_say_of_eco(library: Library, tmp_path: Path, line: str) -> None:
     """Of the libraries it says much."""
     if shutil.which("valgrind") is None:
         pytest.skip("valgrind is not installed: apt install valgrind")
     if line not in UNDER_VALGRIND.get(library.name, ()) and os.environ.get("ECO_TEST_VALGRIND") != "all":
-        pytest.skip("twenty minutes for all programs: ECO_TEST_VALGRIND=all")
+        pytest.skip("half an hour for all programs: ECO_TEST_VALGRIND=all")
     words = ["valgrind", "--leak-check=full", "--show-leak-kinds=definite", f"--log-file={tmp_path}/%p.log"]
     ranks = ranks_of(line) if os.environ.get("ECO_TEST_VALGRIND") == "all" else 2
-    ended = library.run_served(ranks, [*words, *words_of(line, library)], timeout_s=500)
+    words += [compiled(library), "1"] if line == EVERY_CALL else words_of(line, library)
+    ended = library.run_served(ranks, words, MORE_PROGRAMS.get(line), timeout_s=500)
     assert ended.returncode == 0, ended.stderr
     logs = [log.read_text(errors="replace") for log in tmp_path.glob("*.log")]
     assert sum("ERROR SUMMARY" in log for log in logs) >= 2

@@ -61,7 +61,6 @@ def predicted_timeline(group: Group, recipe: str, collective: str, size: int, ro
 
 def one_recipe(group: Group, recipe: str, collective: str, size: int, root: int) -> Candidate:
     """A recipe by hand, in the form of the candidates. Raises InvalidArgument where it does not fit."""
-    _core.check_recipe(recipe, collective)
     text = _core.predict_recipe(group.network, list(group.host_of_rank), recipe, collective, size, root)
     return Candidate(**json.loads(text))
 
