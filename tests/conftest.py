@@ -13,7 +13,8 @@ import pytest
 from eco import kernel, paths
 
 #: Variables of the user's shell that would change what is tested.
-_KEEP = {"ECO_NATIVE_DIR"}
+#: Where the build is, and what the tests themselves are told.
+_KEEP = ("ECO_NATIVE_DIR", "ECO_TEST_")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -44,7 +45,7 @@ def _no_users_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _no_eco_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
-        if (name == "ECO" or name.startswith("ECO_")) and name not in _KEEP:
+        if (name == "ECO" or name.startswith("ECO_")) and not name.startswith(_KEEP):
             monkeypatch.delenv(name)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from eco.errors import CorruptFile
-from eco.report.records import write_bytes
+from eco.report.records import expect, write_bytes
 
 SCHEMA = "eco.grid"
 VERSION = 1
@@ -112,9 +112,7 @@ def read_grid(path: Path) -> RecordedGrid:
             document = json.load(file)
     except (OSError, EOFError, lzma.LZMAError, ValueError) as error:
         raise CorruptFile(f"{path}: no recorded grid ({error})") from error
-    found = (document.get("schema"), document.get("version")) if isinstance(document, dict) else (None, None)
-    if found != (SCHEMA, VERSION):
-        raise CorruptFile(f"{path}: expected {SCHEMA} version {VERSION}, found {found[0]} version {found[1]}")
+    document = expect(path, document, SCHEMA, VERSION)
     try:
         cells = [
             Cell(

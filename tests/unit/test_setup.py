@@ -1,6 +1,7 @@
 """tools/setup: what it decides, without installing anything."""
 
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +22,24 @@ def test_a_stamp_holds_until_an_input_changes(setup: ModuleType, tmp_path: Path)
     assert not setup.Stamp(tmp_path / "stamps", "python", setup.digest(["numpy>=3"])).is_current()
     assert not setup.Stamp(tmp_path / "stamps", "mpi", setup.digest(["numpy>=2"])).is_current()
     assert [path.name for path in (tmp_path / "stamps").iterdir()] == ["python"]
+
+
+def test_a_build_is_told_of(
+    setup: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert setup.compiled_of(tmp_path) is None
+    (tmp_path / "build.ninja").write_text(
+        "build a/x.cc.o: CXX_COMPILER__a ../x.cc\nbuild y.o: ASM ../y.S\nbuild a.so: LINK a/x.cc.o\n"
+    )
+    (tmp_path / "y.o").touch()
+    assert setup.compiled_of(tmp_path) == (1, 2)
+    monkeypatch.setattr(setup, "SAYS_EVERY_S", 0.01)
+    said = ""
+    with setup.told_of(tmp_path):
+        while not said:
+            said = capsys.readouterr().out
+            time.sleep(0.01)
+    assert said.startswith("setup: 1 of 2 files compiled\n")
 
 
 def test_requirements_cover_building_running_and_checking(setup: ModuleType) -> None:

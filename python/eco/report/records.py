@@ -328,11 +328,17 @@ def write_records(path: Path, head: dict[str, Any], records: Sequence[dict[str, 
 
 def read_json(path: Path, schema: str, version: int) -> dict[str, Any]:
     """A versioned file, or the reason why it is none. Throws CorruptFile."""
-    document = _read(path)
-    found = (document.get("schema"), document.get("version")) if isinstance(document, dict) else (None, None)
+    return expect(path, _read(path), schema, version)
+
+
+def expect(path: Path, document: object, schema: str, version: int) -> dict[str, Any]:
+    """What was read from the file, as what it must be. Throws CorruptFile."""
+    if not isinstance(document, dict) or "schema" not in document:
+        raise CorruptFile(f"{path}: expected {schema} version {version}, found no 'schema'")
+    found = (document["schema"], document.get("version"))
     if found != (schema, version):
         raise CorruptFile(f"{path}: expected {schema} version {version}, found {found[0]} version {found[1]}")
-    return dict(document)
+    return document
 
 
 def schema_of(path: Path) -> object:
