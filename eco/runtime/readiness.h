@@ -52,7 +52,8 @@ class Pace {
   // can have lost what arming costs.
   static constexpr std::int64_t kFirstOfWorld = 32;
 
-  explicit Pace(std::int64_t first = kFirst) : next_(first) {}
+  Pace() = default;
+  explicit Pace(std::int64_t first) : next_(first) {}
 
   // Local. A call of so many bytes passes; true if its ranks ask before it.
   bool is_due(std::size_t bytes);
@@ -61,7 +62,7 @@ class Pace {
 
  private:
   std::int64_t passed_ = 0;
-  std::int64_t next_;
+  std::int64_t next_ = kFirst;
 };
 
 }  // namespace eco::runtime

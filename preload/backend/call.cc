@@ -116,11 +116,11 @@ Decision decide(Group& group, const Call& call, const Sides& sides, Armed armed)
   if (armed == Armed::if_due) {
     group.prepare(problem);
     if (refused()) return decision;
+  } else if (decision.reduction && !decision.reduction->predefined) {
+    return passes(Fate::reduction);  // the program may free its own operation while the call is under way
   } else if (!group.has_lane()) {
     group.note_beside(problem);
     return passes(group.armed() != nullptr ? Fate::nonblocking : group.fate_of(problem));
-  } else if (decision.reduction && !decision.reduction->predefined) {
-    return passes(Fate::reduction);  // the program may free its own operation while the call is under way
   } else if (!group.knows(problem)) {
     group.wish_for(problem);
   }
@@ -254,6 +254,7 @@ Attempt try_to_begin(Session& session, Group& group, const Call& call, const Sid
 Attempt refused(const Group& group) { return {.served = true, .code = refuse(group.comm())}; }
 
 Attempt try_to_serve_barrier(Session& session, Group& group) noexcept {
+  if (!group.poisoned()) group.prepare_in_barrier();
   if (group.poisoned()) return refused(group);
   const coll::CommonProblem problem{.collective = Collective::barrier, .n_ranks = group.n_ranks()};
   const algo::Recipe* recipe = group.recipe(problem);

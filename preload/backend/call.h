@@ -48,7 +48,7 @@ Attempt try_to_serve(Session& session, Group& group, const Call& call, const Sid
 Attempt try_to_begin(Session& session, Group& group, const Call& call, const Sides& sides,
                      MPI_Request* request) noexcept;
 
-// The barrier's: nothing to read or write, and it never arms (some bindings of MPICH reach barriers past the C entry).
+// The barrier's: nothing to read or write, and it arms for nonblocking calls alone.
 Attempt try_to_serve_barrier(Session& session, Group& group) noexcept;
 
 // Of any call on a communicator that is poisoned.
@@ -122,16 +122,17 @@ int run(const Call& call, const Native& native, const Describe& describe) {
       [&](Group& group, const Sides& sides) { return try_to_serve(session, group, call, sides); });
 }
 
-// A nonblocking call is served on a communicator that blocking ones have armed.
+// A nonblocking call is served on a communicator that blocking ones have armed, or barriers for it.
 template <class Native, class Describe>
 int begin(const Call& call, MPI_Request* request, const Native& native, const Describe& describe) {
   Session& session = Session::instance();
   if (!session.running()) return native();
-  return serve_or_pass(session, session.group_if_wanted(call.comm), call, CallCheck::Waits::no, native,
-                       describe, [&](Group& group, const Sides& sides) {
-                         return request != nullptr ? try_to_begin(session, group, call, sides, request)
-                                                   : Attempt{};
-                       });
+  const Session::Found found =
+      session.background().is_open() ? session.group(call.comm) : session.group_if_wanted(call.comm);
+  return serve_or_pass(
+      session, found, call, CallCheck::Waits::no, native, describe, [&](Group& group, const Sides& sides) {
+        return request != nullptr ? try_to_begin(session, group, call, sides, request) : Attempt{};
+      });
 }
 
 // A call that is never served, and of which ranks know too little in common for more than to be counted and, where the

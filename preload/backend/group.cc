@@ -91,13 +91,16 @@ void Group::prepare(const coll::CommonProblem& problem) {
   if (state_ != State::armed) return;
   if (!runtime_->knows(problem) || runtime_->may_be_learned_again(problem)) learn(problem);
   is_behind_open_ = std::exchange(is_open_, runtime_->is_open(problem));
-  for (std::optional<coll::CommonProblem>& wish : wished_) {
-    const std::optional<coll::CommonProblem> wished = std::exchange(wish, std::nullopt);
-    if (wished && !runtime_->knows(*wished)) learn(*wished);
-  }
+  learn_wishes();
   if (runtime_->asks_who_is_late(problem.collective)) ask_who_is_late(problem.collective);
   if (runtime_->asks_about_ambient()) ask_about_ambient();
   runtime_->begin_call(problem);
+}
+
+void Group::prepare_in_barrier() {
+  const bool may_arm = state_ == State::waiting && beside_ && !left_native_.knows(*beside_, kAnyRoot);
+  if (may_arm && is_due(0)) arm(*beside_);
+  if (state_ == State::armed) learn_wishes();
 }
 
 bool Group::is_due(std::size_t bytes) {
@@ -332,6 +335,13 @@ void Group::learn(const coll::CommonProblem& call) {
     // As in arm(). What was planned before stays.
   } catch (const std::exception& error) {
     lose("learn", error.what());
+  }
+}
+
+void Group::learn_wishes() {
+  for (std::optional<coll::CommonProblem>& wish : wished_) {
+    const std::optional<coll::CommonProblem> wished = std::exchange(wish, std::nullopt);
+    if (wished && !runtime_->knows(*wished)) learn(*wished);
   }
 }
 

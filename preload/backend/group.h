@@ -53,6 +53,8 @@ class Group {
   // who comes late, or whether calls take longer; else local. Only from blocking calls that no binding of the library can
   // bypass, with facts that all ranks share, so that all ranks do the same in the same call.
   void prepare(const coll::CommonProblem& problem);
+  // The same in a barrier, for the nonblocking calls before it: they can't arm or learn.
+  void prepare_in_barrier();
   // Before it, in calls that follow a graph: collective in the first that could arm or learn, else local.
   void prepare_neighbors(const BlockBytes& mine);
   // Local, the same on all ranks: null as long as it is not known, or where the library has all that follows it.
@@ -75,9 +77,12 @@ class Group {
   void note_missed(const coll::CommonProblem& call) {
     if (state_ == State::waiting) missed_.add(call);
   }
-  // Local: of a nonblocking call, which can't arm. All ranks make it.
+  // Local: of a nonblocking call. All ranks make it.
   void note_beside(const coll::CommonProblem& call) {
-    if (state_ == State::waiting) pace_.note(call.bytes);
+    if (state_ != State::waiting) return;
+    pace_.note(call.bytes);
+    missed_.add(call);
+    beside_ = call;
   }
   // For the profile alone: of a call that counts for nothing else.
   void note(int operation, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) {
@@ -162,6 +167,7 @@ class Group {
   // Collective, like what they are called by; see the comment at arm().
   void arm(const coll::CommonProblem& problem);
   void learn(const coll::CommonProblem& call);
+  void learn_wishes();
   void session_passed(std::uint64_t nanoseconds);
   // Behind a call that there was no time to plan, the next one takes what that takes on other ranks.
   void note_behind(std::uint64_t nanoseconds) {
@@ -206,7 +212,8 @@ class Group {
   int passed_ = 0;
   runtime::Pace pace_;
   std::uint64_t passed_ns_ = 0;
-  runtime::MissedCalls missed_;  // while waiting
+  runtime::MissedCalls missed_;                // while waiting
+  std::optional<coll::CommonProblem> beside_;  // of the nonblocking calls then, the last
   // What a known plan of the same ranks leaves to the library, whatever its root: calls like it arm nothing.
   runtime::KnownCells left_native_;
   // The budget of the last attempt that had too little.

@@ -14,7 +14,9 @@ CHAINS: Rows = {
     "reduce_scatter": [(1 << 24, "reduce_scatter/chain segment=4096")],
     "barrier": [(0, "barrier/binomial")],
 }
-PARTS = ["many", "progress", "beside", "freed", "uneven", "uneven_alone", "left_alone", "large", "threads"]
+PARTS = [
+    "many", "progress", "beside", "freed", "uneven", "uneven_alone", "left_alone", "large", "threads", "barriers",
+]  # fmt: skip
 #: Nothing but the reduce, on lengths that are no equal blocks, has more channels than the largest call of a row.
 REMAINDERS: Rows = {
     "broadcast": [(1 << 17, "broadcast/binomial")],

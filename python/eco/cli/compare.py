@@ -206,7 +206,7 @@ def show(comparison: Comparison, console: Console) -> None:
     console.print(comparison.verdict(), highlight=False, style="bold")
     console.print(
         f"before these, one launch with ECO took {seconds_text(comparison.preparation_s)}: "
-        "it measured and planned what is not known yet, and remembered it",
+        "it measured and planned what was not known yet, and remembered that",
         highlight=False,
     )
 

@@ -338,6 +338,27 @@ static void left_alone(void) {
 }
 
 /* Each thread has a communicator of its own. */
+/* On a communicator that no other blocking call has than barriers: the first arms, for what was begun before it and may still be
+ * under way, and the next ones learn what else there is. */
+static void barriers(void) {
+  MPI_Comm comm;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  for (int turn = 0; turn < 6; ++turn) {
+    MPI_Request requests[2];
+    int data = rank == 0 ? 40 + turn : 0, sum = 0;
+    MPI_Ibcast(&data, 1, MPI_INT, 0, comm, &requests[0]);
+    if (turn > 0) must_be_served();
+    if (turn == 0) MPI_Barrier(comm);
+    MPI_Iallreduce(&turn, &sum, 1, MPI_INT, MPI_SUM, comm, &requests[1]);
+    if (turn > 1) must_be_served();
+    if (rank == turn % n_ranks) usleep(2000);
+    if (turn % 2 != 0) MPI_Barrier(comm);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    CHECK(data == 40 + turn && sum == turn * n_ranks);
+  }
+  MPI_Comm_free(&comm);
+}
+
 static void* in_thread(void* argument) {
   MPI_Comm comm = *(MPI_Comm*)argument;
   int* data = malloc(sizeof(int) * kMost);
@@ -375,7 +396,7 @@ int main(int argc, char** argv) {
   } parts[] = {
       {"many", many},       {"progress", progress},         {"beside", beside},         {"freed", freed},
       {"uneven", uneven},   {"uneven_alone", uneven_alone}, {"left_alone", left_alone}, {"large", large},
-      {"threads", threads}, {"remainders", remainders}};
+      {"threads", threads}, {"remainders", remainders},     {"barriers", barriers}};
   int provided, found = 0;
   CHECK(argc == 2);
   MPI_Init_thread(&argc, &argv, strcmp(argv[1], "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE,

@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
     MPI_Ibarrier(comm, &request);
     if (rank == 0) MPI_Ssend(&token, 1, MPI_INT, 1, 2, comm);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    /* A barrier does not arm either; then the blocking ones come while a nonblocking one is under way. */
+    /* A barrier may arm for it; then the blocking ones come while a nonblocking one is under way. */
     MPI_Barrier(comm);
     int sum, out = 0;
     MPI_Iallreduce(&rank, &out, 1, MPI_INT, MPI_SUM, comm, &request);
