@@ -12,8 +12,7 @@ import pytest
 
 from eco import kernel, paths
 
-#: Variables of the user's shell that would change what is tested.
-#: Where the build is, and what the tests themselves are told.
+#: Of the user's ECO_ variables, all others of which would change what is tested: where the build is, what tests are told.
 _KEEP = ("ECO_NATIVE_DIR", "ECO_TEST_")
 
 

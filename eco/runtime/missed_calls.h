@@ -1,7 +1,7 @@
 // What a communicator's calls would have gained so far, had it been armed: by the plan that another one of the same ranks
 // has.
 //
-//   missed.add(problem);                            // every blocking call that nothing armed could serve
+//   missed.add(problem);                            // every call that nothing armed could serve
 //   standing.missed_gain_s = missed.gain_s(known);  // what its ranks tell each other (readiness.h)
 //
 // Local, and the same on all ranks that have made the same calls.

@@ -43,7 +43,7 @@ struct Options {
   double budget_s = 5;  // ECO_BUDGET: for measuring in a job, all communicators together; 0: no limit
   int max_communicators = 4096;  // ECO_MAX_COMMUNICATORS: armed at a time
   // ECO_ARM_AFTER: blocking collectives of a communicator that pass before it is armed; nothing: as soon as they have
-  // taken long enough (readiness.h)
+  // taken long enough, MPI_COMM_WORLD when it is due (readiness.h)
   std::optional<int> arm_after;
   std::vector<std::string> disable;   // ECO_DISABLE=allreduce,topology,...
   std::string report_file;            // ECO_REPORT

@@ -40,6 +40,8 @@ struct Attempt {
   int code = MPI_SUCCESS;
   std::size_t bytes = 0;  // 0 where the arguments don't say
   Fate fate = Fate::arguments;
+  // A nonblocking call that its communicator would have to be armed for.
+  std::optional<coll::CommonProblem> unarmed{};
 };
 // Collective like the call. No exception leaves it.
 Attempt try_to_serve(Session& session, Group& group, const Call& call, const Sides& sides) noexcept;
@@ -128,11 +130,18 @@ int begin(const Call& call, MPI_Request* request, const Native& native, const De
   Session& session = Session::instance();
   if (!session.running()) return native();
   const Session::Found found =
-      session.background().is_open() ? session.group(call.comm) : session.group_if_wanted(call.comm);
-  return serve_or_pass(
-      session, found, call, CallCheck::Waits::no, native, describe, [&](Group& group, const Sides& sides) {
-        return request != nullptr ? try_to_begin(session, group, call, sides, request) : Attempt{};
-      });
+      session.serves_beside() ? session.group(call.comm) : session.group_if_wanted(call.comm);
+  std::optional<coll::CommonProblem> unarmed;
+  const int code = serve_or_pass(session, found, call, CallCheck::Waits::no, native, describe,
+                                 [&](Group& group, const Sides& sides) {
+                                   if (request == nullptr) return Attempt{};
+                                   Attempt attempt = try_to_begin(session, group, call, sides, request);
+                                   unarmed.swap(attempt.unarmed);
+                                   return attempt;
+                                 });
+  // One that the library refuses, on this rank alone maybe, has not been called.
+  if (unarmed && code == MPI_SUCCESS && session.serves_beside()) found.group->note_beside(*unarmed);
+  return code;
 }
 
 // A call that is never served, and of which ranks know too little in common for more than to be counted and, where the

@@ -85,7 +85,7 @@ Group::~Group() {
 
 void Group::prepare(const coll::CommonProblem& problem) {
   if (state_ == State::waiting) {
-    if (!left_native_.knows(problem, kAnyRoot) && is_due(problem.bytes)) arm(problem);
+    if (!left_native_.knows(problem, kAnyRoot) && is_due(problem.bytes)) arm(problem, AtHand::yes);
     note_missed(problem);
   }
   if (state_ != State::armed) return;
@@ -97,9 +97,15 @@ void Group::prepare(const coll::CommonProblem& problem) {
   runtime_->begin_call(problem);
 }
 
+void Group::note_beside(const coll::CommonProblem& call) {
+  pace_.note(call.bytes);
+  note_missed(call);
+  if (!left_native_.knows(call, kAnyRoot)) beside_ = call;
+}
+
 void Group::prepare_in_barrier() {
-  const bool may_arm = state_ == State::waiting && beside_ && !left_native_.knows(*beside_, kAnyRoot);
-  if (may_arm && is_due(0)) arm(*beside_);
+  const std::optional<coll::CommonProblem> beside = std::exchange(beside_, std::nullopt);
+  if (state_ == State::waiting && beside && is_due(0)) arm(*beside, AtHand::no);
   if (state_ == State::armed) learn_wishes();
 }
 
@@ -117,7 +123,7 @@ bool Group::is_due(std::size_t bytes) {
 // collective on it meanwhile, and the library keeps collectives apart from point-to-point messages. No attribute of it
 // is copied. Its error handler is set aside meanwhile, because an error of ours is no error of the program's call; an
 // error in point-to-point calls that other threads make on it at that moment comes back as a code instead.
-void Group::arm(const coll::CommonProblem& problem) {
+void Group::arm(const coll::CommonProblem& problem, AtHand at_hand) {
   try {
     // Asked here and not for every communicator: it costs as much as the communicator has ranks, and most never arm.
     const std::optional<std::vector<int>> world_ranks = ranks_in_world();
@@ -132,7 +138,7 @@ void Group::arm(const coll::CommonProblem& problem) {
                            .passed_s = static_cast<double>(passed_ns_) / kNanosecondsPerSecond,
                            .arming_s = job.arming_s(false),
                            .known_arming_s = job.arming_s(true),
-                           .known_gain_s = known ? known->gain_s(problem) : 0,
+                           .known_gain_s = known && at_hand == AtHand::yes ? known->gain_s(problem) : 0,
                            .missed_gain_s = known ? missed_.gain_s(*known) : 0,
                            .early_s = session_.early_arming_left_s(),
                            .known_digest = known ? known->digest : 0});
@@ -178,7 +184,7 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
     result = runtime::Communicator::arm_known(transport(), agreement.native, *known);
   } else {
     runtime::ArmRequest request;
-    // A barrier arms nothing and learns nothing: its plan is made here or never.
+    // A barrier learns nothing for itself: its plan is made here or never.
     request.collectives = {coll::Collective::barrier};
     // What follows a graph is remembered with that, and learned beside.
     if (!coll::follows_graph(first.collective)) {
@@ -277,8 +283,7 @@ const std::shared_ptr<CallCheck>& Group::check() {
 }
 
 bool Group::has_lane() const {
-  return session_.background().is_open() && !is_beside_mpi() && runtime_ && lane_ &&
-         runtime_->channels() <= lane_->share.n_tags;
+  return session_.serves_beside() && runtime_ && lane_ && runtime_->channels() <= lane_->share.n_tags;
 }
 
 void Group::schedule(BackgroundCall& call, const algo::Recipe& recipe) {

@@ -47,6 +47,7 @@ class Group {
 
   // False once it is decided that the library serves this communicator.
   bool may_serve() const { return state_ != State::native; }
+  bool is_waiting() const { return state_ == State::waiting; }
   bool is_inter() const { return is_inter_; }
 
   // Collective in the call that arms, in the first call of every other collective after it, and where ranks ask each other
@@ -77,13 +78,8 @@ class Group {
   void note_missed(const coll::CommonProblem& call) {
     if (state_ == State::waiting) missed_.add(call);
   }
-  // Local: of a nonblocking call. All ranks make it.
-  void note_beside(const coll::CommonProblem& call) {
-    if (state_ != State::waiting) return;
-    pace_.note(call.bytes);
-    missed_.add(call);
-    beside_ = call;
-  }
+  // Local: of a nonblocking call that has begun. All ranks make it.
+  void note_beside(const coll::CommonProblem& call);
   // For the profile alone: of a call that counts for nothing else.
   void note(int operation, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) {
     if (profile_ != nullptr) profile_->note(operation, bytes, fate, nanoseconds);
@@ -165,7 +161,9 @@ class Group {
   // Local, and the same on all ranks: may this call arm?
   bool is_due(std::size_t bytes);
   // Collective, like what they are called by; see the comment at arm().
-  void arm(const coll::CommonProblem& problem);
+  // For a call that follows, or that has begun before.
+  enum class AtHand { yes, no };
+  void arm(const coll::CommonProblem& problem, AtHand at_hand);
   void learn(const coll::CommonProblem& call);
   void learn_wishes();
   void session_passed(std::uint64_t nanoseconds);
@@ -212,8 +210,9 @@ class Group {
   int passed_ = 0;
   runtime::Pace pace_;
   std::uint64_t passed_ns_ = 0;
-  runtime::MissedCalls missed_;                // while waiting
-  std::optional<coll::CommonProblem> beside_;  // of the nonblocking calls then, the last
+  runtime::MissedCalls missed_;  // while waiting
+  std::optional<coll::CommonProblem>
+      beside_;  // the last nonblocking call since a barrier that arming might serve
   // What a known plan of the same ranks leaves to the library, whatever its root: calls like it arm nothing.
   runtime::KnownCells left_native_;
   // The budget of the last attempt that had too little.

@@ -20,6 +20,8 @@ constexpr double kAwake_s = 0.01;           // ranks usually leave the library's
 constexpr useconds_t kNap_us = 1000;        // for one that does not come
 constexpr std::size_t kRoomForText = 4096;  // beyond it settings are compared, but not shown
 constexpr std::size_t kRoomForHost = 64;
+constexpr std::int64_t kPlan =
+    -1;  // in the place of the first rank that is not off: it is rank 0, and has a plan
 
 // FNV-1a: ranks compare this instead of texts of different lengths. Positive, so that it can be negated.
 std::int64_t digest(std::string_view text) {
@@ -119,17 +121,17 @@ JobAgreement agree_in_job(const Standpoint& mine, double stall_s) {
   const std::int64_t version = digest(mine.version);
   const std::int64_t settings = digest(mine.settings);
   const auto first = [&](bool is_so) { return static_cast<std::int64_t>(is_so ? here.rank : here.n_ranks); };
+  const bool plan_of_rank_0 = here.rank == 0 && mine.has_plan && mine.vote != Vote::off;
   // As many in every version, and the first two of them the version: whoever has another one knows nothing of the rest.
-  std::array<std::int64_t, 10> least = {version,
-                                        -version,
-                                        settings,
-                                        -settings,
-                                        static_cast<std::int64_t>(mine.vote),
-                                        first(mine.vote != Vote::off),
-                                        first(mine.vote == Vote::off),
-                                        first(mine.vote == Vote::profiles),
-                                        first(mine.vote == Vote::agrees),
-                                        first(mine.has_plan)};
+  std::array<std::int64_t, 9> least = {version,
+                                       -version,
+                                       settings,
+                                       -settings,
+                                       static_cast<std::int64_t>(mine.vote),
+                                       plan_of_rank_0 ? kPlan : first(mine.vote != Vote::off),
+                                       first(mine.vote == Vote::off),
+                                       first(mine.vote == Vote::profiles),
+                                       first(mine.vote == Vote::agrees)};
   allreduce_min(least, here, stall_s);
   JobAgreement job{.vote = static_cast<Vote>(least[4]),
                    .same_version = least[0] == -least[1],
@@ -138,7 +140,7 @@ JobAgreement agree_in_job(const Standpoint& mine, double stall_s) {
                    .first_off = static_cast<int>(least[6]),
                    .first_profiling = static_cast<int>(least[7]),
                    .first_not_profiling = static_cast<int>(least[8]),
-                   .has_plan = least[9] == 0};
+                   .has_plan = least[5] == kPlan};
   if (!job.same_version) {
     job.difference = "ranks run different versions of ECO; install the same on all nodes";
   } else if (least[2] != -least[3] && job.vote >= Vote::agrees) {

@@ -69,6 +69,8 @@ class Session {
   const runtime::Identity& identity() const { return identity_; }
   Counters& counters() { return counters_; }
   Background& background() { return background_; }
+  // Could nonblocking calls be served at all? The same on all ranks.
+  bool serves_beside() const { return background_.is_open() && !options_.is_beside_mpi(); }
   CallChecks& checks() { return checks_; }
   JobRails& rails() { return rails_; }
   // Local, from the library's progress: what goes on beside calls.

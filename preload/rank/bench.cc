@@ -203,7 +203,7 @@ int bench(int argc, char** argv) {
   const std::vector<std::string> hosts = gather_texts(native, n_ranks, runtime::this_host({}).name);
   Stopwatch stopwatch(native, comm, one_clock);
 
-  // ECO arms in the first broadcast or allreduce of a communicator; barriers alone would never let it.
+  // Under ECO_ARM_AFTER=0 ECO arms in the first broadcast or allreduce of a communicator; barriers alone would never let it.
   std::uint64_t token = 0;
   MPI_Bcast(&token, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
   last_algorithm();

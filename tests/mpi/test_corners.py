@@ -187,7 +187,7 @@ UNDER_VALGRIND = {
 #: More of these, with settings of their own.
 EVERY_CALL = "calls 1"
 LATE = "late_ranks 7 40 3000"
-MORE_PROGRAMS = {EVERY_CALL: {}, "neighbors 7": {}, "topologies": {}, LATE: {"ECO_LATE": "mended"}}
+MORE_PROGRAMS = {EVERY_CALL: {}, "neighbors 7": {}, "topologies often 20": {}, LATE: {"ECO_LATE": "mended"}}
 
 
 @pytest.mark.slow

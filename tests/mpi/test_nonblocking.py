@@ -2,6 +2,8 @@
 
 import pytest
 
+from eco import paths
+
 from .conftest import Library, Rows
 
 pytestmark = pytest.mark.mpi
@@ -45,7 +47,16 @@ def test_two_at_once_have_their_own_tags(library: Library, ranks: int) -> None:
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
 
 
-@pytest.mark.parametrize("part", ["remainders", *(part for part in PARTS if part != "uneven")])
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_calls_that_the_library_refuses_count_for_nothing(library: Library, ranks: int) -> None:
+    """Nor for arming, in which ranks would part: without a plan by hand, as jobs run."""
+    words = [str(paths.native_file("eco-exec")), library.compile("nonblocking", flags=["-ldl"]), "refused"]
+    ended = library.run(ranks, words, {"ECO_NETWORK": str(library.network)}, timeout_s=60)
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert "too few" not in ended.stderr
+
+
+@pytest.mark.parametrize("part", ["remainders", "refused", *(part for part in PARTS if part != "uneven")])
 def test_without_eco(library: Library, part: str) -> None:
     ended = library.run(3, [library.compile("nonblocking", flags=["-ldl"]), part])
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr

@@ -187,7 +187,7 @@ program main
   others = neighbors()
   call MPI_Dist_graph_create_adjacent(world, 2, others, MPI_UNWEIGHTED, 2, others, MPI_UNWEIGHTED, MPI_INFO_NULL, .false., &
     ring, error)
-  ! A barrier arms nothing.
+  ! A barrier arms nothing where no nonblocking call was before it.
   call fill(in)
   call MPI_Allreduce(in, out, 1, element, MPI_SUM, world, error)
   call MPI_Allreduce(in, out, 1, element, MPI_SUM, ring, error)

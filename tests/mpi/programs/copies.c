@@ -1,6 +1,6 @@
 /* When copies of MPI_COMM_WORLD are armed: not those that are used a little and freed (their number is the first argument),
  * but one that is used for long, and before the second argument's number of calls. World itself is armed in its first
- * call, after which the third argument's seconds pass. */
+ * call, under a plan by hand, after which the third argument's seconds pass. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <unistd.h>

@@ -337,7 +337,6 @@ static void left_alone(void) {
   }
 }
 
-/* Each thread has a communicator of its own. */
 /* On a communicator that no other blocking call has than barriers: the first arms, for what was begun before it and may still be
  * under way, and the next ones learn what else there is. */
 static void barriers(void) {
@@ -359,6 +358,27 @@ static void barriers(void) {
   MPI_Comm_free(&comm);
 }
 
+/* Rank 0 begins one more than the others, which the library refuses: none of them has been called 32 times in the first barrier,
+ * all have in the second. */
+static void refused(void) {
+  MPI_Datatype uncommitted;
+  MPI_Request request;
+  int data[2] = {0, 0};
+  MPI_Type_contiguous(2, MPI_INT, &uncommitted);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  if (rank == 0) CHECK(MPI_Ibcast(data, 1, uncommitted, 0, MPI_COMM_WORLD, &request) != MPI_SUCCESS);
+  for (int i = 0; i < 31; ++i) {
+    if (i == 30) MPI_Barrier(MPI_COMM_WORLD);
+    data[0] = rank == 0 ? i : -1;
+    MPI_Ibcast(data, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(data[0] == i);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Type_free(&uncommitted);
+}
+
+/* Each thread has a communicator of its own. */
 static void* in_thread(void* argument) {
   MPI_Comm comm = *(MPI_Comm*)argument;
   int* data = malloc(sizeof(int) * kMost);
@@ -396,7 +416,7 @@ int main(int argc, char** argv) {
   } parts[] = {
       {"many", many},       {"progress", progress},         {"beside", beside},         {"freed", freed},
       {"uneven", uneven},   {"uneven_alone", uneven_alone}, {"left_alone", left_alone}, {"large", large},
-      {"threads", threads}, {"remainders", remainders},     {"barriers", barriers}};
+      {"threads", threads}, {"remainders", remainders},     {"barriers", barriers},     {"refused", refused}};
   int provided, found = 0;
   CHECK(argc == 2);
   MPI_Init_thread(&argc, &argv, strcmp(argv[1], "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE,
