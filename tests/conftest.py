@@ -12,7 +12,7 @@ import pytest
 
 from eco import kernel, paths
 
-#: Of the user's ECO_ variables, all others of which would change what is tested: where the build is, what tests are told.
+#: Of the user's ECO_ variables, all others of which would change tests: where the build is, what tests are told.
 _KEEP = ("ECO_NATIVE_DIR", "ECO_TEST_")
 
 
