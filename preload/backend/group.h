@@ -211,8 +211,8 @@ class Group {
   runtime::Pace pace_;
   std::uint64_t passed_ns_ = 0;
   runtime::MissedCalls missed_;  // while waiting
-  std::optional<coll::CommonProblem>
-      beside_;  // the last nonblocking call since a barrier that arming might serve
+  // Of the nonblocking calls since a barrier that arming might serve, the last.
+  std::optional<coll::CommonProblem> beside_;
   // What a known plan of the same ranks leaves to the library, whatever its root: calls like it arm nothing.
   runtime::KnownCells left_native_;
   // The budget of the last attempt that had too little.

@@ -20,8 +20,8 @@ constexpr double kAwake_s = 0.01;           // ranks usually leave the library's
 constexpr useconds_t kNap_us = 1000;        // for one that does not come
 constexpr std::size_t kRoomForText = 4096;  // beyond it settings are compared, but not shown
 constexpr std::size_t kRoomForHost = 64;
-constexpr std::int64_t kPlan =
-    -1;  // in the place of the first rank that is not off: it is rank 0, and has a plan
+// In the place of the first rank that is not off: it is rank 0, and has a plan.
+constexpr std::int64_t kPlan = -1;
 
 // FNV-1a: ranks compare this instead of texts of different lengths. Positive, so that it can be negated.
 std::int64_t digest(std::string_view text) {
