@@ -1,6 +1,7 @@
 """tools/setup: what it decides, without installing anything."""
 
 import sys
+import sysconfig
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -40,6 +41,20 @@ def test_a_build_is_told_of(
             said = said or capsys.readouterr().out
             time.sleep(0 if said else 0.01)
     assert said.startswith("setup: 1 of 2 files compiled\n")
+
+
+def test_a_build_is_installed_where_the_environment_looks(
+    setup: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also by Debian's Python, whose own packages lie in local/lib."""
+    monkeypatch.setattr("sysconfig.get_default_scheme", lambda: "posix_prefix")
+    monkeypatch.setattr("sysconfig._INSTALL_SCHEMES", {
+        **sysconfig._INSTALL_SCHEMES,  # type: ignore[attr-defined]
+        "posix_prefix": {**sysconfig._INSTALL_SCHEMES["posix_prefix"], "platlib": "{platbase}/local"},  # type: ignore[attr-defined]
+    })  # fmt: skip
+    assert sysconfig.get_path("platlib", vars={"platbase": "/v"}) == "/v/local", "that is what it must not be"
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    assert setup.site_packages(Path("/v")) == f"/v/lib/{version}/site-packages"
 
 
 def test_requirements_cover_building_running_and_checking(setup: ModuleType) -> None:
