@@ -1,7 +1,6 @@
 """tools/setup: what it decides, without installing anything."""
 
 import sys
-import sysconfig
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -43,16 +42,8 @@ def test_a_build_is_told_of(
     assert said.startswith("setup: 1 of 2 files compiled\n")
 
 
-def test_a_build_is_installed_where_the_environment_looks(
-    setup: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also by Debian's Python, whose own packages lie in local/lib."""
-    monkeypatch.setattr("sysconfig.get_default_scheme", lambda: "posix_prefix")
-    monkeypatch.setattr("sysconfig._INSTALL_SCHEMES", {
-        **sysconfig._INSTALL_SCHEMES,  # type: ignore[attr-defined]
-        "posix_prefix": {**sysconfig._INSTALL_SCHEMES["posix_prefix"], "platlib": "{platbase}/local"},  # type: ignore[attr-defined]
-    })  # fmt: skip
-    assert sysconfig.get_path("platlib", vars={"platbase": "/v"}) == "/v/local", "that is what it must not be"
+def test_a_build_is_installed_where_the_environment_looks(setup: ModuleType) -> None:
+    """Debian's Python, whose own packages lie in local/lib, got this wrong."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     assert setup.site_packages(Path("/v")) == f"/v/lib/{version}/site-packages"
 
