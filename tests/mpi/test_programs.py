@@ -18,7 +18,7 @@ RANKS = 4
 SERVED = {
     "pw.x": {"allreduce", "alltoall", "barrier", "broadcast"},
     "lammps": {"allreduce", "broadcast", "scan"},
-    "mpi4py-fft": {"allreduce", "gather"},
+    "mpi4py-fft": {"broadcast", "gather"},
 }
 
 
