@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "eco/measure/conductor.h"
+#include "eco/measure/long_ways.h"
 
 namespace eco::measure {
 namespace {
@@ -113,7 +114,8 @@ class Sentinels {
         network_(network),
         options_(options),
         random_(options.seed),
-        deadline_s_(options.clock() + kMostOfAll_s + kMostWays * longest_way_s(network)) {
+        deadline_s_(options.clock() + kMostOfAll_s + kMostWays * longest_way_s(network)),
+        is_far_(longest_way_s(network) > kLongWay_s) {
     for (const net::PairTimes& pair : network.pairs) pairs_[{pair.a, pair.b}] = &pair;
     hosts_of_subnet_.resize(network.subnets.size());
     for (std::size_t rank = 0; rank < options.host_of_rank.size(); ++rank) {
@@ -263,9 +265,29 @@ class Sentinels {
     probes.resize(std::min(probes.size(), kMostPairs));
   }
 
-  void ping(PairProbe& probe) {
-    probe.seconds.push_back(
-        conductor_.ping(rank_of_host_.at(probe.a), rank_of_host_.at(probe.b), probe.bytes, 1));
+  // The pair that waits longest; where it takes longest to tell hosts what to do, with all that can ping beside it.
+  std::vector<PairProbe*> take_round(std::vector<PairProbe*>& waiting) const {
+    std::vector<PairProbe*> round;
+    std::vector<PairProbe*> later;
+    std::set<int> busy;
+    for (PairProbe* const probe : waiting) {
+      const bool fits = round.empty() || (is_far_ && probe->bytes == net::kSmallPairBytes &&
+                                          round.front()->bytes == net::kSmallPairBytes &&
+                                          !busy.contains(probe->a) && !busy.contains(probe->b));
+      (fits ? round : later).push_back(probe);
+      if (fits) busy.insert({probe->a, probe->b});
+    }
+    waiting = std::move(later);
+    return round;
+  }
+
+  // One trip each, all at the same time.
+  void ping(const std::vector<PairProbe*>& round) {
+    std::vector<Flow> pairs;
+    for (const PairProbe* const probe : round)
+      pairs.push_back({rank_of_host_.at(probe->a), rank_of_host_.at(probe->b)});
+    const std::vector<std::vector<double>> trips = conductor_.trips(pairs, round.front()->bytes, 1);
+    for (std::size_t i = 0; i < round.size(); ++i) round[i]->seconds.push_back(trips[i].front() / 2);
   }
 
   // Pings every pair that was not, and then again those that are off; returns those that stay so.
@@ -273,9 +295,11 @@ class Sentinels {
     const double start_s = options_.clock();
     const auto elapsed = [&] { return options_.clock() - start_s; };
     const double left_s = deadline_s_ - start_s;
+    std::vector<PairProbe*> waiting;
     for (PairProbe& probe : probes) {
-      if (probe.seconds.empty() && elapsed() < std::min(kFirstRound_s, left_s)) ping(probe);
+      if (probe.seconds.empty()) waiting.push_back(&probe);
     }
+    while (!waiting.empty() && elapsed() < std::min(kFirstRound_s, left_s)) ping(take_round(waiting));
     std::erase_if(probes, [](const PairProbe& probe) { return probe.seconds.empty(); });
     // Whatever is slower than remembered is asked as often, be it as slow as all or slower: of pairs that are asked once and
     // of others that are asked until they are quick, nothing follows about how busy the hosts are.
@@ -284,7 +308,7 @@ class Sentinels {
       for (PairProbe& probe : probes) {
         if (!is_slow(probe, 1) && !is_fast(probe)) continue;
         const bool is_open = probe.seconds.size() < kFewestSlow && is_slow(probe, slowdown);
-        if (elapsed() < std::min(is_open ? kMostOpen_s : kMost_s, left_s)) ping(probe);
+        if (elapsed() < std::min(is_open ? kMostOpen_s : kMost_s, left_s)) ping({&probe});
       }
     }
     const double slowdown = slowdown_of_all(probes);
@@ -302,6 +326,7 @@ class Sentinels {
   const SentinelOptions& options_;
   std::mt19937 random_;
   double deadline_s_;
+  bool is_far_;  // from rank 0, or from each other
   std::map<std::pair<int, int>, const net::PairTimes*> pairs_;
   std::map<int, int> rank_of_host_;
   std::vector<PairProbe> inside_;                  // subnets; of both looks

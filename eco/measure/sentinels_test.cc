@@ -214,6 +214,17 @@ TEST(Sentinels, AreFewAndQuietWhereNothingHasChanged) {
   }
 }
 
+TEST(Sentinels, OfPairsAcrossALongWayPingAtTheSameTime) {
+  // Three pairs inside the other site, of which each alone takes an order and an answer: 20 ms.
+  const char* const sites = "hosts=6+6 rate_mbit=200 uplink_mbit=100 latency_us=40 between_us=10000";
+  const Network network = World(sites, all(12)).characterized();
+  World job(sites, all(12));
+  EXPECT_EQ(job.moved(network), Hosts{});
+  EXPECT_EQ(job.pings.size(), 7u);
+  for (const auto& [pair, pings] : job.pings) EXPECT_EQ(pings, 1) << pair.first << " " << pair.second;
+  EXPECT_LE(job.took_s, 0.1);  // of virtual time
+}
+
 TEST(Sentinels, StayQuietWhereMessagesAreNoisy) {
   const Network network = World(kThreeSubnets, all(8), {.noise = 0.3, .seed = 99}).characterized();
   for (unsigned seed = 1; seed <= 20; ++seed) {

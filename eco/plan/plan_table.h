@@ -20,7 +20,7 @@ namespace eco::plan {
 // Builds that have it in common run the same schedule for a recipe's text. Raised with every change to what a recipe
 // means, to what the verifier proves or to when and in how many words ranks agree; plans that were remembered before are
 // then made again, and ranks of different builds do not serve together.
-inline constexpr int kPlanEpoch = 13;
+inline constexpr int kPlanEpoch = 14;
 
 struct Row {
   std::size_t up_to_bytes = 0;         // this row serves sizes above the previous row's and up to this one

@@ -14,7 +14,7 @@ namespace {
 // A program makes copies and a few partitions of its processes; whoever makes more arms the old ones from nothing.
 constexpr std::size_t kMostGroups = 64;
 constexpr std::size_t kMostLooks = 64;
-// Until one was armed: reading, parsing and some sixteen agreements, measured as 5 to 150 ms (2 and 4 ranks on 2 cores,
+// Until one was armed: reading, parsing and some fifteen agreements, measured as 5 to 150 ms (2 and 4 ranks on 2 cores,
 // both libraries); as a known group a quarter of the agreements remains.
 constexpr double kArmingGuess_s = 0.02;
 constexpr double kKnownPart = 0.25;

@@ -47,7 +47,7 @@ Readiness agree_on_readiness(transport::Native& native, const Standing& mine);
 class Pace {
  public:
   static constexpr std::int64_t kFirst = 64;
-  // Of a communicator that is armed when it is due for the first time, whatever its calls took. Arming is some 16
+  // Of a communicator that is armed when it is due for the first time, whatever its calls took. Arming is some 15
   // agreements, each as long as a short call, of which a plan saves half at most: from so many short calls on the program
   // can have lost what arming costs.
   static constexpr std::int64_t kFirstOfWorld = 32;

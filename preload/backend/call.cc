@@ -70,7 +70,6 @@ Attempt serve_to_the_end(Session& session, Group& group, const coll::CommonProbl
 struct Decision {
   const algo::Recipe* recipe = nullptr;  // null: the library's, and `fate` says why
   bool refused = false;                  // the communicator is lost
-  bool unarmed = false;                  // as Attempt::unarmed
   Fate fate = Fate::arguments;
   coll::CommonProblem problem{};
   std::optional<Reduction> reduction{};
@@ -120,7 +119,6 @@ Decision decide(Group& group, const Call& call, const Sides& sides, Armed armed)
   } else if (decision.reduction && !decision.reduction->predefined) {
     return passes(Fate::reduction);  // the program may free its own operation while the call is under way
   } else if (!group.has_lane()) {
-    decision.unarmed = group.is_waiting();
     return passes(group.armed() != nullptr ? Fate::nonblocking : group.fate_of(problem));
   } else if (!group.knows(problem)) {
     group.wish_for(problem);
@@ -139,7 +137,7 @@ Decision decide(Group& group, const Call& call, const Sides& sides, Armed armed)
 Attempt unserved(const Call& call, const Decision& decision) {
   if (!decision.refused) {
     Attempt attempt{.bytes = decision.problem.bytes, .fate = decision.fate};
-    if (decision.unarmed) attempt.unarmed = decision.problem;
+    if (decision.fate == Fate::waiting) attempt.unarmed = decision.problem;
     return attempt;
   }
   return {.served = true, .code = refuse(call.comm), .bytes = decision.problem.bytes};

@@ -40,7 +40,7 @@ struct Attempt {
   int code = MPI_SUCCESS;
   std::size_t bytes = 0;  // 0 where the arguments don't say
   Fate fate = Fate::arguments;
-  // A nonblocking call that its communicator would have to be armed for.
+  // A call that its communicator would have to be armed for.
   std::optional<coll::CommonProblem> unarmed{};
 };
 // Collective like the call. No exception leaves it.

@@ -47,7 +47,6 @@ class Group {
 
   // False once it is decided that the library serves this communicator.
   bool may_serve() const { return state_ != State::native; }
-  bool is_waiting() const { return state_ == State::waiting; }
   bool is_inter() const { return is_inter_; }
 
   // Collective in the call that arms, in the first call of every other collective after it, and where ranks ask each other

@@ -95,22 +95,19 @@ void Reordering::find(
 }
 
 void Reordering::find_order(LibraryAgreement& agreement, const std::function<map::Graph()>& graph_on_rank_0) {
-  std::string order;
-  agreement.steps.together("", [&] {
-    if (group_.rank() != 0) return;
+  using runtime::Found;
+  const auto choose = [&]() -> std::pair<Found, std::string> {
     const map::Choice choice = map::choose_mapping(graph_on_rank_0(), *view_);
-    if (choice.keeps_order()) return;
+    if (choice.keeps_order()) return {Found::nothing, {}};
     const map::Mapping& mapping = choice.best().rank_of_node;
-    order.assign(reinterpret_cast<const char*>(mapping.data()), mapping.size() * sizeof(int));
-  });
-  order = agreement.steps.agreement().share(std::move(order));
-  if (order.empty()) return;
-  agreement.steps.together("", [&] {
+    return {Found::text, {reinterpret_cast<const char*>(mapping.data()), mapping.size() * sizeof(int)}};
+  };
+  agreement.steps.look("", choose, [&](Found, const std::string& order) {
     map::Mapping rank_of_node(order.size() / sizeof(int));
     std::memcpy(rank_of_node.data(), order.data(), order.size());
     node_of_rank_ = map::inverse(rank_of_node);
   });
-  split();
+  if (!node_of_rank_.empty()) split();
 }
 
 void Reordering::split() {

@@ -1,6 +1,7 @@
 #include "preload/backend/tag_ranges.h"
 
 #include <algorithm>
+#include <array>
 
 namespace eco::preload {
 namespace {
@@ -30,8 +31,15 @@ std::optional<int> TagRanges::agree(MPI_Comm comm) {
   bool from_the_start = false;
   std::int64_t from = kAnywhere;
   for (int i = 0; i < kMostTries; ++i) {
-    std::int64_t range = propose(from);
-    if (PMPI_Allreduce(MPI_IN_PLACE, &range, 1, MPI_INT64_T, MPI_MAX, comm) != MPI_SUCCESS) break;
+    // Each rank takes what it proposes. Mostly all propose the same, and that is it.
+    const std::int64_t proposed = take_first_free(from);
+    std::array<std::int64_t, 2> ends = {proposed, -proposed};
+    const bool are_told =
+        PMPI_Allreduce(MPI_IN_PLACE, ends.data(), 2, MPI_INT64_T, MPI_MAX, comm) == MPI_SUCCESS;
+    const std::int64_t range = ends[0];
+    if (are_told && range == -ends[1] && range < n_ranges_) return static_cast<int>(range);
+    give_back(static_cast<int>(proposed));
+    if (!are_told) break;
     if (range >= n_ranges_) {
       if (from_the_start) break;
       from_the_start = true;
@@ -49,10 +57,11 @@ std::optional<int> TagRanges::agree(MPI_Comm comm) {
   return std::nullopt;
 }
 
-std::int64_t TagRanges::propose(std::int64_t from) {
+std::int64_t TagRanges::take_first_free(std::int64_t from) {
   const std::lock_guard lock(mutex_);
   std::int64_t range = from == kAnywhere ? next_ : from;
   for (auto taken = taken_.lower_bound(range); taken != taken_.end() && *taken == range; ++taken) ++range;
+  if (range < n_ranges_) taken_.insert(range);
   next_ = range + 1 < n_ranges_ ? range + 1 : 0;
   return range;
 }

@@ -35,8 +35,9 @@ class TagRanges {
   int tags_per_range() const { return tags_per_range_; }
 
  private:
-  // Local: the first free range from `from` on; kAnywhere: from where the last proposal was.
-  std::int64_t propose(std::int64_t from);
+  // Local: the first free range from `from` on, which is taken now; kAnywhere: from where the last proposal was. Nothing is taken
+  // where what comes back is no range any more.
+  std::int64_t take_first_free(std::int64_t from);
   bool take(std::int64_t range);
   std::int64_t leap();
 
