@@ -161,6 +161,7 @@ class Arming {
             {get(record.name), get(record.address), get(record.boot_id), get(record.net_namespace)});
       }
     });
+    identities_ = {};
     return hosts;
   }
 
