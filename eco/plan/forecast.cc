@@ -63,6 +63,11 @@ Forecast run(const std::vector<Schedule>& schedules, const net::GroupView& view,
   result.given_up = !prediction.finished;
   result.terms = prediction.terms;
   result.n_messages = static_cast<double>(prediction.n_messages + prediction.n_answers);
+  for (const net::SubnetView& subnet : view.subnets) {
+    double& end_s = result.subnet_end_s.emplace_back(0.0);
+    for (const int rank : subnet.ranks)
+      end_s = std::max(end_s, prediction.rank_end_s[static_cast<std::size_t>(rank)]);
+  }
   if (prediction.binding >= 0) {
     result.busiest = view.network->resources[static_cast<std::size_t>(prediction.binding)].name;
     result.busiest_s = prediction.resource_busy_s[static_cast<std::size_t>(prediction.binding)];
@@ -85,6 +90,8 @@ Forecast continued(const Forecast& shorter, double x0, const Forecast& longer, d
   result.terms.transfer_s =
       result.seconds - result.terms.latency_s - result.terms.overhead_s - result.terms.combine_s;
   result.n_messages = line(shorter.n_messages, longer.n_messages);
+  for (std::size_t s = 0; s < longer.subnet_end_s.size(); ++s)
+    result.subnet_end_s[s] = line(shorter.subnet_end_s[s], longer.subnet_end_s[s]);
   return result;
 }
 

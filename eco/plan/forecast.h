@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "eco/algo/recipe.h"
 #include "eco/coll/problem.h"
@@ -32,8 +33,9 @@ struct Forecast {
   sim::Terms terms;
   std::string busiest;  // the resource that carries the most; empty if nothing is sent
   double busiest_s = 0;
-  double n_messages = 0;   // of all ranks, with answers
-  double n_crossings = 0;  // messages from one subnet to another, without answers
+  double n_messages = 0;             // of all ranks, with answers
+  double n_crossings = 0;            // messages from one subnet to another, without answers
+  std::vector<double> subnet_end_s;  // of each subnet of the view, when its last rank ends
 };
 
 // Pure. The recipe must be buildable (algo::why_not). Throws InvalidArgument if its schedules can't end under their

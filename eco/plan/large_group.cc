@@ -45,6 +45,36 @@ double by_power(double small, int small_ranks, double large, int large_ranks, in
   return large * std::pow(static_cast<double>(n_ranks) / large_ranks, power);
 }
 
+// A subnet that is done in less of a small group's time is hidden behind another: a chain through the largest one behind the way to
+// the farthest. It grows for itself, and may be what counts in the large group.
+constexpr double kHidden = 0.75;
+
+// What some ranks take, by the logarithm of their number.
+struct Seen {
+  double doublings;
+  double seconds;
+};
+
+// What more of them would, of groups with the most ranks first.
+double grown_s(const std::vector<Seen>& seen, double doublings) {
+  double seconds = seen[0].seconds;
+  if (seen.size() < 2) return seconds;
+  double step = std::max(seen[0].seconds - seen[1].seconds, 0.0) / (seen[0].doublings - seen[1].doublings);
+  // Rounds come in steps: where the last doubling happened to add none, the ones before did.
+  const double in_all = std::max(seen.front().seconds - seen.back().seconds, 0.0);
+  step = std::max(step, in_all / (seen.front().doublings - seen.back().doublings));
+  double growth = 1;
+  if (seen.size() > 2) {
+    const double before = (seen[1].seconds - seen[2].seconds) / (seen[1].doublings - seen[2].doublings);
+    if (before > 0) growth = std::clamp(step / before, 1.0, kMostGrowth);
+  }
+  for (double left = doublings - seen[0].doublings; left > 0; left -= 1) {
+    step *= growth;
+    seconds += std::min(left, 1.0) * step;
+  }
+  return seconds;
+}
+
 std::size_t share_of(std::size_t n, double share) {
   const auto kept = static_cast<std::size_t>(std::ceil(static_cast<double>(n) * share));
   return std::min(n, std::max<std::size_t>(kept, 2));
@@ -116,12 +146,10 @@ double LargeGroup::estimate_s(const algo::Recipe& recipe) const {
 
 std::optional<Forecast> LargeGroup::estimate(const algo::Recipe& recipe) const {
   std::vector<Forecast> seen;  // the largest group's first
-  std::vector<double> doublings;
   for (const SmallerGroup& group : smaller_) {
     auto one = predicted(recipe, group);
     if (!one) break;
     seen.push_back(std::move(*one));
-    doublings.push_back(std::log2(group.view.n_ranks()));
   }
   if (seen.empty()) return std::nullopt;
   Forecast result = seen[0];
@@ -143,19 +171,23 @@ std::optional<Forecast> LargeGroup::estimate(const algo::Recipe& recipe) const {
       return result;
     }
   }
-  if (seen.size() < 2) return result;
-  double step = std::max(seen[0].seconds - seen[1].seconds, 0.0) / (doublings[0] - doublings[1]);
-  // Rounds come in steps: where the last doubling happened to add none, the ones before did.
-  const double in_all = std::max(seen.front().seconds - seen.back().seconds, 0.0);
-  step = std::max(step, in_all / (doublings.front() - doublings[seen.size() - 1]));
-  double growth = 1;
-  if (seen.size() > 2) {
-    const double before = (seen[1].seconds - seen[2].seconds) / (doublings[1] - doublings[2]);
-    if (before > 0) growth = std::clamp(step / before, 1.0, kMostGrowth);
-  }
-  for (double left = std::log2(view_.n_ranks()) - doublings[0]; left > 0; left -= 1) {
-    step *= growth;
-    result.seconds += std::min(left, 1.0) * step;
+  const auto grown = [&](const auto& ranks_of, const auto& seconds_of, double n_ranks) {
+    std::vector<Seen> of_groups;
+    for (std::size_t g = 0; g < seen.size(); ++g) {
+      const double doublings = std::log2(ranks_of(smaller_[g].view));
+      if (of_groups.empty() || doublings < of_groups.back().doublings)
+        of_groups.push_back({doublings, seconds_of(seen[g])});
+    }
+    return grown_s(of_groups, std::log2(n_ranks));
+  };
+  result.seconds = grown([](const net::GroupView& view) { return view.n_ranks(); },
+                         [](const Forecast& forecast) { return forecast.seconds; }, view_.n_ranks());
+  for (std::size_t s = 0; s < view_.subnets.size(); ++s) {
+    if (seen[0].subnet_end_s[s] > kHidden * seen[0].seconds) continue;
+    const double end_s = grown([s](const net::GroupView& view) { return view.subnets[s].ranks.size(); },
+                               [s](const Forecast& forecast) { return forecast.subnet_end_s[s]; },
+                               static_cast<double>(view_.subnets[s].ranks.size()));
+    result.seconds = std::max(result.seconds, end_s);
   }
   return result;
 }

@@ -62,6 +62,18 @@ TEST(LargeGroup, EstimatesWhatIsPredicted) {
   }
 }
 
+// In small groups the way to the far subnet takes longer than the chain through the near one.
+TEST(LargeGroup, WhatIsHiddenBehindALongWayGrows) {
+  const net::GroupView view =
+      view_of("hosts=240+8 rate_mbit=10000 uplink_mbit=8000 latency_us=10 between_us=1000 overhead_us=1");
+  const CommonProblem problem = problem_of(Collective::broadcast, 65536, view);
+  const ForecastOptions options{.most_operations = 50'000};
+  const algo::Recipe recipe = algo::parse_recipe("broadcast/subnets segment=2832 between=flat inside=chain");
+  const double predicted_s = forecast(recipe, problem, view, options).seconds;
+  ASSERT_GT(predicted_s, 0.002);
+  EXPECT_NEAR(LargeGroup(problem, view, options).estimate_s(recipe) / predicted_s, 1, 0.2);
+}
+
 // What is left out by estimates is not missed.
 TEST(LargeGroup, RanksAsPredictionsOfAllWould) {
   const net::GroupView view =

@@ -134,7 +134,11 @@ bool set_arm_after(const std::string& text, Options& options) {
 bool set_disable(const std::string& text, Options& options) {
   std::vector<std::string> names = words_of(text);
   for (const std::string& name : names) {
-    if (name != kTopology && !coll::collective_from_name(name)) return false;
+    if (name == kTopology || coll::collective_from_name(name)) continue;
+    std::string known(kTopology);
+    for (const coll::Collective collective : coll::all_collectives())
+      known += ", " + std::string(coll::name(collective));
+    throw InvalidArgument("ECO_DISABLE='" + text + "': there is no '" + name + "'; names are " + known);
   }
   // Sorted, so that the order in which they were typed makes no difference between ranks.
   std::sort(names.begin(), names.end());
@@ -189,7 +193,8 @@ const std::vector<Entry>& entries() {
        [](const std::string& text, Options& o) { return set_by_name(kPolicies, text, o.measure); },
        [](const Options& o) { return std::string(name_of(kPolicies, o.measure)); }},
       {{"ECO_BUDGET", "SECONDS",
-        "for measuring in a job, all communicators together (5), and 5 % of what its calls take, 25 % of "
+        "for measuring and planning in a job, all communicators together (5), and 5 % of what its calls "
+        "take, 25 % of "
         "what those take that wait for a plan; 0: no limit"},
        [](const std::string& text, Options& o) { return parse_number(text, 0.0, kMostSeconds, o.budget_s); },
        [](const Options& o) { return number_text(o.budget_s); }},
@@ -308,7 +313,7 @@ Options parse_options(const std::function<std::optional<std::string>(std::string
     // `export ECO_NETWORK=` is how shells spell "not set".
     if (!text || text->empty()) continue;
     if (!entry.apply(*text, options)) {
-      throw InvalidArgument(std::string(entry.doc.variable) + "='" + *text + "' is not among " +
+      throw InvalidArgument(std::string(entry.doc.variable) + "='" + *text + "': expected " +
                             std::string(entry.doc.values) + " (" + std::string(entry.doc.meaning) + ")");
     }
   }

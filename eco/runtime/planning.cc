@@ -112,8 +112,8 @@ class Planning {
     if (found == Found::measure) {
       const std::string table = made(source, measuring_s);
       const auto remember = [&] {
-        const std::string all = remembered(plan::PlanTable::from_json(table), source);
-        return std::pair(Found::text, plan_in_full(Found::text, source, all));
+        const plan::PlanTable all = remembered(plan::PlanTable::from_json(table), source);
+        return std::pair(Found::text, plan_in_full(Found::text, source, told(all)));
       };
       steps_.look("remembering the plan: ", remember, take);
     }
@@ -132,6 +132,18 @@ class Planning {
   static FoundPlan parsed(const std::string& text) {
     const std::size_t end = text.find('\n');
     return {.table = plan::PlanTable::from_json(text.substr(end + 1)), .source = text.substr(0, end)};
+  }
+
+  // Rank 0. What the others are told of a plan: who learns has what it has, and asks for one collective. The text of all is
+  // tens of kB, for every call of a new kind.
+  std::string told(plan::PlanTable table) const {
+    const auto is_asked_for = [this](const plan::Entry& entry) {
+      return std::find(request_.collectives.begin(), request_.collectives.end(), entry.collective) !=
+             request_.collectives.end();
+    };
+    if (request_.present != nullptr)
+      std::erase_if(table.entries, [&](const plan::Entry& entry) { return !is_asked_for(entry); });
+    return table.to_json();
   }
 
   bool follows_graph() const {
@@ -169,7 +181,7 @@ class Planning {
       return {Found::nothing, reason + ", and measuring is not allowed or its budget is used up"};
     }
     source = remembered || !known_.entries.empty() ? "plan remembered" : "no plan yet";
-    if (!may_measure || missing_.empty()) return {Found::text, known_.to_json()};
+    if (!may_measure || missing_.empty()) return {Found::text, told(known_)};
     if (!remembered) borrowed_ = borrow_plan(store_.newest_plans(), key_);
     return {Found::measure, {}};
   }
@@ -365,7 +377,7 @@ class Planning {
   // Rank 0. What was made is added to what is remembered by now: another job may have written since this one looked, and
   // what was tuned meanwhile with more effort stays. Two that write at the same instant lose one's measurements, which are
   // then made again.
-  std::string remembered(const plan::PlanTable& mine, std::string& source) const {
+  plan::PlanTable remembered(const plan::PlanTable& mine, std::string& source) const {
     plan::PlanTable all;
     std::string reason;
     if (!recall(all, reason)) all = known_;
@@ -380,9 +392,9 @@ class Planning {
     });
     all.take(added);
     all.proof = proof_of(all);  // the planner proves what it writes down
-    std::string merged = all.to_json();
-    if (const auto failure = store_.remember_plan(key_, merged)) source += ", not remembered: " + *failure;
-    return merged;
+    if (const auto failure = store_.remember_plan(key_, all.to_json()))
+      source += ", not remembered: " + *failure;
+    return all;
   }
 
   Steps& steps_;

@@ -9,6 +9,7 @@
 #include "eco/base/json_file.h"
 #include "preload/backend/binding.h"
 #include "preload/backend/datatypes.h"
+#include "preload/backend/world.h"
 
 namespace eco::preload {
 namespace {
@@ -42,6 +43,13 @@ Attempt serve(Group& group, const coll::CommonProblem& problem, const algo::Reci
   bool ran = false;
   try {
     ran = run();
+    if (!ran) {
+      std::fprintf(
+          stderr,
+          "eco: rank %d: %zu bytes by %s failed half-way, so the communicator is lost; whether ranks "
+          "called something else ECO_CHECK=communication tells\n",
+          world().rank, problem.bytes, last_algorithm);
+    }
   } catch (const std::exception& error) {
     // On this rank alone: the others are in the call already.
     std::fprintf(stderr, "eco: cannot serve %zu bytes by %s (%s); the communicator is lost\n", problem.bytes,

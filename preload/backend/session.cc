@@ -230,12 +230,14 @@ bool Session::take_slot() {
   return false;
 }
 
-void Session::note_arming(double seconds, double seconds_measuring) {
-  arming_us_.fetch_add(static_cast<std::int64_t>(seconds * 1e6));
-  measuring_us_.fetch_add(static_cast<std::int64_t>(seconds_measuring * 1e6));
-  const double earned_s = std::clamp(earned_left_s(), 0.0, seconds_measuring);
+void Session::note_measuring(double seconds) {
+  measuring_us_.fetch_add(static_cast<std::int64_t>(seconds * 1e6));
+}
+
+void Session::spend(double seconds) {
+  const double earned_s = std::clamp(earned_left_s(), 0.0, seconds);
   earned_spent_us_.fetch_add(static_cast<std::int64_t>(earned_s * 1e6));
-  budget_left_us_.fetch_sub(static_cast<std::int64_t>((seconds_measuring - earned_s) * 1e6));
+  budget_left_us_.fetch_sub(static_cast<std::int64_t>((seconds - earned_s) * 1e6));
 }
 
 void Session::note_armed(const Group& group) {
@@ -258,7 +260,7 @@ Session::Summary Session::summary() {
                   .armed = armed_,
                   .communicators = freed_,
                   .wall_s = PMPI_Wtime() - started_s_,
-                  .arming_s = static_cast<double>(arming_us_.load()) * 1e-6,
+                  .arming_s = arming_time_.seconds(),
                   .measuring_s = static_cast<double>(measuring_us_.load()) * 1e-6};
   for (const Group* group : groups_) summary.communicators.add(*group);
   return summary;

@@ -35,9 +35,9 @@ def by_hand(ranks: int, rows: Rows) -> str:
 
 
 def in_words(plan: Mapping[str, Any]) -> str:
-    """Who serves the cells of a plan file: "of 22 cells ECO serves 14, the library 6; 2 are not planned yet"."""
+    """Who serves the cells of a plan file: "of 22 cells ECO serves 14, the library 6; ..."."""
     rows = [row for entry in plan["entries"] for row in entry["rows"]]
     n_open = sum(bool(row.get("open")) for row in rows)
     n_served = sum(row["recipe"] is not None and not row.get("open") for row in rows)
     words = f"of {len(rows)} cells ECO serves {n_served}, the library {len(rows) - n_open - n_served}"
-    return words + (f"; {n_open} are not planned yet" if n_open else "")
+    return words + (f"; {n_open} are left to jobs that call them" if n_open else "")
