@@ -63,6 +63,11 @@ Forecast run(const std::vector<Schedule>& schedules, const net::GroupView& view,
   result.given_up = !prediction.finished;
   result.terms = prediction.terms;
   result.n_messages = static_cast<double>(prediction.n_messages + prediction.n_answers);
+  for (std::size_t r = 0; r < prediction.resource_busy_s.size(); ++r) {
+    const net::ResourceKind kind = view.network->resources[r].kind;
+    if (kind == net::ResourceKind::host_transmit || kind == net::ResourceKind::host_receive)
+      result.busiest_host_s = std::max(result.busiest_host_s, prediction.resource_busy_s[r]);
+  }
   for (const net::SubnetView& subnet : view.subnets) {
     double& end_s = result.subnet_end_s.emplace_back(0.0);
     for (const int rank : subnet.ranks)
@@ -82,6 +87,7 @@ Forecast continued(const Forecast& shorter, double x0, const Forecast& longer, d
   Forecast result = longer;
   result.extrapolated = true;
   result.busiest_s = line(shorter.busiest_s, longer.busiest_s);
+  result.busiest_host_s = line(shorter.busiest_host_s, longer.busiest_host_s);
   // Shorter messages may wait for latencies where longer ones wait for a link: that much it carries at least.
   result.seconds = std::max(line(shorter.seconds, longer.seconds), result.busiest_s);
   result.terms.latency_s = line(shorter.terms.latency_s, longer.terms.latency_s);

@@ -33,9 +33,11 @@ struct Forecast {
   sim::Terms terms;
   std::string busiest;  // the resource that carries the most; empty if nothing is sent
   double busiest_s = 0;
-  double n_messages = 0;             // of all ranks, with answers
-  double n_crossings = 0;            // messages from one subnet to another, without answers
-  std::vector<double> subnet_end_s;  // of each subnet of the view, when its last rank ends
+  double n_messages = 0;      // of all ranks, with answers
+  double n_crossings = 0;     // messages from one subnet to another, without answers
+  double busiest_host_s = 0;  // what the busiest host's own port carries, one way
+  // When the last rank of each subnet ends; none where smaller groups stand for a large one (large_group.h).
+  std::vector<double> subnet_end_s;
 };
 
 // Pure. The recipe must be buildable (algo::why_not). Throws InvalidArgument if its schedules can't end under their

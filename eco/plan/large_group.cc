@@ -75,6 +75,12 @@ double grown_s(const std::vector<Seen>& seen, double doublings) {
   return seconds;
 }
 
+int most_in_a_subnet(const net::GroupView& view) {
+  std::size_t most = 0;
+  for (const net::SubnetView& subnet : view.subnets) most = std::max(most, subnet.ranks.size());
+  return static_cast<int>(most);
+}
+
 std::size_t share_of(std::size_t n, double share) {
   const auto kept = static_cast<std::size_t>(std::ceil(static_cast<double>(n) * share));
   return std::min(n, std::max<std::size_t>(kept, 2));
@@ -104,7 +110,12 @@ SmallerGroup smaller_group(const CommonProblem& problem, const net::GroupView& v
   for (const int rank : ranks) hosts.push_back(view.host_of(rank));
   // Of its hosts alone: a prediction walks over all resources there are.
   net::Part part = net::part_of(view.network, hosts);
-  SmallerGroup group{net::make_view(std::move(part.network), std::move(part.hosts)), problem};
+  SmallerGroup group{net::make_view(std::move(part.network), std::move(part.hosts)), problem, {}};
+  group.subnets.resize(view.subnets.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const int subnet = view.subnet_of_rank[static_cast<std::size_t>(ranks[i])];
+    group.subnets[static_cast<std::size_t>(subnet)] = group.view.subnet_of_rank[i];
+  }
   group.problem.n_ranks = group.view.n_ranks();
   group.problem.root =
       static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), problem.root) - ranks.begin());
@@ -120,7 +131,9 @@ LargeGroup::LargeGroup(const CommonProblem& problem, const net::GroupView& view,
   std::vector<std::vector<int>> parts;  // ranks, the most first
   for (const int n_ranks : kSmaller) {
     std::vector<int> ranks = ranks_of_smaller(view, problem.root, n_ranks);
-    if (parts.empty() || ranks.size() < parts.back().size()) parts.push_back(std::move(ranks));
+    const std::size_t fewer_than =
+        parts.empty() ? static_cast<std::size_t>(view.n_ranks()) : parts.back().size();
+    if (ranks.size() < fewer_than) parts.push_back(std::move(ranks));
   }
   // Of tens of subnets the smallest group is a large one already: how times grow is seen in one of twice its ranks.
   if (parts.size() == 1) {
@@ -154,6 +167,7 @@ std::optional<Forecast> LargeGroup::estimate(const algo::Recipe& recipe) const {
   if (seen.empty()) return std::nullopt;
   Forecast result = seen[0];
   result.extrapolated = true;
+  result.subnet_end_s.clear();
   if (seen.size() > 1) {
     const auto continued = [&](double Forecast::* count) {
       return by_power(seen[1].*count, smaller_[1].view.n_ranks(), seen[0].*count, smaller_[0].view.n_ranks(),
@@ -171,23 +185,39 @@ std::optional<Forecast> LargeGroup::estimate(const algo::Recipe& recipe) const {
       return result;
     }
   }
-  const auto grown = [&](const auto& ranks_of, const auto& seconds_of, double n_ranks) {
+  // Of the whole group, or a subnet of it: how many ranks a smaller one has, and what they take.
+  const auto grown = [&](const auto& ranks_of, const auto& seconds_of, int n_ranks) {
     std::vector<Seen> of_groups;
     for (std::size_t g = 0; g < seen.size(); ++g) {
-      const double doublings = std::log2(ranks_of(smaller_[g].view));
+      const double doublings = std::log2(ranks_of(smaller_[g]));
       if (of_groups.empty() || doublings < of_groups.back().doublings)
-        of_groups.push_back({doublings, seconds_of(seen[g])});
+        of_groups.push_back({doublings, seconds_of(seen[g], smaller_[g])});
     }
     return grown_s(of_groups, std::log2(n_ranks));
   };
-  result.seconds = grown([](const net::GroupView& view) { return view.n_ranks(); },
-                         [](const Forecast& forecast) { return forecast.seconds; }, view_.n_ranks());
-  for (std::size_t s = 0; s < view_.subnets.size(); ++s) {
-    if (seen[0].subnet_end_s[s] > kHidden * seen[0].seconds) continue;
-    const double end_s = grown([s](const net::GroupView& view) { return view.subnets[s].ranks.size(); },
-                               [s](const Forecast& forecast) { return forecast.subnet_end_s[s]; },
-                               static_cast<double>(view_.subnets[s].ranks.size()));
-    result.seconds = std::max(result.seconds, end_s);
+  const auto all_ranks = [](const SmallerGroup& group) { return group.view.n_ranks(); };
+  const auto whole = [](const Forecast& forecast, const SmallerGroup&) { return forecast.seconds; };
+  const auto port = [](const Forecast& forecast, const SmallerGroup&) { return forecast.busiest_host_s; };
+  result.seconds = grown(all_ranks, whole, view_.n_ranks());
+  // What one port carries is hidden in a small group, too; where ranks all send to one, it is one of their subnet.
+  const auto largest_subnet = [](const SmallerGroup& group) { return most_in_a_subnet(group.view); };
+  result.seconds = std::max(result.seconds, grown(largest_subnet, port, most_in_a_subnet(view_)));
+  const bool are_walked = std::all_of(seen.begin(), seen.end(), [&](const Forecast& forecast) {
+    return forecast.subnet_end_s.size() == view_.subnets.size();
+  });
+  for (std::size_t s = 0; are_walked && s < view_.subnets.size(); ++s) {
+    const auto of_subnet = [s](const SmallerGroup& group) {
+      return static_cast<std::size_t>(group.subnets[s]);
+    };
+    const auto end_s = [&](const Forecast& forecast, const SmallerGroup& group) {
+      return forecast.subnet_end_s[of_subnet(group)];
+    };
+    if (end_s(seen[0], smaller_[0]) > kHidden * seen[0].seconds) continue;
+    const auto ranks = [&](const SmallerGroup& group) {
+      return group.view.subnets[of_subnet(group)].ranks.size();
+    };
+    result.seconds =
+        std::max(result.seconds, grown(ranks, end_s, static_cast<int>(view_.subnets[s].ranks.size())));
   }
   return result;
 }

@@ -56,6 +56,7 @@ std::vector<int> ranks_of_smaller(const net::GroupView& view, int root, int n_ra
 struct SmallerGroup {
   net::GroupView view;
   coll::CommonProblem problem;
+  std::vector<int> subnets;  // its own, by those of the large group
 };
 
 // Of these ranks, in rank order, the root among them.

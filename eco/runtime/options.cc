@@ -193,8 +193,7 @@ const std::vector<Entry>& entries() {
        [](const std::string& text, Options& o) { return set_by_name(kPolicies, text, o.measure); },
        [](const Options& o) { return std::string(name_of(kPolicies, o.measure)); }},
       {{"ECO_BUDGET", "SECONDS",
-        "for measuring and planning in a job, all communicators together (5), and 5 % of what its calls "
-        "take, 25 % of "
+        "for measuring in a job, all communicators together (5), and 5 % of what its calls take, 25 % of "
         "what those take that wait for a plan; 0: no limit"},
        [](const std::string& text, Options& o) { return parse_number(text, 0.0, kMostSeconds, o.budget_s); },
        [](const Options& o) { return number_text(o.budget_s); }},

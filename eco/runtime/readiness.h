@@ -21,7 +21,6 @@ namespace eco::runtime {
 // Of one rank.
 struct Standing {
   bool has_room = true;       // among the communicators that may be armed
-  bool is_alone = true;       // no other thread of this process arms or learns
   double budget_left_s = 0;   // for measuring
   double passed_s = 0;        // that the communicator's calls took so far, none of them served
   double arming_s = 0;        // that arming takes from nothing
@@ -35,7 +34,6 @@ struct Standing {
 // Of the group.
 struct Readiness {
   bool has_room = false;
-  bool is_alone = false;
   double budget_left_s = 0;  // of the rank that has least
   bool is_known = false;     // all ranks know the same
   bool pays = false;

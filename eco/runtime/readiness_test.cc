@@ -21,7 +21,6 @@ Readiness agreed(const std::function<void(int rank, Standing& standing)>& change
   });
   for (const Readiness& each : ready) {
     EXPECT_EQ(each.has_room, ready[0].has_room);
-    EXPECT_EQ(each.is_alone, ready[0].is_alone);
     EXPECT_EQ(each.budget_left_s, ready[0].budget_left_s);
     EXPECT_EQ(each.is_known, ready[0].is_known);
     EXPECT_EQ(each.pays, ready[0].pays);
@@ -39,11 +38,6 @@ TEST(Readiness, TakesTheLeastOfRoomAndBudget) {
   });
   EXPECT_FALSE(least.has_room);
   EXPECT_EQ(least.budget_left_s, 0);
-}
-
-TEST(Readiness, OneRankWhoseOtherThreadMeasuresIsEnough) {
-  EXPECT_TRUE(agreed([](int, Standing&) {}).is_alone);
-  EXPECT_FALSE(agreed([](int rank, Standing& mine) { mine.is_alone = rank != 2; }).is_alone);
 }
 
 TEST(Readiness, PaysWhereCallsTookFarLongerThanArming) {

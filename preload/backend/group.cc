@@ -132,10 +132,8 @@ void Group::arm(const coll::CommonProblem& problem, AtHand at_hand) {
     runtime::KnownInJob& job = session_.known();
     const std::shared_ptr<const runtime::KnownGroup> known = job.find(*world_ranks);
     has_slot_ = session_.take_slot();
-    const OneAtATime::Turn turn(session_.measuring());
     const runtime::Readiness ready = runtime::agree_on_readiness(
         agreement.native, {.has_room = has_slot_,
-                           .is_alone = turn.is_alone(),
                            .budget_left_s = session_.budget_left_s(),
                            .passed_s = static_cast<double>(passed_ns_) / kNanosecondsPerSecond,
                            .arming_s = job.arming_s(false),
@@ -152,7 +150,6 @@ void Group::arm(const coll::CommonProblem& problem, AtHand at_hand) {
       }
       return give_slot_back();
     }
-    if (!ready.is_known && !ready.is_alone) return give_slot_back();  // when it is due again
     if (!ready.has_room) {
       return stay_native("as many communicators as ECO_MAX_COMMUNICATORS allows are armed already");
     }
@@ -200,7 +197,6 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
   }
   const double took_s = PMPI_Wtime() - began_s;
   session_.note_measuring(result.seconds_measuring);
-  session_.spend(was_known ? result.seconds_measuring : took_s);
   if (was_known) session_.note_known_arming(took_s);
   if (result.view.network) remember_view(world_ranks, result.view);
   session_.known().note_arming(known != nullptr, took_s - result.seconds_measuring);
@@ -324,14 +320,11 @@ void Group::session_passed(std::uint64_t nanoseconds) {
 void Group::learn(const coll::CommonProblem& call) {
   try {
     LibraryAgreement agreement(comm_, rank_, n_ranks_);
-    const OneAtATime::Turn turn(session_.measuring());
-    const runtime::Readiness ready = runtime::agree_on_readiness(
-        agreement.native, {.is_alone = turn.is_alone(), .budget_left_s = session_.budget_left_s()});
-    if (!ready.is_alone) return;  // the next such call learns
+    const runtime::Readiness ready =
+        runtime::agree_on_readiness(agreement.native, {.budget_left_s = session_.budget_left_s()});
     double& tried_s = tried_learning_s_[static_cast<std::size_t>(call.collective)];
     if (runtime_->knows(call) && !may_try(ready.budget_left_s, tried_s)) return;
     const BusyTime::Turn busy(session_.arming_time());
-    const double began_s = PMPI_Wtime();
     runtime::Options options;
     if (agreement.steps.agreement().failed([&] { options = options_within(ready.budget_left_s); })) return;
     tried_s = ready.budget_left_s;
@@ -340,9 +333,7 @@ void Group::learn(const coll::CommonProblem& call) {
     const double earned_s = std::clamp(session_.earned_left_s(), 0.0, ready.budget_left_s);
     runtime::Learned learned =
         runtime_->learn(agreement.native, options, session_.identity(), call, earned_s);
-    const double took_s = PMPI_Wtime() - began_s;
     session_.note_measuring(learned.seconds_measuring);
-    session_.spend(took_s);
     if (serves_nothing()) why_native_ = std::move(learned.reason);
     if (served && serves_nothing()) return;  // the transport was lost, which says nothing of others'
     if (const auto world_ranks = ranks_in_world()) remember(*world_ranks);

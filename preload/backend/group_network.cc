@@ -24,13 +24,11 @@ std::optional<net::GroupView> Group::find_view() {
     } catch (const std::exception&) {
       // No memory for it on this rank: then all look for it together.
     }
-    const OneAtATime::Turn turn(session_.measuring());
     const runtime::Readiness ready = runtime::agree_on_readiness(
-        agreement.native, {.is_alone = turn.is_alone(),
-                           .budget_left_s = session_.budget_left_s(),
+        agreement.native, {.budget_left_s = session_.budget_left_s(),
                            .known_digest = known ? known->digest : std::uint64_t{0}});
     if (ready.is_known) return std::move(known->view);
-    if (knows_no_network_ || !ready.is_alone) return std::nullopt;
+    if (knows_no_network_) return std::nullopt;
     net::GroupView view = look_for_network(agreement, *world_ranks, ready.budget_left_s);
     knows_no_network_ = !view.network;
     if (knows_no_network_) return std::nullopt;
@@ -69,7 +67,6 @@ net::GroupView Group::look_for_network(LibraryAgreement& agreement, const std::v
     request.job = &session_.known();
     result = runtime::Communicator::arm(transport(), agreement.native, options, session_.identity(), request);
     session_.note_measuring(result.seconds_measuring);
-    session_.spend(result.seconds_measuring);
     // Ended half-way, so messages under these tags may still be on their way: nobody gets them again.
     if (result.failed) lose_tags();
   }

@@ -102,7 +102,8 @@ void Reordering::find_order(LibraryAgreement& agreement, const std::function<map
     const map::Mapping& mapping = choice.best().rank_of_node;
     return {Found::text, {reinterpret_cast<const char*>(mapping.data()), mapping.size() * sizeof(int)}};
   };
-  agreement.steps.look("", choose, [&](Found, const std::string& order) {
+  agreement.steps.look("", choose, [&](Found found, const std::string& order) {
+    if (found != Found::text) return;
     map::Mapping rank_of_node(order.size() / sizeof(int));
     std::memcpy(rank_of_node.data(), order.data(), order.size());
     node_of_rank_ = map::inverse(rank_of_node);

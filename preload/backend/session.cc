@@ -232,9 +232,6 @@ bool Session::take_slot() {
 
 void Session::note_measuring(double seconds) {
   measuring_us_.fetch_add(static_cast<std::int64_t>(seconds * 1e6));
-}
-
-void Session::spend(double seconds) {
   const double earned_s = std::clamp(earned_left_s(), 0.0, seconds);
   earned_spent_us_.fetch_add(static_cast<std::int64_t>(earned_s * 1e6));
   budget_left_us_.fetch_sub(static_cast<std::int64_t>((seconds - earned_s) * 1e6));

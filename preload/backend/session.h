@@ -22,7 +22,6 @@
 #include "preload/backend/counters.h"
 #include "preload/backend/group.h"
 #include "preload/backend/job_rails.h"
-#include "preload/backend/one_at_a_time.h"
 #include "preload/backend/profile.h"
 #include "preload/backend/tag_ranges.h"
 #include "preload/backend/watcher.h"
@@ -119,11 +118,8 @@ class Session {
   }
   // While communicators are armed, learn or look for the network. Threads that wait for it at the same time wait once.
   BusyTime& arming_time() { return arming_time_; }
-  // Threads that measured at the same time would measure each other.
-  OneAtATime& measuring() { return measuring_; }
+  // Local: taken from the budget, what is earned first.
   void note_measuring(double seconds);
-  // Local: of the budget, what is earned first. All that the program waited for goes, not what was measured alone.
-  void spend(double seconds);
   // What arming brought to light: for the communicators that come.
   runtime::KnownInJob& known() { return known_; }
   void note_armed(const Group& group);
@@ -208,7 +204,6 @@ class Session {
   static constexpr double kEarlyShare = 0.05;
   std::atomic<std::int64_t> known_arming_us_{0};
   BusyTime arming_time_;
-  OneAtATime measuring_;
   std::atomic<std::int64_t> measuring_us_{0};
 
   std::mutex mutex_;            // guards what follows; never held while communicating

@@ -38,7 +38,8 @@ std::optional<int> TagRanges::agree(MPI_Comm comm) {
         PMPI_Allreduce(MPI_IN_PLACE, ends.data(), 2, MPI_INT64_T, MPI_MAX, comm) == MPI_SUCCESS;
     const std::int64_t range = ends[0];
     if (are_told && range == -ends[1] && range < n_ranges_) return static_cast<int>(range);
-    give_back(static_cast<int>(proposed));
+    const bool is_mine = are_told && proposed == range;
+    if (!is_mine) give_back(static_cast<int>(proposed));
     if (!are_told) break;
     if (range >= n_ranges_) {
       if (from_the_start) break;
@@ -46,7 +47,7 @@ std::optional<int> TagRanges::agree(MPI_Comm comm) {
       from = 0;
       continue;
     }
-    const bool mine = take(range);
+    const bool mine = is_mine || take(range);
     int everybodys = mine ? 1 : 0;
     const int code = PMPI_Allreduce(MPI_IN_PLACE, &everybodys, 1, MPI_INT, MPI_MIN, comm);
     if (code == MPI_SUCCESS && everybodys == 1) return static_cast<int>(range);
