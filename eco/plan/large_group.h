@@ -6,7 +6,8 @@
 //
 // A recipe is predicted for the smaller groups and continued: where its algorithm has a closed form, by what the formula
 // says of the additional ranks; else each doubling of the ranks adds as much more than the one before as was seen, which
-// is exact for times that grow with a power of the number of ranks, or with its logarithm.
+// is exact for times that grow with a power of the number of ranks, or with its logarithm. So are the ends of each subnet and
+// what the busiest port carries, which a small group hides behind its longest way.
 #pragma once
 
 #include <optional>

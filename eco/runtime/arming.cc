@@ -314,7 +314,7 @@ Learned Communicator::learn(transport::Native& native, const Options& options, c
                                 .progress = {}};
       FoundPlan found = find_plan(steps, transport_, native, view_, options, identity.version, request,
                                   learned.seconds_measuring);
-      // Other jobs may have added collectives that this one has not called yet; those it knows stay as they are.
+      // A plan by hand comes whole; what this group knows stays as it is.
       std::erase_if(found.table.entries, [&](const plan::Entry& entry) {
         return entry.collective != call.collective && table_.knows(entry.collective);
       });
