@@ -5,7 +5,8 @@
 //   ways.are_far(1, 2)                   // also of two that never met: if a third is near one of them only
 //
 // Over a long way a visit is waiting: for the message, and before it for the orders. Pairs that are far apart are visited at
-// the same time (sentinels.h asks near pairs so, too, where others are far), since what their small messages can do to each other is little beside the way.
+// the same time, since what their small messages can do to each other is little beside the way. (sentinels.h asks near pairs so,
+// too, where others are far: what was disturbed is asked again.)
 #pragma once
 
 #include <cstddef>
