@@ -266,7 +266,7 @@ function(eco_add_tests)
   eco_compile_together(eco_tests)
   set(eco_test_timeout_s 300)
   if(ECO_SANITIZE)
-    set(eco_test_timeout_s 1500)  # the longest takes five minutes then, beside another
+    set(eco_test_timeout_s 1500)  # four of them do not end in five minutes then, beside others
   endif()
   gtest_discover_tests(eco_tests PROPERTIES TIMEOUT ${eco_test_timeout_s} DISCOVERY_TIMEOUT 60)
 endfunction()

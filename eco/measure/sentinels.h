@@ -3,9 +3,9 @@
 //   const std::vector<int> moved = find_moved(transport, native, network, {.host_of_rank = hosts});    // collective
 //
 // Every host exchanges a small message with one host of its own subnet, and one pair of hosts joins every two subnets;
-// of many such pairs a sample is taken, another one each time. Where hosts are far apart (long_ways.h) pairs that share none go
-// at the same time. A ping counts as off only if it stays off: messages are
-// delayed all the time and by much, so a pair is slow if the lowest of several is far above what is remembered, and it
+// of many such pairs a sample is taken, another one each time. Where some are far apart (long_ways.h), small messages of pairs
+// that share no host go at the same time. A ping counts as off only if it stays off: messages are delayed all the time and
+// by much, so a pair is slow if the lowest of several is far above what is remembered, and it
 // is compared with what the other pairs are slowed down by just now: where all of them are slower alike, the hosts are
 // busy, and the structure of the network is what it was. A pair that is off accuses its hosts; pings with other hosts
 // of the same subnet say which of the two it is.

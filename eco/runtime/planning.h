@@ -24,16 +24,17 @@
 namespace eco::runtime {
 
 struct PlanRequest {
-  std::vector<coll::Collective> collectives;  // wanted; what else is remembered comes with them
+  std::vector<coll::Collective> collectives;  // wanted; to who arms what else is remembered comes with them
   bool anew = false;                          // make theirs even if they are remembered with as much effort
   // Offline; a job's is plan::Effort::job. Estimates are neither measured nor remembered, and must not serve.
   plan::Effort effort = plan::Effort::measure;
   std::vector<std::size_t> sizes;  // at which it is made; empty: plan::default_sizes()
   // In a job: the call at hand. Made for its size and its root's subnet, and all else is left open.
   std::optional<coll::CommonProblem> call{};
-  const plan::PlanTable* present = nullptr;  // what serves now, where nothing is remembered
-  std::string network{};                     // rank 0's: where that is from; the plan's source begins with it
-  double most_s = 0;                         // that making it may take; offline, 0: as long as it needs
+  const plan::PlanTable* present =
+      nullptr;            // of who learns: what serves now, to begin with where nothing is remembered
+  std::string network{};  // rank 0's: where that is from; the plan's source begins with it
+  double most_s = 0;      // that making it may take; offline, 0: as long as it needs
   std::function<void(const std::string& what, double fraction)> progress;
 };
 
