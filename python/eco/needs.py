@@ -2,13 +2,15 @@
 
     rows = profile.read_written(Path("profile.json")).rows      # of `eco profile --json`
     for need in needs_of(rows, ranks=8): need.grid, need.seconds
+    seconds_elsewhere(rows, ranks=8)                             # {4: 1.5, 2: 0.1}
 
-A plan is for the ranks of one communicator, so rows of communicators of other sizes are left out; of the rest what
-takes least of the time is too.
+A plan is for the ranks of one communicator, so rows of communicators of other sizes are left out (the job plans their
+calls itself); of the rest what takes least of the time is too.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -47,3 +49,12 @@ def needs_of(rows: Iterable[Row], ranks: int) -> list[Need]:
         of_operation[size] = of_operation.get(size, 0.0) + row.seconds
     needs = [Need(Grid((op,), tuple(sorted(of))), sum(of.values())) for op, of in sizes.items()]
     return sorted(needs, key=lambda need: -need.seconds)
+
+
+def seconds_elsewhere(rows: Iterable[Row], ranks: int) -> dict[int, float]:
+    """Seconds of all ranks in calls that plans of other ranks could change, by the size of their communicators."""
+    seconds: Counter[int] = Counter()
+    for row in rows:
+        if row.communicator_ranks not in (1, ranks) and _can_be_planned(row):
+            seconds[row.communicator_ranks] += row.seconds
+    return dict(seconds.most_common())

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from eco.collectives import Grid
-from eco.needs import needs_of
+from eco.needs import needs_of, seconds_elsewhere
 from eco.profile import Row
 
 
@@ -38,6 +38,17 @@ def test_only_what_a_plan_for_these_ranks_can_change() -> None:
     rows = [*beside, row("barrier", 0, 1.0)]
     assert [need.grid.cells() for need in needs_of(rows, 8)] == [[("barrier", 0)]]
     assert needs_of(rows, 2) == []
+
+
+def test_what_communicators_of_other_sizes_take_is_told() -> None:
+    rows = [
+        row("allreduce", 8, 5.0),
+        row("barrier", 0, 1.0, ranks=2),
+        row("gather", 8, 2.0, ranks=4),
+        row("scan", 8, 0.5, ranks=2),
+    ]
+    never_planned = [row("alltoallv", 8, 9.0, ranks=4), row("allreduce", 8, 9.0, ranks=1)]
+    assert list(seconds_elsewhere([*rows, *never_planned], 8).items()) == [(4, 2.0), (2, 1.5)]
 
 
 def test_calls_of_several_lengths_are_tuned_at_the_longest() -> None:

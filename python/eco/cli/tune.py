@@ -25,7 +25,7 @@ from eco import jobs
 from eco import profile as profiles
 from eco.cli.options import JobTimeout, LauncherPrefix, Library, output_file
 from eco.errors import InvalidArgument
-from eco.needs import needs_of
+from eco.needs import needs_of, seconds_elsewhere
 from eco.report.progress import make_console
 from eco.report.records import parse_ops, parse_sizes, seconds_text, size_text
 from eco.tune import EFFORTS, Part, TuneOptions, tune_place
@@ -59,6 +59,10 @@ def tune_profile(
     """What `--profile` does, without a shell; seconds that it took."""
     found = profiles.read_written(profile)
     needs = needs_of(found.rows, found.ranks)
+    for ranks, seconds in seconds_elsewhere(found.rows, found.ranks).items():
+        console.print(f"communicators of {ranks} ranks: {seconds_text(seconds / found.ranks)} of the mean rank, "
+                      "left to the job, which plans within its budget",
+                      highlight=False)  # fmt: skip
     if not needs:
         raise InvalidArgument(
             f"{profile}: no collective of all {found.ranks} ranks that a plan could change; "
