@@ -6,7 +6,6 @@
 
 #include "eco/algo/algorithm.h"
 #include "eco/base/errors.h"
-#include "eco/exec/executor.h"
 #include "eco/plan/large_group.h"
 
 namespace eco::plan {
@@ -18,7 +17,8 @@ using sched::Schedule;
 // What all ranks do together: counted over short loops, over long ones taken from their first iteration.
 struct Counts {
   std::size_t operations = 0;
-  std::size_t crossings = 0;  // messages from one subnet to another
+  std::size_t crossings = 0;        // messages from one subnet to another
+  std::size_t most_operations = 0;  // of one rank
 };
 
 constexpr std::size_t kShortLoop = 16;
@@ -27,6 +27,7 @@ Counts count(const std::vector<Schedule>& schedules, const net::GroupView& view)
   Counts counts;
   std::vector<sched::Op> ops;
   for (const Schedule& schedule : schedules) {
+    std::size_t of_rank = 0;
     const auto subnet_of = [&](int rank) { return view.subnet_of_rank[static_cast<std::size_t>(rank)]; };
     for (const sched::Loop& loop : schedule.loops()) {
       const std::size_t walked = loop.count <= kShortLoop ? loop.count : 1;
@@ -38,10 +39,12 @@ Counts count(const std::vector<Schedule>& schedules, const net::GroupView& view)
           return op.kind == sched::OpKind::send && subnet_of(op.peer) != subnet_of(schedule.rank());
         };
         const std::size_t times = loop.count / walked;
-        counts.operations += times * ops.size();
+        of_rank += times * ops.size();
         counts.crossings += times * static_cast<std::size_t>(std::count_if(ops.begin(), ops.end(), crosses));
       }
     }
+    counts.operations += of_rank;
+    counts.most_operations = std::max(counts.most_operations, of_rank);
   }
   return counts;
 }
@@ -53,7 +56,7 @@ CommonProblem with_bytes(CommonProblem problem, std::size_t bytes) {
 
 Forecast run(const std::vector<Schedule>& schedules, const net::GroupView& view, const ForecastOptions& how) {
   sim::PredictOptions options;
-  options.window_capacity = exec::kWindowCapacity;
+  options.window_capacity = how.window_capacity;
   options.eager_bytes = view.network->eager_bytes();
   options.stop_after_s = how.stop_after_s;
   options.sharing = how.sharing;
@@ -134,11 +137,18 @@ Forecast forecast(const algo::Recipe& asked, const CommonProblem& problem, const
       throw InvalidArgument("a group of fewer ranks can't have it, and this one is too large to be walked");
     return *estimated;
   }
+  return walked_forecast(asked, problem, view, options);
+}
+
+Forecast walked_forecast(const algo::Recipe& asked, const CommonProblem& problem, const net::GroupView& view,
+                         const ForecastOptions& options) {
   const algo::Recipe recipe = algo::stand_in(asked);
   const std::vector<Schedule> schedules = algo::build_all(recipe, problem, view);
   const Counts counts = count(schedules, view);
   Forecast result = forecast_of(recipe, problem, view, options, schedules, counts.operations);
   result.n_crossings = static_cast<double>(counts.crossings);
+  result.n_operations = static_cast<double>(counts.operations);
+  result.most_operations = static_cast<double>(counts.most_operations);
   result.guesses_native = !(recipe == asked);
   return result;
 }

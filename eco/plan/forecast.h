@@ -11,6 +11,7 @@
 
 #include "eco/algo/recipe.h"
 #include "eco/coll/problem.h"
+#include "eco/exec/executor.h"
 #include "eco/net/group_view.h"
 #include "eco/sim/predict.h"
 
@@ -23,6 +24,7 @@ struct ForecastOptions {
   // Given up beyond this: the recipe has lost.
   double stop_after_s = std::numeric_limits<double>::infinity();
   sim::Sharing sharing = sim::Sharing::in_turn;
+  std::size_t window_capacity = exec::kWindowCapacity;  // operations that a rank looks ahead over
 };
 
 struct Forecast {
@@ -33,9 +35,11 @@ struct Forecast {
   sim::Terms terms;
   std::string busiest;  // the resource that carries the most; empty if nothing is sent
   double busiest_s = 0;
-  double n_messages = 0;      // of all ranks, with answers
-  double n_crossings = 0;     // messages from one subnet to another, without answers
-  double busiest_host_s = 0;  // what the busiest host's own port carries, one way
+  double n_messages = 0;       // of all ranks, with answers
+  double n_crossings = 0;      // messages from one subnet to another, without answers
+  double busiest_host_s = 0;   // what the busiest host's own port carries, one way
+  double n_operations = 0;     // of all ranks
+  double most_operations = 0;  // of one rank
   // When the last rank of each subnet ends; none where smaller groups stand for a large one (large_group.h).
   std::vector<double> subnet_end_s;
 };
@@ -44,6 +48,10 @@ struct Forecast {
 // send windows (proving.h's prove() says the same, with the proof).
 Forecast forecast(const algo::Recipe& recipe, const coll::CommonProblem& problem, const net::GroupView& view,
                   const ForecastOptions& options = {});
+
+// Likewise, of the schedules of all ranks however many these are: quadratic in their number, a tenth of a second at 1,024.
+Forecast walked_forecast(const algo::Recipe& recipe, const coll::CommonProblem& problem,
+                         const net::GroupView& view, const ForecastOptions& options = {});
 
 // A recipe that may serve a problem, and what it would take.
 struct Candidate {

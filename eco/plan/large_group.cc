@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "eco/algo/algorithm.h"
+#include "eco/exec/executor.h"
 #include "eco/net/part.h"
 #include "eco/plan/closed_forecast.h"
 
@@ -19,6 +20,11 @@ constexpr int kSmaller[] = {32, 16, 8};
 // By how much a doubling may add more than the one before: patterns in which every rank tells every other one all it
 // knows grow fourfold; nothing useful grows faster.
 constexpr double kMostGrowth = 4;
+// Where it adds much more still the one before happened to add no round, or something else counts from here on; such things
+// mostly grow with the ranks.
+constexpr double kGrowthOfTheNew = 2;
+// Smaller groups look ahead so far at least: a builder may need some operations to be under way at once.
+constexpr std::size_t kLeastWindow = 8;
 
 // Ranks of each host of a subnet, the root's host first, and the root first of its own.
 std::vector<std::vector<int>> by_host(const net::SubnetView& subnet, const net::GroupView& view, int root) {
@@ -66,7 +72,10 @@ double grown_s(const std::vector<Seen>& seen, double doublings) {
   double growth = 1;
   if (seen.size() > 2) {
     const double before = (seen[1].seconds - seen[2].seconds) / (seen[1].doublings - seen[2].doublings);
-    if (before > 0) growth = std::clamp(step / before, 1.0, kMostGrowth);
+    if (step > kMostGrowth * before)
+      growth = kGrowthOfTheNew;
+    else if (before > 0)
+      growth = std::max(step / before, 1.0);
   }
   for (double left = doublings - seen[0].doublings; left > 0; left -= 1) {
     step *= growth;
@@ -124,6 +133,11 @@ SmallerGroup smaller_group(const CommonProblem& problem, const net::GroupView& v
   return group;
 }
 
+std::size_t window_of_smaller(double share) {
+  const auto window = static_cast<std::size_t>(share * static_cast<double>(exec::kWindowCapacity));
+  return std::clamp(window, kLeastWindow, exec::kWindowCapacity);
+}
+
 LargeGroup::LargeGroup(const CommonProblem& problem, const net::GroupView& view,
                        const ForecastOptions& options)
     : problem_(problem), view_(view), options_(options) {
@@ -145,11 +159,39 @@ LargeGroup::LargeGroup(const CommonProblem& problem, const net::GroupView& view,
   for (const std::vector<int>& ranks : parts) smaller_.push_back(smaller_group(problem, view, ranks));
 }
 
-std::optional<Forecast> LargeGroup::predicted(const algo::Recipe& recipe, const SmallerGroup& group) const {
+std::optional<Forecast> LargeGroup::predicted(const algo::Recipe& recipe, const SmallerGroup& group,
+                                              std::size_t window_capacity) const {
   if (algo::why_not(recipe, group.problem, group.view)) return std::nullopt;
-  Candidate candidate = candidate_of(recipe, group.problem, group.view, options_);
+  ForecastOptions options = options_;
+  options.window_capacity = window_capacity;
+  Candidate candidate = candidate_of(recipe, group.problem, group.view, options);
   if (!candidate.why_not.empty()) return std::nullopt;
   return std::move(candidate.forecast);
+}
+
+double LargeGroup::continued(const std::vector<Forecast>& seen, double Forecast::* count) const {
+  return by_power(seen[1].*count, smaller_[1].view.n_ranks(), seen[0].*count, smaller_[0].view.n_ranks(),
+                  view_.n_ranks());
+}
+
+std::vector<Forecast> LargeGroup::seen_of(const algo::Recipe& recipe) const {
+  std::vector<Forecast> seen;
+  for (const SmallerGroup& group : smaller_) {
+    auto one = predicted(recipe, group, exec::kWindowCapacity);
+    if (!one) break;
+    seen.push_back(std::move(*one));
+  }
+  if (seen.size() < 2) return seen;
+  const double most_operations = continued(seen, &Forecast::most_operations);
+  if (most_operations <= static_cast<double>(exec::kWindowCapacity)) return seen;
+  for (std::size_t g = 0; g < seen.size(); ++g) {
+    const std::size_t window = window_of_smaller(seen[g].most_operations / most_operations);
+    if (seen[g].most_operations <= static_cast<double>(window)) continue;
+    auto one = predicted(recipe, smaller_[g], window);
+    if (!one) return {};
+    seen[g] = std::move(*one);
+  }
+  return seen;
 }
 
 double LargeGroup::estimate_s(const algo::Recipe& recipe) const {
@@ -158,23 +200,16 @@ double LargeGroup::estimate_s(const algo::Recipe& recipe) const {
 }
 
 std::optional<Forecast> LargeGroup::estimate(const algo::Recipe& recipe) const {
-  std::vector<Forecast> seen;  // the largest group's first
-  for (const SmallerGroup& group : smaller_) {
-    auto one = predicted(recipe, group);
-    if (!one) break;
-    seen.push_back(std::move(*one));
-  }
+  const std::vector<Forecast> seen = seen_of(recipe);
   if (seen.empty()) return std::nullopt;
   Forecast result = seen[0];
   result.extrapolated = true;
   result.subnet_end_s.clear();
   if (seen.size() > 1) {
-    const auto continued = [&](double Forecast::* count) {
-      return by_power(seen[1].*count, smaller_[1].view.n_ranks(), seen[0].*count, smaller_[0].view.n_ranks(),
-                      view_.n_ranks());
-    };
-    result.n_messages = continued(&Forecast::n_messages);
-    result.n_crossings = continued(&Forecast::n_crossings);
+    for (const auto count : {&Forecast::n_messages, &Forecast::n_crossings, &Forecast::n_operations,
+                             &Forecast::most_operations}) {
+      result.*count = continued(seen, count);
+    }
   }
   // The additional ranks are inside subnets, where pairs are cheapest.
   const auto closed = closed_by_rates(recipe, problem_, view_);

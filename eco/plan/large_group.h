@@ -7,7 +7,8 @@
 // A recipe is predicted for the smaller groups and continued: where its algorithm has a closed form, by what the formula
 // says of the additional ranks; else each doubling of the ranks adds as much more than the one before as was seen, which
 // is exact for times that grow with a power of the number of ranks, or with its logarithm. So are the ends of each subnet and
-// what the busiest port carries, which a small group hides behind its longest way.
+// what the busiest port carries, which a small group hides behind its longest way. Where a rank of the whole has more to do than
+// the Executor looks ahead over, ranks of the smaller groups look ahead over as much less as they have less to do.
 #pragma once
 
 #include <optional>
@@ -29,22 +30,32 @@ inline constexpr int kMostRanksSimulated = 128;
 inline constexpr const char* kByEstimate =
     "chosen by estimates from groups of fewer ranks, the best simulated";
 inline constexpr const char* kByEstimateAlone = "chosen by estimates from groups of fewer ranks alone";
+inline constexpr const char* kBestWalked =
+    "chosen by estimates from groups of fewer ranks, the best of some forms predicted for all ranks";
 
 inline bool is_by_estimate(const coll::CommonProblem& problem, const net::GroupView& view) {
   return view.n_ranks() > kMostRanksSimulated &&
          static_cast<double>(problem.bytes) > view.network->packet_bytes;
 }
 
-// In groups of still more ranks no schedules of all ranks are made: forecasts are estimates, and proofs are of a smaller group
-// (docs/adr/0022). Along a graph there is no smaller group.
+// In groups of still more ranks schedules of all ranks are not made: forecasts are estimates, and proofs are of a smaller group
+// (docs/adr/0022); but up to so many ranks a few recipes, the best by estimate, are predicted as they are. Along a graph there is no
+// smaller group.
 inline constexpr int kMostRanksWalked = 512;
+inline constexpr int kMostRanksOfTheBest = 1024;
 
 inline bool is_by_estimate_alone(const coll::CommonProblem& problem, const net::GroupView& view) {
   return view.n_ranks() > kMostRanksWalked && !problem.neighbors;
 }
 
+inline bool are_best_walked(const coll::CommonProblem& problem, const net::GroupView& view) {
+  return is_by_estimate_alone(problem, view) && is_by_estimate(problem, view) &&
+         view.n_ranks() <= kMostRanksOfTheBest;
+}
+
 // What is said of how candidates of the problem are chosen; empty where all of them are predicted.
 inline std::string estimates_text(const coll::CommonProblem& problem, const net::GroupView& view) {
+  if (are_best_walked(problem, view)) return kBestWalked;
   if (is_by_estimate_alone(problem, view)) return kByEstimateAlone;
   return is_by_estimate(problem, view) ? kByEstimate : "";
 }
@@ -64,6 +75,10 @@ struct SmallerGroup {
 SmallerGroup smaller_group(const coll::CommonProblem& problem, const net::GroupView& view,
                            const std::vector<int>& ranks);
 
+// How far ranks of a smaller group look ahead that have `share` of what ranks of the large one have to do: in proportion, so that
+// who has a message for everybody has more of them than that there, too.
+std::size_t window_of_smaller(double share);
+
 class LargeGroup {
  public:
   // Pure. Both must outlive it.
@@ -76,7 +91,12 @@ class LargeGroup {
   std::optional<Forecast> estimate(const algo::Recipe& recipe) const;
 
  private:
-  std::optional<Forecast> predicted(const algo::Recipe& recipe, const SmallerGroup& group) const;
+  std::optional<Forecast> predicted(const algo::Recipe& recipe, const SmallerGroup& group,
+                                    std::size_t window_capacity) const;
+  // Of the smaller groups that can have the recipe, the largest first.
+  std::vector<Forecast> seen_of(const algo::Recipe& recipe) const;
+  // A number that grows with a power of the ranks, from two groups of these at least.
+  double continued(const std::vector<Forecast>& seen, double Forecast::* count) const;
 
   const coll::CommonProblem& problem_;
   const net::GroupView& view_;

@@ -74,6 +74,20 @@ TEST(LargeGroup, WhatIsHiddenBehindALongWayGrows) {
   EXPECT_NEAR(LargeGroup(problem, view, options).estimate_s(recipe) / predicted_s, 1, 0.2);
 }
 
+// In the whole a leader has more messages to receive than it looks ahead over, so its segments go to the far side one by one; in a
+// small group all of them go at once.
+TEST(LargeGroup, LooksAheadOverAsMuchLessAsThereIsLessToDo) {
+  const net::GroupView view =
+      view_of("hosts=600+40 rate_mbit=10000 uplink_mbit=8000 latency_us=10 between_us=3000 overhead_us=1");
+  const CommonProblem problem = problem_of(Collective::allreduce, 65536, view);
+  const algo::Recipe recipe = algo::parse_recipe("allreduce/subnets segment=5728 between=flat inside=flat");
+  sim::PredictOptions walked;
+  walked.window_capacity = exec::kWindowCapacity;
+  const sim::Prediction whole = sim::predict(view, algo::build_all(recipe, problem, view), walked);
+  ASSERT_GT(whole.seconds, 0.03);
+  EXPECT_NEAR(LargeGroup(problem, view, {}).estimate_s(recipe) / whole.seconds, 1, 0.3);
+}
+
 // What is left out by estimates is not missed.
 TEST(LargeGroup, RanksAsPredictionsOfAllWould) {
   const net::GroupView view =
@@ -119,6 +133,29 @@ TEST(LargeGroup, RanksHundredsByEstimates) {
     if (!ranked[i].why_not.empty() || ranked[i].forecast.given_up) break;
     EXPECT_LE(ranked[i - 1].forecast.seconds, ranked[i].forecast.seconds);
   }
+}
+
+// Up to 1,024 ranks the winner's time is no estimate: an allreduce whose estimate was 12.6 ms took 95 (docs/scale.md).
+TEST(LargeGroup, TheBestOfAThousandIsPredictedAsItIs) {
+  const net::GroupView view =
+      view_of("hosts=500+120 rate_mbit=10000 uplink_mbit=8000 latency_us=10 between_us=3000 overhead_us=1");
+  const CommonProblem problem = problem_of(Collective::allreduce, 65536, view);
+  ASSERT_TRUE(are_best_walked(problem, view));
+  const ForecastOptions options{.most_operations = 50'000};
+  const auto ranked = rank_candidates(problem, view, options, true);
+  const Candidate& best = ranked.front();
+  EXPECT_FALSE(best.forecast.extrapolated);
+  EXPECT_DOUBLE_EQ(best.forecast.seconds, walked_forecast(best.recipe, problem, view, options).seconds);
+}
+
+// A long step after one of nothing is no growth of the fourth power: rounds come in steps.
+TEST(LargeGroup, AStepOutOfNothingGrowsWithTheRanksAtMost) {
+  const net::GroupView view = view_of(
+      "hosts=512+256+128+128 rate_mbit=10000 uplink_mbit=4000 latency_us=10 between_us=2000 overhead_us=1");
+  const CommonProblem problem = problem_of(Collective::allgather, std::size_t{8} * 1024, view);
+  const algo::Recipe recipe = algo::parse_recipe("allgather/leaders between=chain inside=binomial");
+  const double walked_s = walked_forecast(recipe, problem, view).seconds;
+  EXPECT_LT(LargeGroup(problem, view, {}).estimate_s(recipe), 2 * walked_s);
 }
 
 // Of many subnets the smallest group has two hosts of each, and another one shows how times grow.

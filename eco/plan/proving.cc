@@ -24,10 +24,8 @@ using sched::Schedule;
 constexpr std::size_t kMostSegmentsProved = 600;
 // Into so many equal pieces may whatever divides a segment cut it at once; longer segments are proved that much rounder.
 constexpr std::size_t kPiecesOfASegment = 128;
-// Of a group of more than kMostRanksWalked ranks so many are proved, looking ahead over as much less as they are fewer, but at
-// least so far: a rank that has a message for everybody then still has more of them than it looks ahead over.
+// Of a group of more than kMostRanksWalked ranks so many are proved, looking ahead over as much less as they are fewer, too.
 constexpr int kRanksProved = 64;
-constexpr std::size_t kLeastWindow = 8;
 // Of a message that is not cut: enough for every share of every rank to be there, also of unequal rails.
 constexpr std::size_t kElementsOfARank = 64;
 
@@ -113,8 +111,7 @@ std::optional<std::string> prove_smaller(const algo::Recipe& recipe, const Commo
   if (const auto reason = algo::why_not(recipe, group.problem, group.view))
     return "a group of " + std::to_string(group.view.n_ranks()) + " ranks, which would be proved: " + *reason;
   const double share = static_cast<double>(group.view.n_ranks()) / view.n_ranks();
-  const auto window = static_cast<std::size_t>(share * static_cast<double>(exec::kWindowCapacity));
-  for (const std::size_t capacity : {exec::kWindowCapacity, std::max(window, kLeastWindow)}) {
+  for (const std::size_t capacity : {exec::kWindowCapacity, window_of_smaller(share)}) {
     if (auto fault = prove_all(recipe, group.problem, group.view, capacity)) return fault;
   }
   return std::nullopt;

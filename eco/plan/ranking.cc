@@ -1,5 +1,5 @@
 // Map: Ranking predicts what it must of a problem's candidates and sorts them; leave_out() is how it spares most of them,
-// leave_out_by_estimate() how it does so for large groups.
+// leave_out_by_estimate() how it does so for large groups, and walk_the_best() how larger ones have estimates looked after.
 #include "eco/plan/ranking.h"
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "eco/algo/algorithm.h"
+#include "eco/base/errors.h"
 #include "eco/plan/large_group.h"
 
 namespace eco::plan {
@@ -29,6 +30,11 @@ constexpr std::size_t kWindowsTried = 4;
 // Of a large group so many forms are simulated, the best by estimate (estimates are wrong by up to a fifth, in some
 // patterns by two).
 constexpr std::size_t kFormsSimulated = 16;
+// Of a larger one, where all are estimates, recipes are predicted as they are until so many of the best have been, or so many in
+// all, if that walks no more operations each.
+constexpr int kBestWalked = 3;
+constexpr std::size_t kMostWalked = 10;
+constexpr double kMostOperationsWalked = 200'000;
 
 // Predicts the candidates of one problem. All of them, or, with `prune`, in three steps that leave most of them out: of
 // each form (all but segment and window) one segment size; of the best forms all segment sizes; of the best of these
@@ -58,10 +64,8 @@ class Ranking {
     } else {
       for (const Candidate& candidate : left_) predict(candidate.recipe);
     }
-    std::stable_sort(able_.begin(), able_.end(), [](const Candidate& a, const Candidate& b) {
-      if (a.forecast.given_up != b.forecast.given_up) return b.forecast.given_up;
-      return a.forecast.seconds < b.forecast.seconds;
-    });
+    sort_able();
+    if (are_best_walked(problem_, view_)) walk_the_best();
     able_.insert(able_.end(), std::make_move_iterator(unable_.begin()),
                  std::make_move_iterator(unable_.end()));
     return std::move(able_);
@@ -167,6 +171,53 @@ class Ranking {
       });
       worth ? static_cast<void>(predict(candidate->recipe)) : give_up(candidate->recipe);
     }
+  }
+
+  void sort_able() {
+    std::stable_sort(able_.begin(), able_.end(), [](const Candidate& a, const Candidate& b) {
+      if (a.forecast.given_up != b.forecast.given_up) return b.forecast.given_up;
+      return a.forecast.seconds < b.forecast.seconds;
+    });
+  }
+
+  // Estimates of recipes that differ in segments and windows only are wrong by like factors: so one is walked, and the others are
+  // corrected by it, until the best have been walked themselves. What may be better still after so many counts as given up.
+  void walk_the_best() {
+    std::vector<Recipe> walked;
+    const auto is_walkable = [](const Candidate& candidate) {
+      return !candidate.forecast.given_up && candidate.forecast.n_operations <= kMostOperationsWalked;
+    };
+    const auto is_open = [&](const Candidate& candidate) {
+      return is_walkable(candidate) &&
+             std::find(walked.begin(), walked.end(), candidate.recipe) == walked.end();
+    };
+    while (walked.size() < kMostWalked) {
+      int n_best = 0;
+      const auto first = std::find_if(able_.begin(), able_.end(), [&](const Candidate& candidate) {
+        return is_open(candidate) || (is_walkable(candidate) && ++n_best == kBestWalked);
+      });
+      if (first == able_.end() || !is_open(*first)) return;
+      Candidate& best = *first;
+      walked.push_back(best.recipe);
+      const double estimated_s = best.forecast.seconds;
+      try {
+        best.forecast = walked_forecast(best.recipe, problem_, view_, options_);
+      } catch (const InvalidArgument& error) {
+        unable_.push_back({best.recipe, {}, error.what()});
+        able_.erase(first);
+        continue;
+      }
+      const double factor = best.forecast.seconds / estimated_s;
+      const Recipe form = form_of(best.recipe);
+      for (Candidate& other : able_) {
+        if (is_open(other) && form_of(other.recipe) == form) other.forecast.seconds *= factor;
+      }
+      sort_able();
+    }
+    for (Candidate& candidate : able_) {
+      if (is_open(candidate)) candidate.forecast.given_up = true;
+    }
+    sort_able();
   }
 
   void give_up(const Recipe& recipe) {
