@@ -137,6 +137,9 @@ class Levels {
 // sequence_*.cc
 Steps broadcast_as_scatter_allgather(const Piece& piece);
 Steps allreduce_as_reduce_scatter_allgather(const Piece& piece);
+Steps allreduce_in_near_halves(const Piece& piece);
+// Of all ranks, of which `members` says whose block comes where.
+Steps reduce_scatter_then_allgather(const Piece& piece, const std::vector<int>& members);
 Steps allreduce_as_reduce_broadcast(const Piece& piece);
 Steps allreduce_as_allgather_combine(const Piece& piece);
 Steps reduce_as_reduce_scatter_gather(const Piece& piece);

@@ -50,6 +50,11 @@ void add_sequences(std::vector<Algorithm>& all) {
                           {{"reduce_scatter/recursive_halving", "allgather/recursive_doubling"},
                            {"reduce_scatter/circulant", "allgather/circulant"}}}));
   all.push_back(composed({Collective::allreduce,
+                          "near_halves",
+                          Cut::in_blocks,
+                          allreduce_in_near_halves,
+                          {{"reduce_scatter/recursive_halving", "allgather/recursive_doubling"}}}));
+  all.push_back(composed({Collective::allreduce,
                           "reduce+broadcast",
                           Cut::whole,
                           allreduce_as_reduce_broadcast,

@@ -10,6 +10,8 @@
 // P = 4, halving and doubling:   0 <-> 2, 1 <-> 3 (halves)   0 <-> 1, 2 <-> 3 (quarters)   and the same way back
 //
 // What is left of a vector that is no equal blocks is combined by recursive doubling beside them.
+#include <algorithm>
+
 #include "eco/algo/composed.h"
 
 namespace eco::algo {
@@ -18,20 +20,28 @@ using coll::Collective;
 using sched::Buffer;
 using sched::Region;
 
-Steps allreduce_as_reduce_scatter_allgather(const Piece& piece) {
+Steps reduce_scatter_then_allgather(const Piece& piece, const std::vector<int>& members) {
   const std::size_t main = piece.in_blocks();
-  const std::size_t block = main / static_cast<std::size_t>(piece.problem.n_ranks);
-  const Region own{Buffer::output, static_cast<std::size_t>(piece.rank) * block};
+  const std::size_t block = main / members.size();
+  const auto place = std::find(members.begin(), members.end(), piece.rank) - members.begin();
+  const Region own{Buffer::output, static_cast<std::size_t>(place) * block};
+  const auto of_all = [&](Collective collective) {
+    return std::vector<Group>{{members, piece.problem_of(collective, members.size(), main)}};
+  };
   Steps steps;
   if (main > 0) {
-    steps.part(piece.part(0), {piece.everybody(Collective::reduce_scatter, main)}, {Buffer::input}, own);
-    steps.part(piece.part(1), {piece.everybody(Collective::allgather, main)}, own, {Buffer::output});
+    steps.part(piece.part(0), of_all(Collective::reduce_scatter), {Buffer::input}, own);
+    steps.part(piece.part(1), of_all(Collective::allgather), own, {Buffer::output});
   }
   if (main < piece.bytes) {
     steps.part("allreduce/doubling", {piece.everybody(Collective::allreduce, piece.bytes - main)},
                {Buffer::input, main}, {Buffer::output, main});
   }
   return steps;
+}
+
+Steps allreduce_as_reduce_scatter_allgather(const Piece& piece) {
+  return reduce_scatter_then_allgather(piece, rank_ring(piece.problem.n_ranks, 0));
 }
 
 }  // namespace eco::algo

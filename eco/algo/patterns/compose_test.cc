@@ -135,6 +135,20 @@ TEST(Compose, PartsAreComposedToo) {
   }
 }
 
+// Wherever the ranks are, partners who exchange halves and quarters are of one subnet; what is left for the last round, an eighth
+// from each rank, crosses twice.
+TEST(Compose, NearHalvesCrossWithTheLeast) {
+  constexpr std::size_t kBytes = 8 * 64;
+  for (const int seed : {1, 2, 3}) {
+    const auto view = testing::scattered_view("4+4", 8, seed);
+    const CommonProblem problem = allreduce(8, kBytes);
+    std::size_t crossing = 0;
+    for (const sched::Schedule& one : build_all(parse_recipe("allreduce/near_halves"), problem, view))
+      crossing += sched::count_crossing(one, view.subnet_of_rank).bytes;
+    EXPECT_EQ(crossing, 2 * kBytes) << seed;
+  }
+}
+
 TEST(Compose, RanksOfHostsThatStandAlone) {
   const auto view = testing::scattered_view("1+1+3", 5);
   EXPECT_EQ(fault_of("allreduce/levels segment=64 leaders=3", allreduce(5, 64 * 7 + 8), view, true), "");
