@@ -33,8 +33,8 @@ constexpr std::size_t kFormsSimulated = 16;
 // Of a larger one, where all are estimates, recipes are predicted as they are until so many of the best have been, or so many in
 // all, if that walks no more operations each.
 constexpr int kBestWalked = 3;
-constexpr std::size_t kMostWalked = 10;
-constexpr double kMostOperationsWalked = 200'000;
+constexpr std::size_t kMostWalked = 6;
+constexpr double kMostOperationsWalked = 100'000;
 
 // Predicts the candidates of one problem. All of them, or, with `prune`, in three steps that leave most of them out: of
 // each form (all but segment and window) one segment size; of the best forms all segment sizes; of the best of these

@@ -16,8 +16,8 @@ constexpr std::size_t kWindowFrom = std::size_t{1} << 20;
 // without on three-subnets, 1.17 with 4 messages under way, an allreduce 1.32 and 1.24; at 16 KiB it costs more.
 constexpr std::size_t kWindowFromReducing = std::size_t{64} << 10;
 
-// Up to this many segments, or as many as there are ranks, the depth of a tree counts more than what its root sends; beyond, the
-// reverse.
+// Up to this many segments the depth of a tree counts more than what its root sends; beyond, the reverse. As many segments as ranks
+// are not enough for the deepest of all, a chain: between them lie trees of two children.
 constexpr std::size_t kFewSegments = 4;
 
 std::vector<int> windows(const coll::CommonProblem& problem, const Cutting& cutting) {
@@ -53,6 +53,7 @@ std::vector<Shape> inner_shapes(const net::GroupView& view, std::size_t n_segmen
   for (const net::SubnetView& subnet : view.subnets) largest = std::max(largest, subnet.ranks.size());
   if (largest <= 2) return {Shape::chain};
   if (n_segments > std::max(kFewSegments, largest)) return {Shape::chain, Shape::flat};
+  if (n_segments > kFewSegments) return {Shape::chain, Shape::flat, Shape::kary};
   if (largest <= 4) return {Shape::chain, Shape::binomial, Shape::flat};
   return {Shape::chain, Shape::binomial, Shape::flat, Shape::kary};
 }
