@@ -32,7 +32,7 @@ constexpr std::size_t kWindowsTried = 4;
 constexpr std::size_t kFormsSimulated = 16;
 // Of a larger one, where all are estimates, recipes are predicted as they are until so many of the best have been, or so many in
 // all, if that walks no more operations each.
-constexpr int kBestWalked = 3;
+constexpr int kWalkedAtTheTop = 3;
 constexpr std::size_t kMostWalked = 6;
 constexpr double kMostOperationsWalked = 100'000;
 
@@ -194,7 +194,7 @@ class Ranking {
     while (walked.size() < kMostWalked) {
       int n_best = 0;
       const auto first = std::find_if(able_.begin(), able_.end(), [&](const Candidate& candidate) {
-        return is_open(candidate) || (is_walkable(candidate) && ++n_best == kBestWalked);
+        return is_open(candidate) || (is_walkable(candidate) && ++n_best == kWalkedAtTheTop);
       });
       if (first == able_.end() || !is_open(*first)) return;
       Candidate& best = *first;
