@@ -53,7 +53,9 @@ void add_sequences(std::vector<Algorithm>& all) {
                           "near_halves",
                           Cut::in_blocks,
                           allreduce_in_near_halves,
-                          {{"reduce_scatter/recursive_halving", "allgather/recursive_doubling"}}}));
+                          {{"reduce_scatter/recursive_halving", "allgather/recursive_doubling"}},
+                          {1},
+                          needs_commutative}));
   all.push_back(composed({Collective::allreduce,
                           "reduce+broadcast",
                           Cut::whole,

@@ -1,8 +1,8 @@
 // Allreduce by halves of the nearest: as reduce-scatter by halving, then allgather by doubling, in an order of ranks in which the
-// first partners, who exchange half of the vector, are neighbours, and the last, who exchange least, are the farthest.
+// first partners, who exchange half of the vector, are neighbours, and the last, who exchange least, are of other subnets.
 //
 //   steps            2 log2(P) rounds; four more where P is no power of two
-//   bytes per link   2 (P-1)/P n per rank; where n_h ranks share an uplink and their number is a power of two, 2 n/n_h of each cross it
+//   bytes per link   2 (P-1)/P n per rank; 2 (1/S - 1/P) n leave a subnet for each of its ranks, if all have S, powers of two
 //   model            2 log2(P) alpha + 2 (P-1)/P n beta + (P-1)/P n gamma
 //   order            neighbours are combined first; needs a commutative operation
 //   source           Rabenseifner, ICCS 2004, whose first partners are neighbours by rank; here they are by host and subnet

@@ -49,7 +49,7 @@ struct Forecast {
 Forecast forecast(const algo::Recipe& recipe, const coll::CommonProblem& problem, const net::GroupView& view,
                   const ForecastOptions& options = {});
 
-// Likewise, of the schedules of all ranks however many these are: quadratic in their number, a tenth of a second at 1,024.
+// Likewise, of the schedules of all ranks however many these are: quadratic in their number, 0.1 to 0.3 s at 1,024.
 Forecast walked_forecast(const algo::Recipe& recipe, const coll::CommonProblem& problem,
                          const net::GroupView& view, const ForecastOptions& options = {});
 

@@ -20,8 +20,9 @@ constexpr int kSmaller[] = {32, 16, 8};
 // By how much a doubling may add more than the one before: patterns in which every rank tells every other one all it
 // knows grow fourfold; nothing useful grows faster.
 constexpr double kMostGrowth = 4;
-// Where it adds much more still the one before happened to add no round, or something else counts from here on; such things
+// Where it adds so many times more the one before happened to add no round, or something else counts from here on; such things
 // mostly grow with the ranks.
+constexpr double kOutOfNothing = 8;
 constexpr double kGrowthOfTheNew = 2;
 // Smaller groups look ahead so far at least: a builder may need some operations to be under way at once.
 constexpr std::size_t kLeastWindow = 8;
@@ -72,10 +73,10 @@ double grown_s(const std::vector<Seen>& seen, double doublings) {
   double growth = 1;
   if (seen.size() > 2) {
     const double before = (seen[1].seconds - seen[2].seconds) / (seen[1].doublings - seen[2].doublings);
-    if (step > kMostGrowth * before)
+    if (step > kOutOfNothing * before)
       growth = kGrowthOfTheNew;
     else if (before > 0)
-      growth = std::max(step / before, 1.0);
+      growth = std::clamp(step / before, 1.0, kMostGrowth);
   }
   for (double left = doublings - seen[0].doublings; left > 0; left -= 1) {
     step *= growth;
@@ -177,16 +178,17 @@ double LargeGroup::continued(const std::vector<Forecast>& seen, double Forecast:
 std::vector<Forecast> LargeGroup::seen_of(const algo::Recipe& recipe) const {
   std::vector<Forecast> seen;
   for (const SmallerGroup& group : smaller_) {
-    auto one = predicted(recipe, group, exec::kWindowCapacity);
+    auto one = predicted(recipe, group, options_.window_capacity);
     if (!one) break;
     seen.push_back(std::move(*one));
   }
   if (seen.size() < 2) return seen;
   const double most_operations = continued(seen, &Forecast::most_operations);
-  if (most_operations <= static_cast<double>(exec::kWindowCapacity)) return seen;
+  if (most_operations <= static_cast<double>(options_.window_capacity)) return seen;
   for (std::size_t g = 0; g < seen.size(); ++g) {
     const std::size_t window = window_of_smaller(seen[g].most_operations / most_operations);
-    if (seen[g].most_operations <= static_cast<double>(window)) continue;
+    if (window >= options_.window_capacity || seen[g].most_operations <= static_cast<double>(window))
+      continue;
     auto one = predicted(recipe, smaller_[g], window);
     if (!one) return {};
     seen[g] = std::move(*one);
@@ -210,6 +212,9 @@ std::optional<Forecast> LargeGroup::estimate(const algo::Recipe& recipe) const {
                              &Forecast::most_operations}) {
       result.*count = continued(seen, count);
     }
+  } else {  // as of patterns in which everybody tells everybody, so that none is taken for a cheap one
+    const double times = static_cast<double>(view_.n_ranks()) / smaller_[0].view.n_ranks();
+    result.n_operations *= times * times;
   }
   // The additional ranks are inside subnets, where pairs are cheapest.
   const auto closed = closed_by_rates(recipe, problem_, view_);

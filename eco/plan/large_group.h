@@ -5,7 +5,8 @@
 //   large.estimate(recipe)->seconds;       // good enough to choose the few that are worth a prediction
 //
 // A recipe is predicted for the smaller groups and continued: where its algorithm has a closed form, by what the formula
-// says of the additional ranks; else each doubling of the ranks adds as much more than the one before as was seen, which
+// says of the additional ranks; else each doubling of the ranks adds as much more than the one before as was seen (twice as much
+// where that is out of all proportion), which
 // is exact for times that grow with a power of the number of ranks, or with its logarithm. So are the ends of each subnet and
 // what the busiest port carries, which a small group hides behind its longest way. Where a rank of the whole has more to do than
 // the Executor looks ahead over, ranks of the smaller groups look ahead over as much less as they have less to do.
@@ -31,7 +32,7 @@ inline constexpr const char* kByEstimate =
     "chosen by estimates from groups of fewer ranks, the best simulated";
 inline constexpr const char* kByEstimateAlone = "chosen by estimates from groups of fewer ranks alone";
 inline constexpr const char* kBestWalked =
-    "chosen by estimates from groups of fewer ranks, the best of some forms predicted for all ranks";
+    "chosen by estimates from groups of fewer ranks, the best predicted for all ranks where that is cheap";
 
 inline bool is_by_estimate(const coll::CommonProblem& problem, const net::GroupView& view) {
   return view.n_ranks() > kMostRanksSimulated &&
@@ -86,7 +87,7 @@ class LargeGroup {
 
   // Infinity for recipes that smaller groups can't have.
   double estimate_s(const algo::Recipe& recipe) const;
-  // What the largest smaller group is predicted to take, with the seconds and messages of the whole; nothing for recipes that
+  // What the largest smaller group is predicted to take, with the seconds, messages and operations of the whole; nothing for recipes that
   // it can't have.
   std::optional<Forecast> estimate(const algo::Recipe& recipe) const;
 

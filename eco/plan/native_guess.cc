@@ -6,6 +6,12 @@
 #include "eco/plan/forecast.h"
 
 namespace eco::plan {
+namespace {
+
+// What keeps ECO's own Executor from an end in a large group keeps no library.
+constexpr std::size_t kLibraryLooksAhead = std::size_t{1} << 20;
+
+}  // namespace
 
 // Along a graph there is only flat: one message for each edge.
 std::optional<algo::Recipe> guess_native(const coll::CommonProblem& problem, const net::GroupView& view) {
@@ -21,7 +27,9 @@ std::optional<algo::Recipe> guess_native(const coll::CommonProblem& problem, con
 
 double guess_native_s(const coll::CommonProblem& problem, const net::GroupView& view) {
   const std::optional<algo::Recipe> guess = guess_native(problem, view);
-  return guess ? forecast(*guess, problem, view).seconds : 0;
+  if (!guess) return 0;
+  const Candidate candidate = candidate_of(*guess, problem, view, {.window_capacity = kLibraryLooksAhead});
+  return candidate.why_not.empty() ? candidate.forecast.seconds : 0;
 }
 
 }  // namespace eco::plan

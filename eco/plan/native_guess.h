@@ -13,7 +13,7 @@
 namespace eco::plan {
 
 // Pure. A binomial tree in rank order (or flat, or a chain, where a collective has none), the whole message at once;
-// nothing, and 0 s, where there is no such recipe.
+// nothing, and 0 s, where there is no such recipe or it can't be predicted.
 std::optional<algo::Recipe> guess_native(const coll::CommonProblem& problem, const net::GroupView& view);
 double guess_native_s(const coll::CommonProblem& problem, const net::GroupView& view);
 

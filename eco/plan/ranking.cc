@@ -210,12 +210,20 @@ class Ranking {
       const double factor = best.forecast.seconds / estimated_s;
       const Recipe form = form_of(best.recipe);
       for (Candidate& other : able_) {
-        if (is_open(other) && form_of(other.recipe) == form) other.forecast.seconds *= factor;
+        const bool is_estimate = std::find(walked.begin(), walked.end(), other.recipe) == walked.end();
+        if (!is_estimate || other.forecast.given_up || !(form_of(other.recipe) == form)) continue;
+        // What can't be walked gets no better by it: nobody would look.
+        other.forecast.seconds *= is_walkable(other) ? factor : std::max(factor, 1.0);
       }
       sort_able();
     }
+    const double best_s = std::find_if(able_.begin(), able_.end(), [&](const Candidate& candidate) {
+                            return is_walkable(candidate) && !is_open(candidate);
+                          })->forecast.seconds;
     for (Candidate& candidate : able_) {
-      if (is_open(candidate)) candidate.forecast.given_up = true;
+      if (!is_open(candidate)) continue;
+      candidate.forecast.seconds = best_s;
+      candidate.forecast.given_up = true;
     }
     sort_able();
   }
@@ -231,7 +239,7 @@ class Ranking {
   const GroupView& view_;
   const ForecastOptions& options_;
   const bool prune_;
-  std::optional<LargeGroup> large_;  // where nothing else is walked
+  std::optional<LargeGroup> large_;  // where candidates are estimates
   double best_s_ = std::numeric_limits<double>::infinity();
   std::vector<Candidate> left_;
   std::vector<Form> forms_;

@@ -10,7 +10,7 @@ calls itself); of the rest what takes least of the time is too.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -53,8 +53,8 @@ def needs_of(rows: Iterable[Row], ranks: int) -> list[Need]:
 
 def seconds_elsewhere(rows: Iterable[Row], ranks: int) -> dict[int, float]:
     """Seconds of all ranks in calls that plans of other ranks could change, by the size of their communicators."""
-    seconds: Counter[int] = Counter()
+    seconds: defaultdict[int, float] = defaultdict(float)
     for row in rows:
         if row.communicator_ranks not in (1, ranks) and _can_be_planned(row):
             seconds[row.communicator_ranks] += row.seconds
-    return dict(seconds.most_common())
+    return dict(sorted(seconds.items(), key=lambda item: -item[1]))

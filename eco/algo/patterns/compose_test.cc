@@ -135,8 +135,8 @@ TEST(Compose, PartsAreComposedToo) {
   }
 }
 
-// Wherever the ranks are, partners who exchange halves and quarters are of one subnet; what is left for the last round, an eighth
-// from each rank, crosses twice.
+// Whichever ranks two subnets of four have, partners who exchange halves and quarters are of one subnet; what is left for the last
+// round, an eighth from each rank, crosses twice.
 TEST(Compose, NearHalvesCrossWithTheLeast) {
   constexpr std::size_t kBytes = 8 * 64;
   for (const int seed : {1, 2, 3}) {
