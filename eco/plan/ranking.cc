@@ -184,44 +184,43 @@ class Ranking {
   // corrected by it, until the best have been walked themselves. What may be better still after so many counts as given up.
   void walk_the_best() {
     std::vector<Recipe> walked;
+    double best_s = std::numeric_limits<double>::infinity();
+    const auto is_walked = [&](const Candidate& candidate) {
+      return std::find(walked.begin(), walked.end(), candidate.recipe) != walked.end();
+    };
     const auto is_walkable = [](const Candidate& candidate) {
       return !candidate.forecast.given_up && candidate.forecast.n_operations <= kMostOperationsWalked;
     };
     const auto is_open = [&](const Candidate& candidate) {
-      return is_walkable(candidate) &&
-             std::find(walked.begin(), walked.end(), candidate.recipe) == walked.end();
+      return is_walkable(candidate) && !is_walked(candidate);
     };
     while (walked.size() < kMostWalked) {
       int n_best = 0;
       const auto first = std::find_if(able_.begin(), able_.end(), [&](const Candidate& candidate) {
-        return is_open(candidate) || (is_walkable(candidate) && ++n_best == kWalkedAtTheTop);
+        return is_open(candidate) || (is_walked(candidate) && ++n_best == kWalkedAtTheTop);
       });
-      if (first == able_.end() || !is_open(*first)) return;
-      Candidate& best = *first;
-      walked.push_back(best.recipe);
-      const double estimated_s = best.forecast.seconds;
+      if (first == able_.end() || is_walked(*first)) return;
+      walked.push_back(first->recipe);
+      const double estimated_s = first->forecast.seconds;
       try {
-        best.forecast = walked_forecast(best.recipe, problem_, view_, options_);
+        first->forecast = walked_forecast(first->recipe, problem_, view_, options_);
       } catch (const InvalidArgument& error) {
-        unable_.push_back({best.recipe, {}, error.what()});
+        unable_.push_back({first->recipe, {}, error.what()});
         able_.erase(first);
         continue;
       }
-      const double factor = best.forecast.seconds / estimated_s;
-      const Recipe form = form_of(best.recipe);
+      best_s = std::min(best_s, first->forecast.seconds);
+      const double factor = first->forecast.seconds / estimated_s;
+      const Recipe form = form_of(first->recipe);
       for (Candidate& other : able_) {
-        const bool is_estimate = std::find(walked.begin(), walked.end(), other.recipe) == walked.end();
-        if (!is_estimate || other.forecast.given_up || !(form_of(other.recipe) == form)) continue;
+        if (is_walked(other) || other.forecast.given_up || !(form_of(other.recipe) == form)) continue;
         // What can't be walked gets no better by it: nobody would look.
         other.forecast.seconds *= is_walkable(other) ? factor : std::max(factor, 1.0);
       }
       sort_able();
     }
-    const double best_s = std::find_if(able_.begin(), able_.end(), [&](const Candidate& candidate) {
-                            return is_walkable(candidate) && !is_open(candidate);
-                          })->forecast.seconds;
     for (Candidate& candidate : able_) {
-      if (!is_open(candidate)) continue;
+      if (!is_open(candidate) || candidate.forecast.seconds > best_s) continue;
       candidate.forecast.seconds = best_s;
       candidate.forecast.given_up = true;
     }
