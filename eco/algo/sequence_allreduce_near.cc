@@ -25,11 +25,9 @@ int mirrored(int number, int power) {
 }
 
 // Ranks in the order in which recursive halving is to number them: its first partners are half of the numbers apart.
-std::vector<int> mirrored_members(const GroupView& view) {
-  std::vector<int> near;
-  for (const net::SubnetView& subnet : view.subnets)
-    near.insert(near.end(), subnet.ranks.begin(), subnet.ranks.end());
-  const Halves halves(view.n_ranks(), 0);
+// `near`: neighbours stand beside each other.
+std::vector<int> mirrored_members(const std::vector<int>& near) {
+  const Halves halves(static_cast<int>(near.size()), 0);
   std::vector<int> members(near.size());
   auto next = near.begin();
   for (int place = 0; place < halves.power; ++place) {
@@ -43,7 +41,7 @@ std::vector<int> mirrored_members(const GroupView& view) {
 }  // namespace
 
 Steps allreduce_in_near_halves(const Piece& piece) {
-  return reduce_scatter_then_allgather(piece, mirrored_members(piece.view));
+  return reduce_scatter_then_allgather(piece, mirrored_members(Levels(piece).packed()));
 }
 
 }  // namespace eco::algo
