@@ -11,7 +11,7 @@ namespace {
 // Whether it makes a difference to the algorithm what the subnets are.
 bool is_of_subnets(std::string_view algorithm) {
   const std::string_view pattern = algorithm.substr(algorithm.find('/') + 1);
-  return pattern == "subnets" || pattern == "leaders" || pattern == "levels";
+  return pattern == "subnets" || pattern == "leaders" || pattern == "lanes" || pattern == "levels";
 }
 
 }  // namespace

@@ -66,6 +66,10 @@ Schedule build_alltoall_linear(const CommonProblem& problem, const Params& param
 // scan.cc: prefixes from rank to rank.
 Schedule build_scan_chain(const CommonProblem& problem, const Params& params, int rank);
 
+// lanes_alltoall.cc: inside a subnet to those who collect for others, then between members of subnets.
+Schedule build_alltoall_lanes(const CommonProblem& problem, const GroupView& view, const Params& params,
+                              int rank);
+
 // leaders_*.cc: up to one leader in each subnet, leaders exchange, down again: every subnet hears from every other once.
 Schedule build_allreduce_leaders(const CommonProblem& problem, const GroupView& view, const Params& params,
                                  int rank);

@@ -99,6 +99,6 @@ def test_what_does_not_exist_is_refused(words: tuple[str, ...]) -> None:
 
 
 @pytest.mark.slow
-def test_everything_is_proved_for_up_to_nine_and_for_thirteen_ranks() -> None:
+def test_everything_is_proved_for_up_to_nine_ranks() -> None:
     code, output = invoke()
     assert code == 0, output

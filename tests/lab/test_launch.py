@@ -142,7 +142,9 @@ def test_what_is_interrupted_ends_by_itself(tmp_path: Path) -> None:
     """Ctrl-C reaches all processes in the terminal's foreground."""
     script = tmp_path / "interrupted.py"
     script.write_text(INTERRUPTED)
-    words = [sys.executable, "-m", "eco.cli.main", "lab", "run", "tiny", "--", sys.executable, str(script)]
+    # What a shell runs in its background ignores interrupts, and so does all that it starts: these tests may.
+    words = ["env", "--default-signal=INT", sys.executable, "-m", "eco.cli.main"]
+    words += ["lab", "run", "tiny", "--", sys.executable, str(script)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "begun\n"

@@ -151,7 +151,7 @@ def test_every_library_is_recorded(language: str) -> None:
     )
 
 
-@pytest.mark.parametrize("ranks", [2, 3, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("ranks", [2, 3, pytest.param(5, marks=pytest.mark.long)])
 def test_every_call_in_c(library: Library, ranks: int) -> None:
     program = compiled(library)
     turns = 20 if ranks < 3 else 10

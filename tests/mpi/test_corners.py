@@ -181,8 +181,8 @@ def is_of_eco(block: str) -> bool:
 
 #: Under valgrind in every run; the other programs, which take half an hour, with ECO_TEST_VALGRIND=all.
 UNDER_VALGRIND = {
-    "openmpi": ("corners bottom", "nonblocking beside"),
-    "mpich": ("corners growth 20", "nonblocking freed"),
+    "openmpi": ("corners bottom",),
+    "mpich": ("nonblocking freed",),
 }
 #: More of these, with settings of their own.
 EVERY_CALL = "calls 1"

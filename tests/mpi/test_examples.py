@@ -145,7 +145,7 @@ def solved(ended: Ended) -> tuple[float, str]:
     return float(found[1]), found[2]
 
 
-@pytest.mark.parametrize("late", ["off", "auto", "mended"])
+@pytest.mark.parametrize("late", [pytest.param("off", marks=pytest.mark.long), "auto", "mended"])
 def test_a_solver_with_uneven_work_comes_to_the_same(library: Library, late: str) -> None:
     # On 5 ranks the last square of the coarse grid is half outside.
     program = [solver(library), "richardson", "40", "moving:20"]

@@ -67,14 +67,15 @@ class Islands(Hosts):
 
 
 slow = pytest.mark.slow
+long = pytest.mark.long
 #: Network, what is an island, host of each rank, whether islands are runs of ranks.
 PLACED = [
     pytest.param("hosts=1+1", "subnets", [0, 0, 0, 1, 1], True, id="two-hosts"),
     pytest.param("hosts=1+1", "subnets", [1, 0, 1, 0, 0], False, id="two-hosts-shuffled"),
     pytest.param("hosts=2+1", "hosts", [0, 0, 1, 2, 2], True, id="three-hosts"),
-    pytest.param("hosts=1+1", "subnets", [0, 0, 0, 0, 1, 1, 1, 1], True, id="two-hosts-of-4", marks=slow),
+    pytest.param("hosts=1+1", "subnets", [0, 0, 0, 0, 1, 1, 1, 1], True, id="two-hosts-of-4", marks=long),
     pytest.param("hosts=1+1", "subnets", [0, 1, 1, 0, 1, 0, 0, 1], False, id="two-hosts-of-4-shuffled", marks=slow),
-    pytest.param("hosts=2+2", "hosts", [0, 0, 1, 1, 2, 2, 3, 3], True, id="smp-islands", marks=slow),
+    pytest.param("hosts=2+2", "hosts", [0, 0, 1, 1, 2, 2, 3, 3], True, id="smp-islands", marks=long),
     pytest.param("hosts=2+2", "hosts", [0, 2, 3, 1, 3, 0, 2, 1], False, id="smp-islands-shuffled", marks=slow),
     pytest.param("hosts=2+2", "subnets", [0, 2, 3, 1, 3, 0, 2, 1], False, id="switches-shuffled", marks=slow),
 ]  # fmt: skip
@@ -104,7 +105,7 @@ def test_a_communicator_of_some_ranks(library: Library, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "ids", "share"), [(300, [], 3), pytest.param(300, ["200"], 1, marks=pytest.mark.slow)]
+    ("made", "ids", "share"), [(100, [], 3), pytest.param(300, ["200"], 1, marks=pytest.mark.slow)]
 )
 def test_freed_communicators_leave_nothing(
     library: Library, tmp_path: Path, made: int, ids: list[str], share: int

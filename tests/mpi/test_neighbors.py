@@ -59,7 +59,9 @@ def served(ended: Ended) -> dict[str, tuple[int, int]]:
 TOPOLOGIES = {"line", "ring", "halo", "torus", "selves", "edges", "graph", "sparse", "dense", "alone", "star"}
 
 
-@pytest.mark.parametrize("hosts", [DEALT, [0, 1, 2, 3, 4], [0, 0, 3, 3, 6, 6, 7]], ids=str)
+@pytest.mark.parametrize(
+    "hosts", [DEALT, [0, 1, 2, 3, 4], pytest.param([0, 0, 3, 3, 6, 6, 7], marks=pytest.mark.long)], ids=str
+)
 @pytest.mark.parametrize("rows", ROWS, ids=str)
 def test_results_are_the_librarys(library: Library, tmp_path: Path, hosts: list[int], rows: str) -> None:
     calls = served(run(library, tmp_path, hosts, ROWS[rows], {}))
@@ -81,7 +83,7 @@ def test_a_plan_is_made_and_remembered_for_its_graph(library: Library, tmp_path:
     """By trials, within the budget; a second job of the same graphs makes none."""
     program = library.compile("neighbors", flags=["-ldl"])
     job = Hosts(library, tmp_path, THREE_SUBNETS, DEALT)
-    settings = {"ECO_ARM_AFTER": "0", "ECO_BUDGET": "20", "ECO_CACHE_DIR": str(tmp_path / "cache")}
+    settings = {"ECO_ARM_AFTER": "0", "ECO_BUDGET": "10", "ECO_CACHE_DIR": str(tmp_path / "cache")}
     first = job.run([program, "7"], settings)
     assert set(served(first)) == TOPOLOGIES
     remembered = sorted((tmp_path / "cache").rglob("*.json"))

@@ -117,7 +117,7 @@ def test_every_operation_gives_what_the_library_gives(library: Library, tmp_path
 
 
 @pytest.mark.parametrize("carrier", CARRIERS)
-@pytest.mark.parametrize("ranks", [2, 3, 5])
+@pytest.mark.parametrize("ranks", [2, pytest.param(3, marks=pytest.mark.long), 5])
 def test_ranks_that_wait_in_mpi_and_over_rails(
     library: Library, tmp_path: Path, ranks: int, carrier: str
 ) -> None:

@@ -224,8 +224,15 @@ int PMPI_Allgather(const void* in, int n, long type, void* out, int n_out, long 
 """
 
 
-@pytest.mark.parametrize("odd", [0, 2])
-@pytest.mark.parametrize("how", ["measured", "following"])
+@pytest.mark.parametrize(
+    ("how", "odd"),
+    [
+        ("measured", 0),
+        ("following", 2),
+        pytest.param("measured", 2, marks=pytest.mark.long),
+        pytest.param("following", 0, marks=pytest.mark.long),
+    ],
+)
 def test_a_rank_that_computes_differently(library: Library, tmp_path: Path, how: str, odd: int) -> None:
     """One rank's fractions decide, whichever it is; ECO_CHECK compares what serves each call."""
     preloads = [str(shared_library(tmp_path, "libslow.so", SLOW))]

@@ -38,7 +38,7 @@ MOST_IN_ALL_ORDERS = {False: 5, True: 6}
 #: More ranks take more time without more to find.
 MOST_LATE_RANKS = 64
 RANDOM_PLAYS = 100
-USUAL_RANKS = "1-9,13"
+USUAL_RANKS = "1-9"
 ALL_RANKS = "1-17,32,33,64"
 #: A verified group takes memory and time with the square of its ranks.
 MOST_RANKS = 1024
