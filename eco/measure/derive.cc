@@ -115,11 +115,19 @@ std::vector<std::size_t> contested_pairs(int n_hosts, const std::vector<std::siz
   };
   const auto here = labels(size);
   const auto there = labels(other);
+  std::vector<double> nearest_s(static_cast<std::size_t>(n_hosts), std::numeric_limits<double>::infinity());
+  for (const net::PairTimes& pair : pairs) {
+    for (const int host : {pair.a, pair.b}) {
+      double& nearest = nearest_s[static_cast<std::size_t>(host)];
+      nearest = std::min(nearest, pair.seconds[size]);
+    }
+  }
   std::vector<std::size_t> contested;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const auto a = static_cast<std::size_t>(pairs[i].a);
     const auto b = static_cast<std::size_t>(pairs[i].b);
-    if (here[a] != here[b] && there[a] == there[b]) contested.push_back(i);
+    const bool is_close = pairs[i].seconds[size] < kClose * std::min(nearest_s[a], nearest_s[b]);
+    if (here[a] != here[b] && (there[a] == there[b] || is_close)) contested.push_back(i);
   }
   return contested;
 }

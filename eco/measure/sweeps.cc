@@ -216,11 +216,11 @@ class Sweeper {
         settle(size, deadline_s, 1, [&] { return missing(sizes[size]); });
     }
     if (!represents_.empty()) return;
-    // Where only one of the reference sizes parts hosts, either the network is like that (a bridge, a slow uplink) or
-    // these very pairs were disturbed: they get more visits.
+    // Where only one of the reference sizes parts hosts, or one parts them by little, either the network is like that (a bridge,
+    // a slow uplink) or these very pairs were disturbed: they get more visits.
     for (const std::size_t size : {nearest_size(sizes, net::kSmallPairBytes), sizes.size() - 1}) {
       settle(size, deadline_s, sizes[size] <= net::kSmallPairBytes ? kPatience : 1,
-             [&] { return parted_only_at(size); });
+             [&] { return contested_at(size); });
     }
   }
 
@@ -251,7 +251,7 @@ class Sweeper {
     return seconds;
   }
 
-  std::vector<std::size_t> parted_only_at(std::size_t size) {
+  std::vector<std::size_t> contested_at(std::size_t size) {
     std::vector<std::size_t> contested = contested_pairs(table_.n_hosts, table_.sizes, labelled(), size);
     std::erase_if(contested, [&](std::size_t i) { return is_known(i, table_.sizes[size]); });
     return contested;
