@@ -1,10 +1,10 @@
 // All-to-all by lanes, for short blocks: a subnet's messages to one rank of another travel together, and every member collects
-// those for some of the ranks there. Nobody leads, so the work and the links inside are shared evenly.
+// those for some of the ranks there. Nobody leads: work and links inside are shared, as evenly as counts of ranks allow.
 //
 //   steps            2: inside, then to the members of other subnets; one crossing of the slow links, with one message from
 //                    every other subnet to every rank, where every pair directly takes one for each member
 //   bytes per link   the least there is between subnets; inside, nearly everything once more
-//   model            alpha(inside) + n / B(NIC) + alpha(between) + bytes across / B(uplink)
+//   model            alpha(inside) + n / B(NIC) + alpha(between) + bytes across / B(uplink), for subnets of one size
 //   order            none (data movement)
 //   source           Traff and Hunold, Decomposing MPI collectives for exploiting multi-lane communication, CLUSTER 2020, for
 //                    subnets of one size; here of any
@@ -29,14 +29,17 @@ struct Bundle {
   std::size_t offset;
 };
 
-// The ranks of other subnets for whom this subnet's member at `place` collects: every n_members-th of each, the next
-// subnet first.
-std::vector<int> collected_for(const GroupView& view, std::size_t subnet, std::size_t place) {
+// The ranks of each other subnet, the next one first, for whom this subnet's member at `place` collects: every n_members-th,
+// counted on from subnet to subnet, so that small ones are shared out too.
+std::vector<std::vector<int>> collected_for(const GroupView& view, std::size_t subnet, std::size_t place) {
   const std::size_t n_members = view.subnets[subnet].ranks.size();
-  std::vector<int> ranks;
+  std::vector<std::vector<int>> ranks;
+  std::size_t count = 0;
   for (std::size_t i = 1; i < view.subnets.size(); ++i) {
-    const std::vector<int>& there = view.subnets[(subnet + i) % view.subnets.size()].ranks;
-    for (std::size_t p = place; p < there.size(); p += n_members) ranks.push_back(there[p]);
+    ranks.emplace_back();
+    for (const int rank : view.subnets[(subnet + i) % view.subnets.size()].ranks) {
+      if (count++ % n_members == place) ranks.back().push_back(rank);
+    }
   }
   return ranks;
 }
@@ -72,26 +75,34 @@ Schedule build_alltoall_lanes(const CommonProblem& problem, const GroupView& vie
   };
 
   // Inside: what a member collects from this rank, and what this rank from a member; the last block is for the receiver.
-  const std::vector<int> lane = collected_for(view, subnet, place);
+  const auto handed_to = [&](std::size_t member) {
+    std::vector<int> ranks;
+    for (const std::vector<int>& there : collected_for(view, subnet, member))
+      ranks.insert(ranks.end(), there.begin(), there.end());
+    ranks.push_back(members[member]);
+    return ranks;
+  };
+  const std::vector<int> collected = handed_to(place);
   std::vector<Bundle> leaving;
   std::vector<Bundle> coming;
   for (std::size_t i = 1; i < m; ++i) {
-    const std::size_t there = (place + i) % m;
-    std::vector<int> of_them = collected_for(view, subnet, there);
-    of_them.push_back(members[there]);
-    leaving.push_back(bundle(members[there], std::move(of_them)));
-    std::vector<int> of_us = lane;
-    of_us.push_back(rank);
-    coming.push_back(bundle(members[(place + m - i) % m], std::move(of_us)));
+    const std::size_t next = (place + i) % m;
+    leaving.push_back(bundle(members[next], handed_to(next)));
+    coming.push_back(bundle(members[(place + m - i) % m], collected));
   }
-  // Between: the members' blocks for one rank of another subnet, and those of another subnet's members for this rank.
-  std::vector<Bundle> onward;
-  for (const int to : lane) onward.push_back(bundle(to, members));
+  // Between, subnet by subnet: the members' blocks for ranks of the next one, and what the one before has for this rank.
+  std::vector<std::vector<Bundle>> onward;
+  for (const std::vector<int>& there : collected_for(view, subnet, place)) {
+    onward.emplace_back();
+    for (const int to : there) onward.back().push_back(bundle(to, members));
+  }
   std::vector<Bundle> arriving;
+  std::size_t count = place;  // as theirs does
   for (std::size_t i = 1; i < view.subnets.size(); ++i) {
     const std::vector<int>& theirs =
         view.subnets[(subnet + view.subnets.size() - i) % view.subnets.size()].ranks;
-    arriving.push_back(bundle(theirs[place % theirs.size()], theirs));
+    arriving.push_back(bundle(theirs[count % theirs.size()], theirs));
+    count += theirs.size();
   }
 
   Schedule schedule(rank, problem.n_ranks);
@@ -99,7 +110,6 @@ Schedule build_alltoall_lanes(const CommonProblem& problem, const GroupView& vie
   schedule.n_channels = 2;
   schedule.scratch_bytes = room;
   schedule.once([=](std::size_t, Emitter& e) {
-    for (const Bundle& one : arriving) e.recv(one.peer, region(one), 1);
     for (std::size_t i = 0; i < leaving.size(); ++i) {
       for (std::size_t k = 0; k < leaving[i].ranks.size(); ++k)
         e.copy(given(leaving[i].ranks[k]), in(leaving[i], k));
@@ -108,13 +118,16 @@ Schedule build_alltoall_lanes(const CommonProblem& problem, const GroupView& vie
     }
   });
   schedule.once([=](std::size_t, Emitter& e) {
-    for (std::size_t k = 0; k < onward.size(); ++k) {
-      e.copy(given(onward[k].peer), in(onward[k], place));
-      for (std::size_t i = 0; i < coming.size(); ++i) {
-        const std::size_t from = (place + m - 1 - i) % m;
-        e.copy(in(coming[i], k), in(onward[k], from));
+    std::size_t k = 0;  // of those for whom it collects
+    for (std::size_t s = 0; s < onward.size(); ++s) {
+      e.recv(arriving[s].peer, region(arriving[s]), 1);
+      for (const Bundle& one : onward[s]) {
+        e.copy(given(one.peer), in(one, place));
+        for (std::size_t i = 0; i < coming.size(); ++i)
+          e.copy(in(coming[i], k), in(one, (place + m - 1 - i) % m));
+        e.send(one.peer, region(one), 1);
+        ++k;
       }
-      e.send(onward[k].peer, region(onward[k]), 1);
     }
   });
   schedule.once([=](std::size_t, Emitter& e) {

@@ -1,6 +1,5 @@
 // The table of all algorithms: builders joined with trees (owners.h), one line each. Map: parameters worth predicting, then a
 // function for each kind of algorithm, and make_registry() at the end.
-#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -81,7 +80,7 @@ auto shape_candidates_of(std::size_t (*cut)(const CommonProblem&)) {
   };
 }
 
-std::vector<Params> in_one_piece(const CommonProblem&, const GroupView&) { return {Params{}}; }
+std::vector<Params> in_one_piece(const CommonProblem&, const GroupView&) { return std::vector<Params>(1); }
 
 // For trees up which something is combined: rank order holds if the tree from rank 0 is one of runs.
 auto keeps_order(Pattern pattern) {
@@ -182,13 +181,6 @@ void add_others(std::vector<Algorithm>& all) {
   }
 }
 
-Objection needs_lanes(const CommonProblem& problem, const GroupView& view) {
-  if (view.n_subnets() == 1) return "one subnet needs no lanes";
-  const auto has_two = [](const net::SubnetView& subnet) { return subnet.ranks.size() > 1; };
-  if (std::ranges::none_of(view.subnets, has_two)) return "no subnet has a second rank";
-  return is_short(problem.bytes);
-}
-
 void add_leaders(std::vector<Algorithm>& all) {
   for (const Collective collective : {Collective::allreduce, Collective::barrier}) {
     all.push_back({title(collective, "leaders"), collective, leader_candidates_of(whole),
@@ -206,7 +198,11 @@ void add_leaders(std::vector<Algorithm>& all) {
                    return objection ? objection
                                     : is_short(problem.bytes * static_cast<std::size_t>(problem.n_ranks));
                  }});
-  all.push_back({"alltoall/lanes", Collective::alltoall, in_one_piece, build_alltoall_lanes, needs_lanes});
+  all.push_back({"alltoall/lanes", Collective::alltoall, in_one_piece, build_alltoall_lanes,
+                 [](const CommonProblem& problem, const GroupView& view) {
+                   const Objection objection = needs_subnets(view);
+                   return objection ? objection : is_short(problem.bytes);
+                 }});
   all.push_back({"reduce_scatter/leaders", Collective::reduce_scatter, leader_candidates_of(whole),
                  build_reduce_scatter_leaders,
                  [](const CommonProblem& problem, const GroupView& view) -> Objection {
@@ -272,8 +268,7 @@ void add_neighborhoods(std::vector<Algorithm>& all) {
                    return build_neighborhood_alltoall(problem, params, rank);
                  },
                  {}});
-  all.push_back({title(Collective::neighbor_alltoall, "leaders"), Collective::neighbor_alltoall,
-                 [](const CommonProblem&, const GroupView&) { return std::vector<Params>(1); },
+  all.push_back({title(Collective::neighbor_alltoall, "leaders"), Collective::neighbor_alltoall, in_one_piece,
                  build_neighborhood_alltoall_leaders,
                  [](const CommonProblem& problem, const GroupView& view) -> Objection {
                    const std::size_t most = most_edges_across(*problem.neighbors, view);

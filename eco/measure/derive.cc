@@ -75,6 +75,32 @@ double latency_of(const net::Network& network, const Chosen& chosen) {
   return weights > 0 ? std::max(0.0, sum / weights) : 0;
 }
 
+// Which hosts Figure 2 has in one subnet, at one size.
+class Parts {
+ public:
+  Parts(int n_hosts, const std::vector<net::PairTimes>& pairs, std::size_t size)
+      : part_of_host_(static_cast<std::size_t>(n_hosts)) {
+    const net::Partition parts = subnets_at(n_hosts, pairs, size);
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      for (const int host : parts[part]) part_of_host_[static_cast<std::size_t>(host)] = part;
+    }
+  }
+  bool join(const net::PairTimes& pair) const {
+    return part_of_host_[static_cast<std::size_t>(pair.a)] == part_of_host_[static_cast<std::size_t>(pair.b)];
+  }
+
+ private:
+  std::vector<std::size_t> part_of_host_;
+};
+
+std::vector<std::size_t> chosen(const std::vector<net::PairTimes>& pairs, const Chosen& choose) {
+  std::vector<std::size_t> indices;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    if (choose(pairs[i])) indices.push_back(i);
+  }
+  return indices;
+}
+
 }  // namespace
 
 std::size_t nearest_size(const std::vector<std::size_t>& sizes, std::size_t wanted) {
@@ -105,16 +131,14 @@ std::vector<std::size_t> contested_pairs(int n_hosts, const std::vector<std::siz
                                          const std::vector<net::PairTimes>& pairs, std::size_t size) {
   const std::size_t small = nearest_size(sizes, net::kSmallPairBytes);
   const std::size_t other = size == small ? sizes.size() - 1 : small;
-  const auto labels = [&](std::size_t at) {
-    std::vector<std::size_t> part_of_host(static_cast<std::size_t>(n_hosts));
-    const net::Partition parts = subnets_at(n_hosts, pairs, at);
-    for (std::size_t part = 0; part < parts.size(); ++part) {
-      for (const int host : parts[part]) part_of_host[static_cast<std::size_t>(host)] = part;
-    }
-    return part_of_host;
-  };
-  const auto here = labels(size);
-  const auto there = labels(other);
+  const Parts here(n_hosts, pairs, size);
+  const Parts there(n_hosts, pairs, other);
+  return chosen(pairs, [&](const net::PairTimes& pair) { return !here.join(pair) && there.join(pair); });
+}
+
+std::vector<std::size_t> close_pairs(int n_hosts, const std::vector<net::PairTimes>& pairs,
+                                     std::size_t size) {
+  const Parts parts(n_hosts, pairs, size);
   std::vector<double> nearest_s(static_cast<std::size_t>(n_hosts), std::numeric_limits<double>::infinity());
   for (const net::PairTimes& pair : pairs) {
     for (const int host : {pair.a, pair.b}) {
@@ -122,14 +146,11 @@ std::vector<std::size_t> contested_pairs(int n_hosts, const std::vector<std::siz
       nearest = std::min(nearest, pair.seconds[size]);
     }
   }
-  std::vector<std::size_t> contested;
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    const auto a = static_cast<std::size_t>(pairs[i].a);
-    const auto b = static_cast<std::size_t>(pairs[i].b);
-    const bool is_close = pairs[i].seconds[size] < kClose * std::min(nearest_s[a], nearest_s[b]);
-    if (here[a] != here[b] && (there[a] == there[b] || is_close)) contested.push_back(i);
-  }
-  return contested;
+  return chosen(pairs, [&](const net::PairTimes& pair) {
+    const double nearest =
+        std::min(nearest_s[static_cast<std::size_t>(pair.a)], nearest_s[static_cast<std::size_t>(pair.b)]);
+    return !parts.join(pair) && pair.seconds[size] < kClose * nearest;
+  });
 }
 
 void derive_classes(net::Network& network, const net::Partition& subnets) {

@@ -29,11 +29,13 @@ net::Partition subnets_at(int n_hosts, const std::vector<net::PairTimes>& pairs,
 // The index of the measured size that is nearest to `wanted`; 0 if there are none.
 std::size_t nearest_size(const std::vector<std::size_t>& sizes, std::size_t wanted);
 
-// Indices of the pairs that Figure 2 parts at this reference size but not at the other one, or by so little that samples which
-// are still too long may have done it: they take less than kClose times what the nearest host of either takes.
-inline constexpr double kClose = 1.5;
+// Indices of the pairs that Figure 2 parts at this reference size but not at the other one.
 std::vector<std::size_t> contested_pairs(int n_hosts, const std::vector<std::size_t>& sizes,
                                          const std::vector<net::PairTimes>& pairs, std::size_t size);
+// Of those that it parts at this size the ones that take less than kClose times what the nearest host of either takes: samples
+// that are still too long may have done it.
+inline constexpr double kClose = 1.5;
+std::vector<std::size_t> close_pairs(int n_hosts, const std::vector<net::PairTimes>& pairs, std::size_t size);
 
 // Fills subnets and between of a network that has hosts, sizes and pairs: rates by the pair times' slope, no latency
 // yet, kinds unknown.

@@ -67,12 +67,14 @@ TEST(Derive, ASitesLinkIsWhatTheBestPairThatLeavesItGets) {
 TEST(Derive, PairsPartedAtOneSizeOrByLittleAreContested) {
   // Hosts 0 1 2 and 3, far away. Of short messages 0 and 1 look alone, by little; of long ones 1 and 2 are near each other.
   const std::vector<std::size_t> sizes = {1024, 65536};
-  const std::vector<net::PairTimes> pairs = {{0, 1, {130e-6, 5.5e-3}, {}},  {0, 2, {100e-6, 7e-3}, {}},
-                                             {0, 3, {900e-6, 40e-3}, {}}, {1, 2, {140e-6, 4e-3}, {}},
-                                             {1, 3, {900e-6, 40e-3}, {}}, {2, 3, {900e-6, 40e-3}, {}}};
+  const std::vector<net::PairTimes> pairs = {{0, 1, {130e-6, 5.5e-3}, {}}, {0, 2, {100e-6, 7e-3}, {}},
+                                             {0, 3, {900e-6, 40e-3}, {}},  {1, 2, {140e-6, 4e-3}, {}},
+                                             {1, 3, {900e-6, 40e-3}, {}},  {2, 3, {900e-6, 40e-3}, {}}};
   const auto indices = [](std::initializer_list<std::size_t> all) { return std::vector<std::size_t>(all); };
-  EXPECT_EQ(contested_pairs(4, sizes, pairs, 0), indices({0, 3}));
-  EXPECT_EQ(contested_pairs(4, sizes, pairs, 1), indices({0, 1}));
+  EXPECT_EQ(contested_pairs(4, sizes, pairs, 0), indices({3}));
+  EXPECT_EQ(close_pairs(4, pairs, 0), indices({0, 3}));
+  EXPECT_EQ(contested_pairs(4, sizes, pairs, 1), indices({1}));
+  EXPECT_EQ(close_pairs(4, pairs, 1), indices({0}));
 }
 
 TEST(Derive, OfSitesWithinEachOtherTheInnermostLoseTheirLinks) {

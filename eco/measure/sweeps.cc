@@ -33,9 +33,9 @@ constexpr int kQuietSweeps = 6;
 constexpr int kMostExtraSweeps = 40;
 // Where pairs stand for those like them, and the median of these counts, a few of them may be unsettled.
 constexpr int kMostExtraSweepsAlike = 8;
-// Pairs that one reference size alone parts decide the partition: for them three times as much patience.
+// Pairs that one reference size alone parts, or one by little, decide the partition: for them three times as much patience.
 constexpr int kPatience = 3;
-// Pairs that are far apart, where such sweeps are not cheap, have settled with a second sample so near.
+// Pairs that are far apart, where such sweeps are not cheap, and pairs parted by little have settled with a second sample so near.
 constexpr double kSettled = 0.98;
 
 // Of large messages a pair like it may confirm a pair's label.
@@ -211,7 +211,8 @@ class Sweeper {
   void settle_all(double deadline_s) {
     if (options_.budget_s <= 0) say("pairs, until small messages settle", 1.0);
     const std::vector<std::size_t>& sizes = table_.sizes;
-    for (std::size_t size = 0; size < sizes.size(); ++size) {
+    // The larger first: it decides the partition, and on a busy machine the other would take all the time there is.
+    for (std::size_t size = sizes.size(); size-- > 0;) {
       if (sizes[size] <= net::kSmallPairBytes)
         settle(size, deadline_s, 1, [&] { return missing(sizes[size]); });
     }
@@ -252,7 +253,13 @@ class Sweeper {
   }
 
   std::vector<std::size_t> contested_at(std::size_t size) {
-    std::vector<std::size_t> contested = contested_pairs(table_.n_hosts, table_.sizes, labelled(), size);
+    const std::vector<net::PairTimes> pairs = labelled();
+    std::vector<std::size_t> contested = contested_pairs(table_.n_hosts, table_.sizes, pairs, size);
+    for (const std::size_t pair : close_pairs(table_.n_hosts, pairs, size)) {
+      const bool is_listed = std::ranges::find(contested, pair) != contested.end();
+      if (!is_listed && minimum_is_suspect(table_.of(pair, size), kSettled)) contested.push_back(pair);
+    }
+    std::sort(contested.begin(), contested.end());
     std::erase_if(contested, [&](std::size_t i) { return is_known(i, table_.sizes[size]); });
     return contested;
   }
