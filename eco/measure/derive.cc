@@ -93,7 +93,7 @@ class Parts {
   std::vector<std::size_t> part_of_host_;
 };
 
-std::vector<std::size_t> chosen(const std::vector<net::PairTimes>& pairs, const Chosen& choose) {
+std::vector<std::size_t> indices_where(const std::vector<net::PairTimes>& pairs, const Chosen& choose) {
   std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     if (choose(pairs[i])) indices.push_back(i);
@@ -133,7 +133,8 @@ std::vector<std::size_t> contested_pairs(int n_hosts, const std::vector<std::siz
   const std::size_t other = size == small ? sizes.size() - 1 : small;
   const Parts here(n_hosts, pairs, size);
   const Parts there(n_hosts, pairs, other);
-  return chosen(pairs, [&](const net::PairTimes& pair) { return !here.join(pair) && there.join(pair); });
+  return indices_where(pairs,
+                       [&](const net::PairTimes& pair) { return !here.join(pair) && there.join(pair); });
 }
 
 std::vector<std::size_t> close_pairs(int n_hosts, const std::vector<net::PairTimes>& pairs,
@@ -146,7 +147,7 @@ std::vector<std::size_t> close_pairs(int n_hosts, const std::vector<net::PairTim
       nearest = std::min(nearest, pair.seconds[size]);
     }
   }
-  return chosen(pairs, [&](const net::PairTimes& pair) {
+  return indices_where(pairs, [&](const net::PairTimes& pair) {
     const double nearest =
         std::min(nearest_s[static_cast<std::size_t>(pair.a)], nearest_s[static_cast<std::size_t>(pair.b)]);
     return !parts.join(pair) && pair.seconds[size] < kClose * nearest;
