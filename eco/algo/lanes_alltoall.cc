@@ -34,12 +34,12 @@ struct Bundle {
 std::vector<std::vector<int>> collected_for(const GroupView& view, std::size_t subnet, std::size_t place) {
   const std::size_t n_members = view.subnets[subnet].ranks.size();
   std::vector<std::vector<int>> ranks;
-  std::size_t count = 0;
+  std::size_t first = place;  // of the next subnet, as far as there are so many
   for (std::size_t i = 1; i < view.subnets.size(); ++i) {
+    const std::vector<int>& there = view.subnets[(subnet + i) % view.subnets.size()].ranks;
     ranks.emplace_back();
-    for (const int rank : view.subnets[(subnet + i) % view.subnets.size()].ranks) {
-      if (count++ % n_members == place) ranks.back().push_back(rank);
-    }
+    for (; first < there.size(); first += n_members) ranks.back().push_back(there[first]);
+    first -= there.size();
   }
   return ranks;
 }
