@@ -6,11 +6,15 @@
 #include "eco/net/sites.h"
 
 namespace eco::algo {
+namespace {
 
+// Whether it makes a difference to the algorithm what the subnets are.
 bool is_of_subnets(std::string_view algorithm) {
   const std::string_view pattern = algorithm.substr(algorithm.find('/') + 1);
   return pattern == "subnets" || pattern == "leaders" || pattern == "lanes" || pattern == "levels";
 }
+
+}  // namespace
 
 void see_sites(Algorithm& algorithm) {
   algorithm.build = [build = std::move(algorithm.build)](const auto& problem, const auto& view,

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
 
 #include "eco/algo/algorithm.h"
 #include "eco/algo/recipe.h"
@@ -28,9 +27,6 @@ class AtSites {
   const net::GroupView& given_;
   std::optional<net::GroupView> joined_;
 };
-
-// Whether it makes a difference to the algorithm what the subnets are.
-bool is_of_subnets(std::string_view algorithm);
 
 // The algorithm builds over sites where it is asked to, and where its candidates are of subnets it offers them over every cut
 // of the network's sites too.
