@@ -209,6 +209,15 @@ TEST(Algorithms, LongMessages) {
   }
 }
 
+// More subnets than operations looked ahead over: whoever waits for all of them before it sends stands still.
+TEST(Algorithms, LanesNeedNoWindowForAllSubnets) {
+  const CommonProblem problem{.collective = Collective::alltoall, .n_ranks = 24, .bytes = 24};
+  const auto view = dealt_view("hosts=2+2+2+2+2+2+2+2+2+2+2+2", 24);
+  const auto schedules = build_all({"alltoall/lanes", {}}, problem, view);
+  const auto fault = sched::verify(problem, schedules, {.window_capacity = 8});
+  EXPECT_FALSE(fault) << fault->what;
+}
+
 TEST(Algorithms, RefuseWhatTheyCannotServe) {
   const auto view = testing::scattered_view("2+2", 4);
   const CommonProblem ordered{.collective = Collective::allreduce,
