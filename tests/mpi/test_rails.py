@@ -239,14 +239,17 @@ def test_ranks_that_differ_in_transport_run_natively(library: Library) -> None:
     assert "ranks differ" in ended.stderr
 
 
+# Killed, since MPICH 5.0.2's proxy, without ECO too, may miss that a rank exits by itself, and then lets the others
+# wait in MPI_Finalize: it reaps that rank before it sees its PMI connection close (3 of 40 runs of a program that
+# prints much).
 LEAVES = """
-import os, numpy
+import os, signal, numpy
 from mpi4py import MPI
 world = MPI.COMM_WORLD
 data = numpy.zeros(1 << 20)
 for i in range(50):
     if i == 10 and world.rank == 1:
-        os._exit(3)
+        os.kill(os.getpid(), signal.SIGKILL)
     world.Bcast(data, root=0)
 """
 
