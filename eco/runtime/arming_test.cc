@@ -206,6 +206,24 @@ TEST(Arming, MeasuresAnewWhereHostsAreNotWhereTheyWere) {
   for (const net::PairTimes& pair : after[0].pairs) EXPECT_LT(pair.seconds[1], before.pairs[0].seconds[1]);
 }
 
+TEST(Arming, TakesANetworkAsRememberedWhereThatIsEnough) {
+  const Directory directory;
+  Options options;
+  options.cache_dir = directory.file("cache");
+  const net::Network before =
+      remembered_network(net::Store(options.cache_dir), "hosts=2+2 rate_mbit=0.8 uplink_mbit=0.4");
+  KnownInJob job;
+  Group group = small_group();
+  group.request.network_only = true;
+  group.request.as_remembered = true;
+  group.request.job = &job;
+  arm_group(group, options, [&](transport::Transport&, ArmResult& armed) {
+    ASSERT_NE(armed.view.network, nullptr);
+    EXPECT_EQ(armed.view.network->fingerprint(), before.fingerprint());
+  });
+  EXPECT_FALSE(job.has_looked_after(before.hosts)) << "so arming will";
+}
+
 // Takes its time by the byte, as a slow network does.
 class SlowBytes final : public testing::PassingTransport {
  public:

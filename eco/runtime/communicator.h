@@ -48,6 +48,8 @@ struct ArmRequest {
   // Without a job's budget. Of an estimate only the table is of use: what it says has not been measured.
   plan::Effort effort = plan::Effort::measure;
   bool network_only = false;  // come to a network, remember it, and stay native
+  // One that is remembered as a whole serves as it is, without sentinels: for what is none the worse where hosts have moved.
+  bool as_remembered = false;
   // What this process knows of its job: a remembered network is used without a look where rank 0 has looked after all
   // of its hosts already. Null: nothing. Differs between ranks.
   KnownInJob* job = nullptr;

@@ -53,7 +53,8 @@ class Finding {
       if (remembered.network) {
         source = "remembered";
         remembered_ = *remembered.network;
-        const bool looks = looks_after() && options_.measure == MeasurePolicy::automatic;
+        const bool looks =
+            looks_after() && options_.measure == MeasurePolicy::automatic && !request_.as_remembered;
         if (looks) prepare_sentinels();
         return {looks ? Found::doubtful : Found::text, net::to_json(remembered_.without_samples())};
       }

@@ -6,7 +6,8 @@
 // A program that makes many communicators and calls a few collectives on each must not pay for plans: a communicator is
 // armed when its calls have taken many times what arming takes, so that one that ends right then has lost little; or
 // where what is known of the same ranks says that the call at hand alone gains what arming costs, or that the calls so far
-// would have, as long as all that a job armed for that reason took little of its time. Each
+// would have, as long as all that a job armed for that reason took little of its time; or where it is the first one of all
+// ranks of the job, whatever its calls took: what is measured for it serves its copies and later jobs. Each
 // rank has clocks of its own, so what they say is compared once it is agreed; and when to ask is told from what all
 // ranks count alike (Pace).
 #pragma once
@@ -21,6 +22,7 @@ namespace eco::runtime {
 // Of one rank.
 struct Standing {
   bool has_room = true;       // among the communicators that may be armed
+  bool is_first = false;      // it has all ranks of the job, and none that has them came so far before it
   double budget_left_s = 0;   // for measuring
   double passed_s = 0;        // that the communicator's calls took so far, none of them served
   double arming_s = 0;        // that arming takes from nothing

@@ -49,6 +49,18 @@ TEST(Readiness, PaysWhereCallsTookFarLongerThanArming) {
       << "arming takes as long as the slowest rank";
 }
 
+TEST(Readiness, TheFirstOfAllRanksPaysWhateverItsCallsTook) {
+  EXPECT_TRUE(agreed([](int, Standing& mine) {
+                mine.passed_s = 0;
+                mine.is_first = true;
+              }).pays);
+  EXPECT_FALSE(agreed([](int rank, Standing& mine) {
+                 mine.passed_s = 0;
+                 mine.is_first = rank != 1;
+               }).pays)
+      << "that rank has been in another one, which the others have not come to yet";
+}
+
 TEST(Readiness, OfWhatAllKnowTheSameArmingIsCheaper) {
   const auto short_calls = [](int, Standing& mine) { mine.passed_s = 0.1; };
   const Readiness known = agreed([&](int rank, Standing& mine) {

@@ -13,6 +13,7 @@
 #include "eco/runtime/rails.h"
 #include "preload/backend/library_agreement.h"
 #include "preload/backend/session.h"
+#include "preload/backend/world.h"
 
 namespace eco::preload {
 namespace {
@@ -131,9 +132,11 @@ void Group::arm(const coll::CommonProblem& problem, AtHand at_hand) {
     LibraryAgreement agreement(comm_, rank_, n_ranks_);
     runtime::KnownInJob& job = session_.known();
     const std::shared_ptr<const runtime::KnownGroup> known = job.find(*world_ranks);
+    const bool may_be_first = n_ranks_ == world().n_ranks && session_.claim_first();
     has_slot_ = session_.take_slot();
     const runtime::Readiness ready = runtime::agree_on_readiness(
         agreement.native, {.has_room = has_slot_,
+                           .is_first = may_be_first,
                            .budget_left_s = session_.budget_left_s(),
                            .passed_s = static_cast<double>(passed_ns_) / kNanosecondsPerSecond,
                            .arming_s = job.arming_s(false),
@@ -148,6 +151,7 @@ void Group::arm(const coll::CommonProblem& problem, AtHand at_hand) {
         left_native_.add(problem, kAnyRoot);
         why_native_ = runtime::kAsGood;
       }
+      if (may_be_first) session_.give_first_back();
       return give_slot_back();
     }
     if (!ready.has_room) {

@@ -64,6 +64,7 @@ net::GroupView Group::look_for_network(LibraryAgreement& agreement, const std::v
   if (!reason) {
     runtime::ArmRequest request;
     request.network_only = true;
+    request.as_remembered = true;  // an order of ranks costs time at worst, and arming will notice
     request.job = &session_.known();
     result = runtime::Communicator::arm(transport(), agreement.native, options, session_.identity(), request);
     session_.note_measuring(result.seconds_measuring);

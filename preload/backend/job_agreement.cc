@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "preload/backend/first_connections.h"
 #include "preload/backend/world.h"
 
 namespace eco::preload {
@@ -43,14 +44,19 @@ void say_who_may_be_missing(const World& here, double waited_s) {
 // By the library's nonblocking allreduce: a rank without ECO is in the program's next call instead, and no blocking
 // collective, whatever it is, takes part in this one and takes these numbers for its own.
 void allreduce_min(std::span<std::int64_t> words, const World& here, double stall_s) {
+  FirstConnections connections(here);
   MPI_Request request = MPI_REQUEST_NULL;
   PMPI_Iallreduce(MPI_IN_PLACE, words.data(), static_cast<int>(words.size()), MPI_INT64_T, MPI_MIN,
                   MPI_COMM_WORLD, &request);
+  const auto is_over = [&] {
+    int is_done = 0;
+    if (PMPI_Test(&request, &is_done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return true;
+    return connections.are_open() && is_done != 0;
+  };
   // Of many thousand ranks two speak: one at least if it is one program of several that lacks ECO.
   bool speaks = stall_s > 0 && (here.rank == 0 || here.rank == here.n_ranks - 1);
   const double began_s = PMPI_Wtime();
-  int is_done = 0;
-  while (PMPI_Test(&request, &is_done, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_done == 0) {
+  while (!is_over()) {
     const double waited_s = PMPI_Wtime() - began_s;
     if (speaks && waited_s >= stall_s) {
       say_who_may_be_missing(here, waited_s);
@@ -122,7 +128,8 @@ JobAgreement agree_in_job(const Standpoint& mine, double stall_s) {
   const std::int64_t settings = digest(mine.settings);
   const auto first = [&](bool is_so) { return static_cast<std::int64_t>(is_so ? here.rank : here.n_ranks); };
   const bool plan_of_rank_0 = here.rank == 0 && mine.has_plan && mine.vote != Vote::off;
-  // As many in every version, and the first two of them the version: whoever has another one knows nothing of the rest.
+  // As many in every version, and the first two of them the version: whoever has another one knows nothing of the rest. Nor
+  // may what goes with them (first_connections.h) be another.
   std::array<std::int64_t, 9> least = {version,
                                        -version,
                                        settings,

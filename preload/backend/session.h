@@ -123,6 +123,10 @@ class Session {
   // What arming brought to light: for the communicators that come.
   runtime::KnownInJob& known() { return known_; }
   void note_armed(const Group& group);
+  // Local, any thread. For a communicator of all ranks that wants to be the first of these that is armed; false if another
+  // has claimed it. Threads may come to it in another order on other ranks, so what is told from it has to be agreed.
+  bool claim_first() { return !first_is_claimed_.exchange(true); }
+  void give_first_back() { first_is_claimed_.store(false); }
   // Local. Says who is awaited when what this records stalls; `doing` is said behind the rank. Any thread.
   std::unique_ptr<Watch> watch(const exec::FlightRecorder& recorder, int rank, int n_ranks,
                                const char* doing = "");
@@ -193,6 +197,7 @@ class Session {
   JobRails rails_;
   int keyval_ = MPI_KEYVAL_INVALID;  // of groups
   double started_s_ = 0;
+  std::atomic<bool> first_is_claimed_{false};
   std::atomic<std::uint64_t> generation_{1};  // grows when a group is made or freed
   std::atomic<int> slots_{0};
   std::atomic<std::int64_t> budget_left_us_{0};  // of what the job began with; what is earned is spent first

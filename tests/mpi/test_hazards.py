@@ -67,6 +67,26 @@ def test_copies_are_armed_when_it_pays(library: Library, tmp_path: Path) -> None
     assert ended.report["communicators_native"] == {"too few or too short calls to be armed": 200}
 
 
+TWO_COPIES = """
+import numpy
+from mpi4py import MPI
+copies = [MPI.COMM_WORLD.Dup() for _ in range(2)]
+data = numpy.zeros(1 << 18, "b")
+for copy in copies:
+    copy.Bcast(data, root=0)
+print("right", flush=True) if MPI.COMM_WORLD.rank == 0 else None
+"""
+
+
+def test_the_first_of_all_ranks_is_armed_whatever_its_calls_took(library: Library, tmp_path: Path) -> None:
+    """Of two copies with one long call each, in a program that makes none on MPI_COMM_WORLD."""
+    (tmp_path / "copies.py").write_text(TWO_COPIES)
+    settings = {"ECO_REPORT": str(tmp_path / "report.json"), "ECO_ARM_AFTER": "auto"}
+    ended = library.run_served(3, [library.python, str(tmp_path / "copies.py")], settings, rows=PLAIN)
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    assert ended.report["communicators_armed"] == 1
+
+
 def test_a_copy_is_armed_when_its_calls_would_have_gained_that(library: Library, tmp_path: Path) -> None:
     """By the plan of the same ranks they gain 0.5 ms each: one call not what arming takes, 64 more than that."""
     plan = tmp_path / "plan.json"

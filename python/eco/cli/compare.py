@@ -44,7 +44,9 @@ class ProgramLaunch:
     mode: str  # "stock" or "eco"
     order: int
     wall_s: float
-    collective_s: float | None  # in collectives, mean over ranks; None where no report came back
+    collective_s: (
+        float | None
+    )  # in collectives that reports count, mean over ranks; None where none came back
     measuring_s: float  # of that, spent on measuring and arming: not the program's
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,7 +88,7 @@ class Comparison:
         else:
             text = "no gain: the program takes the same time with ECO, within what the launches scatter"
             if share is not None and share < 0.05:
-                text += f"; it spends only {share:.1%} of its time in collectives, so no library could help"
+                text += f"; it spends only {share:.1%} of its time in collectives that ECO can make faster"
             elif inside is not None and inside.low > 1:
                 saved = 0.0 if share is None else share * (1 - 1 / inside.ratio)
                 text += f"; its collectives are {inside.ratio:.2f} times as fast, " + (
@@ -95,7 +97,7 @@ class Comparison:
         return text
 
     def collective_share(self) -> float | None:
-        """Of the stock wall time, the part spent in collectives."""
+        """Of the stock wall time, the part spent in collectives that reports count: not in alltoallv and its like."""
         wall, inside = self.times("stock", "wall_s"), self.times("stock", "collective_s")
         return stats.median(inside) / stats.median(wall) if wall and inside else None
 
