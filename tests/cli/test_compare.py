@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,21 @@ def comparison(stock: float, eco_s: float, inside: tuple[float, float] | None, p
                 ProgramLaunch(mode, len(launches), wall * jitter, inside[part] if inside else None, 0.0)
             )
     return Comparison(("mpirun", "./app"), tuple(launches), 3.0)
+
+
+def measuring(compared: Comparison, seconds: float) -> Comparison:
+    """The same, with so much of its second launch spent on measuring."""
+    launches = list(compared.launches)
+    launches[1] = replace(launches[1], measuring_s=seconds)
+    return replace(compared, launches=tuple(launches))
+
+
+def test_launches_that_still_measured_are_said_to() -> None:
+    slower = measuring(comparison(4.0, 5.0, (3.0, 1.0)), 2.5)
+    assert "up to 2.5 s of ECO's launches went into measuring" in slower.verdict()
+    assert "please report this" not in slower.verdict()
+    assert "please report this" in measuring(comparison(4.0, 5.0, (3.0, 1.0)), 0.01).verdict()
+    assert "measuring" not in measuring(comparison(4.0, 2.0, (3.0, 1.0)), 0.01).verdict()
 
 
 @pytest.mark.parametrize(
