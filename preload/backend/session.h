@@ -123,8 +123,8 @@ class Session {
   // What arming brought to light: for the communicators that come.
   runtime::KnownInJob& known() { return known_; }
   void note_armed(const Group& group);
-  // Local, any thread. For a communicator of all ranks that wants to be the first of these that is armed; false if another
-  // has claimed it. Threads may come to it in another order on other ranks, so what is told from it has to be agreed.
+  // Local, any thread. For a communicator of all ranks that wants to be the first of these that it is tried to arm; false if
+  // another has claimed it. Threads may come to it in another order on other ranks, so what is told from it has to be agreed.
   bool claim_first() { return !first_is_claimed_.exchange(true); }
   void give_first_back() { first_is_claimed_.store(false); }
   // Local. Says who is awaited when what this records stalls; `doing` is said behind the rank. Any thread.

@@ -74,7 +74,7 @@ class Comparison:
     def verdict(self) -> str:
         """Plain words, also where there is nothing to gain."""
         wall, inside = self.ratio("wall_s"), self.ratio("collective_s")
-        share = self.collective_share()
+        share, still_s = self.collective_share(), self.still_measured_s()
         few = "" if len(self.times("eco", "wall_s")) >= stats.MIN_LAUNCHES else (
             f" (few launches: -n {stats.MIN_LAUNCHES} or more would prove it)"
         )  # fmt: skip
@@ -84,8 +84,7 @@ class Comparison:
             text = f"the program is {wall.ratio:.2f} times as fast with ECO{few}"
         elif wall.high < 1:
             text = f"the program takes {1 / wall.ratio:.2f} times as long with ECO{few}"
-            if not self.still_measured_s():
-                text += "; please report this"
+            text += "" if still_s else "; please report this"
         else:
             text = "no gain: the program takes the same time with ECO, within what the launches scatter"
             if share is not None and share < 0.05:
@@ -95,7 +94,7 @@ class Comparison:
                 text += f"; its collectives are {inside.ratio:.2f} times as fast, " + (
                     "too small a part to show" if saved < SHOWS else "which more launches may show"
                 )
-        if still_s := self.still_measured_s():
+        if still_s:
             text += (
                 f"; up to {seconds_text(still_s)} of ECO's launches went into measuring and planning, "
                 "which is remembered: compare once more"
