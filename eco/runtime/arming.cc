@@ -1,18 +1,21 @@
 // How a group comes to its plan table, in steps that all ranks take together:
 //
-//   check       same version and options everywhere
+//   check       same version and options everywhere, a transport and memory on every rank
 //   identities  who sits on which host
 //   network     from a file, from the store, or measured now, and its rails (finding.h)
 //   plan        of the collectives asked for, from a file, from the store, or made now by trials (planning.h)
 //   reserve     memory and tags for everything the plan may run
 //
+// Where network and plan are remembered that is six exchanges: one each, but three in which rank 0 tells both.
+//
 // A collective that a program calls later for the first time is learned: plan and reserve again, for it alone.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -23,6 +26,7 @@
 #include "eco/plan/planner.h"
 #include "eco/runtime/communicator.h"
 #include "eco/runtime/finding.h"
+#include "eco/runtime/identities.h"
 #include "eco/runtime/planning.h"
 #include "eco/runtime/steps.h"
 
@@ -34,17 +38,7 @@ using coll::Collective;
 // Of what is then left of a job's budget, the part of the collectives that are planned together: the one that a program
 // calls first need not be the one that it spends its time in.
 constexpr double kCollectivesShare = 0.5;
-
-template <std::size_t kRoom>
-void put(std::array<char, kRoom>& room, const std::string& text) {
-  const std::string fitting = text.size() < kRoom ? text : base::digest(text);
-  std::memcpy(room.data(), fitting.data(), fitting.size());
-}
-
-template <std::size_t kRoom>
-std::string get(const std::array<char, kRoom>& room) {
-  return {room.data(), ::strnlen(room.data(), kRoom)};
-}
+constexpr double kNanosecondsPerSecond = 1e9;
 
 double most_s_of(const Options& options, double spent_s, bool all) {
   return (all ? 1.0 : kCollectivesShare) * std::max(0.0, options.budget_s - spent_s);
@@ -76,96 +70,69 @@ ArmResult failure(const std::exception& error) {
 
 class Arming {
  public:
-  Arming(transport::Transport& transport, transport::Native& native, const Options& options,
-         const Identity& identity, const ArmRequest& request)
-      : transport_(transport),
-        native_(native),
-        options_(options),
-        identity_(identity),
-        request_(request),
-        steps_(native, transport.rank(), transport.n_ranks()) {}
+  Arming(Steps& steps, transport::Native& native, const Options& options, const Identity& identity,
+         const ArmRequest& request)
+      : steps_(steps), native_(native), options_(options), identity_(identity), request_(request) {}
 
-  ArmResult run() {
+  ArmResult run(const OpenTransport& open) {
     ArmResult result;
     try {
-      check();
-      const std::vector<net::HostId> hosts = identities();
-      FoundView found = find_view(steps_, transport_, native_, options_, hosts, request_, measuring_s_);
-      const net::GroupView view = result.view = found.view;
+      check(open);
+      const std::vector<net::HostId> hosts = tell_identities(steps_, native_, identity_.host, room_);
+      // A remembered plan comes with the remembered network.
+      std::optional<FoundPlan> plan;
+      Beside beside{.on_rank_0 = [&](const FoundView& seen) { return plan_to_tell(seen); },
+                    .take = [&](const std::string& text) { plan = told_plan(text); }};
+      const FoundView found =
+          find_view(steps_, *transport_, native_, options_, hosts, request_, beside, measuring_s_);
+      result.view = found.view;
       if (request_.network_only) throw StaysNative{"only the network was asked for"};
-      FoundPlan plan = find_plan_in(found);
-      leave_out_disabled(plan.table, options_);
-      if (plan.table.is_all_native()) result.reason = kAsGood;
-      result.communicator = reserved(view, plan);
-      result.communicator->provenance_ = std::move(plan.source);
+      if (!beside.holds)
+        plan = find_plan(steps_, *transport_, native_, found.view, options_, identity_.version,
+                         plan_request(found), measuring_s_);
+      leave_out_disabled(plan->table, options_);
+      if (plan->table.is_all_native()) result.reason = kAsGood;
+      result.communicator = reserved(found.view, *plan);
+      result.communicator->provenance_ = std::move(plan->source);
     } catch (const StaysNative& native) {
       result.reason = native.reason;
       result.failed = native.failed;
       result.wants_time = native.wants_time;
+      measuring_s_ = steps_.agreement().largest(measuring_s_);
     }
-    result.seconds_measuring = steps_.agreement().largest(measuring_s_);
+    result.seconds_measuring = measuring_s_;
     return result;
   }
 
  private:
-  // One rank's identity in fixed room. Longer texts (nobody's host is called so) are kept as their digest.
-  struct IdentityRecord {
-    std::array<char, 128> name{};
-    std::array<char, 64> address{};
-    std::array<char, 64> boot_id{};
-    std::array<char, 64> net_namespace{};
-  };
-
-  void check() {
+  void check(const OpenTransport& open) {
     if (steps_.n_ranks() < 2) throw StaysNative{"one rank has nobody to talk to"};
     const std::string version = identity_.version + " plans " + std::to_string(plan::kPlanEpoch);
+    steps_.alone("", [&] {
+      transport_ = &open();
+      room_.make(steps_.n_ranks());
+    });
     const std::string asked = std::to_string(options_.agreed_digest()) + (request_.plan_anew ? "anew" : "") +
                               std::string(plan::name(request_.effort)) + names(request_.collectives) +
                               call_text();
-    // In as many words in every build, as whoever has another one knows nothing of the rest. A rank without memory for the
-    // identities has options like nobody's.
-    bool has_room = true;
-    try {
-      identities_.resize(static_cast<std::size_t>(steps_.n_ranks()));
-    } catch (const std::exception&) {
-      has_room = false;
-    }
+    // In as many words in every build, as whoever has another one knows nothing of the rest. A rank without what it needs
+    // has options like nobody's.
     const std::uint64_t options = std::stoull(base::digest(asked), nullptr, 16);
     const std::uint64_t nobodys = options + 1 + static_cast<std::uint64_t>(steps_.rank());
     const auto [same_version, same_options] = steps_.agreement().equal(
-        std::stoull(base::digest(version), nullptr, 16), has_room ? options : nobodys);
+        std::stoull(base::digest(version), nullptr, 16), steps_.has_met() ? nobodys : options);
     if (!same_version) {
       throw StaysNative{"ranks run different versions of ECO; install the same everywhere", true};
     }
     if (!same_options) {
-      steps_.together("", [&] {
-        if (!has_room) throw Unsupported("no memory to learn who the ranks are");
-      });
+      steps_.together("", [] {});  // which says what such a rank lacks
       throw StaysNative{"ranks have different ECO_ options; set the same on all nodes", true};
     }
     if (options_.mode == Mode::off) throw StaysNative{"ECO=off"};
     if (options_.mode == Mode::observe) throw StaysNative{"ECO=observe"};
   }
 
-  std::vector<net::HostId> identities() {
-    IdentityRecord mine;
-    put(mine.name, identity_.host.name);
-    put(mine.address, identity_.host.address);
-    put(mine.boot_id, identity_.host.boot_id);
-    put(mine.net_namespace, identity_.host.net_namespace);
-    native_.allgather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(identities_)));
-    std::vector<net::HostId> hosts;
-    steps_.alone("", [&] {
-      for (const IdentityRecord& record : identities_) {
-        hosts.push_back(
-            {get(record.name), get(record.address), get(record.boot_id), get(record.net_namespace)});
-      }
-    });
-    identities_ = {};
-    return hosts;
-  }
-
-  FoundPlan find_plan_in(FoundView& found) {
+  PlanRequest plan_request(const FoundView& found) const {
     const bool all = request_.collectives.empty();
     PlanRequest request{
         .collectives = all ? coll::all_collectives() : request_.collectives,
@@ -173,16 +140,23 @@ class Arming {
         .effort = request_.effort,
         .sizes = request_.sizes,
         .call = request_.call,
-        .network = std::move(found.provenance),
+        .network = found.provenance,
         .most_s = options_.budget_s > 0 ? most_s_of(options_, measuring_s_, all) : request_.offline_s,
         .progress = request_.progress};
     leave_out_disabled(request.collectives, options_, [](Collective collective) { return collective; });
-    return find_plan(steps_, transport_, native_, found.view, options_, identity_.version, request,
-                     measuring_s_);
+    return request;
+  }
+
+  // Rank 0.
+  std::string plan_to_tell(const FoundView& seen) {
+    if (request_.network_only) return {};
+    return runtime::plan_to_tell(steps_, *transport_, native_, seen.view, options_, identity_.version,
+                                 plan_request(seen));
   }
 
   std::unique_ptr<Communicator> reserved(const net::GroupView& view, FoundPlan& plan) {
-    auto communicator = Communicator::reserved(steps_, transport_, view, std::move(plan.table));
+    auto communicator =
+        Communicator::reserved(steps_, *transport_, view, std::move(plan.table), measuring_s_);
     for (const Collective collective : coll::all_collectives()) {
       // What is disabled, or not in a plan by hand, is not to be learned.
       if (plan.by_hand || options_.is_disabled(coll::name(collective)))
@@ -204,20 +178,27 @@ class Arming {
     return " " + std::to_string(request_.call->bytes) + " " + std::to_string(request_.call->root);
   }
 
-  transport::Transport& transport_;
+  Steps& steps_;
   transport::Native& native_;
   const Options& options_;
   const Identity& identity_;
   const ArmRequest& request_;
-  Steps steps_;
-  std::vector<IdentityRecord> identities_;  // room for all ranks'
-  double measuring_s_ = 0;
+  transport::Transport* transport_ = nullptr;  // as soon as it is open
+  IdentityRoom room_;
+  double measuring_s_ = 0;  // from reserved() on the largest of all ranks
 };
 
 ArmResult Communicator::arm(transport::Transport& transport, transport::Native& native,
                             const Options& options, const Identity& identity, const ArmRequest& request) {
+  Steps steps(native, transport.rank(), transport.n_ranks());
+  const auto open = [&]() -> transport::Transport& { return transport; };
+  return arm(steps, native, open, options, identity, request);
+}
+
+ArmResult Communicator::arm(Steps& steps, transport::Native& native, const OpenTransport& open,
+                            const Options& options, const Identity& identity, const ArmRequest& request) {
   try {
-    return Arming(transport, native, options, identity, request).run();
+    return Arming(steps, native, options, identity, request).run(open);
   } catch (const std::exception& error) {
     // Where the native library itself failed, so that nothing can be agreed through it any more.
     return failure(error);
@@ -225,27 +206,33 @@ ArmResult Communicator::arm(transport::Transport& transport, transport::Native& 
 }
 
 std::unique_ptr<Communicator> Communicator::reserved(Steps& steps, transport::Transport& transport,
-                                                     const net::GroupView& view, plan::PlanTable table) {
+                                                     const net::GroupView& view, plan::PlanTable table,
+                                                     double& measuring_s) {
   std::unique_ptr<Communicator> communicator;
-  Needs needs = agree(steps, [&](Needs& here) {
+  const auto reserve = [&](Needs& here) {
     communicator.reset(new Communicator(transport, view, std::move(table)));
     communicator->reserve(communicator->table_.entries, here);
-  });
+  };
+  Needs needs = agree(steps, reserve, &measuring_s);
   communicator->provide(steps, std::move(needs));
   return communicator;
 }
 
-Communicator::Needs Communicator::agree(Steps& steps, const std::function<void(Needs&)>& reserve) {
+Communicator::Needs Communicator::agree(Steps& steps, const std::function<void(Needs&)>& reserve,
+                                        double* measuring_s) {
   Needs needs;
-  std::int64_t fewest = 0;  // channels, and less than nothing: the least of all ranks' is then the most
+  // Channels and nanoseconds, both less than nothing: the least of all ranks' is then the most.
+  std::array<std::int64_t, 2> least = {0, 0};
+  if (measuring_s != nullptr) least[1] = -std::llround(kNanosecondsPerSecond * *measuring_s);
   steps.together(
       "",
       [&] {
         reserve(needs);
-        fewest = -needs.channels;
+        least[0] = -needs.channels;
       },
-      std::span(&fewest, 1));
-  needs.channels = static_cast<int>(-fewest);
+      least);
+  needs.channels = static_cast<int>(-least[0]);
+  if (measuring_s != nullptr) *measuring_s = static_cast<double>(-least[1]) / kNanosecondsPerSecond;
   return needs;
 }
 
@@ -277,7 +264,7 @@ ArmResult Communicator::arm_known(transport::Transport& transport, transport::Na
   ArmResult result;
   try {
     Steps steps(native, transport.rank(), transport.n_ranks());
-    result.communicator = reserved(steps, transport, known.view, known.table);
+    result.communicator = reserved(steps, transport, known.view, known.table, result.seconds_measuring);
     result.communicator->known_ = known.planned;
     result.communicator->provenance_ = known.provenance;
     if (result.communicator->serves_nothing()) result.reason = kAsGood;
@@ -319,10 +306,11 @@ Learned Communicator::learn(transport::Native& native, const Options& options, c
         return entry.collective != call.collective && table_.knows(entry.collective);
       });
       leave_out_disabled(found.table, options);
-      Needs needs = agree(steps, [&](Needs& here) {
+      const auto reserve_more = [&](Needs& here) {
         here = needs_;
         reserve(found.table.entries, here);
-      });
+      };
+      Needs needs = agree(steps, reserve_more, &learned.seconds_measuring);
       provide(steps, std::move(needs));
       if (found.table.is_all_native()) learned.reason = kAsGood;
       know_what_stands(found.table);
@@ -331,8 +319,8 @@ Learned Communicator::learn(transport::Native& native, const Options& options, c
     } catch (const StaysNative& stays) {
       learned.reason = stays.reason;
       if (stays.transport_lost) serve_nothing_more();
+      learned.seconds_measuring = steps.agreement().largest(learned.seconds_measuring);
     }
-    learned.seconds_measuring = steps.agreement().largest(learned.seconds_measuring);
   } catch (const std::exception& error) {
     // As in arm(): nothing can be agreed any more.
     learned.reason = std::string("learning failed: ") + error.what();

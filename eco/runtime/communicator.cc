@@ -336,9 +336,12 @@ std::string transport_name(const transport::Native& native, const transport::Tra
   return native.library() + " " + transport.kind();
 }
 
+std::string transport_name(const transport::Native& native) {
+  return native.library() + " " + transport::kOwnMessages;
+}
+
 std::string library_name(const transport::Native& native, const transport::Transport& transport) {
-  static const std::string kOwn = "point-to-point";
-  return transport.kind() == kOwn ? native.library() : transport_name(native, transport);
+  return transport.kind() == transport::kOwnMessages ? native.library() : transport_name(native, transport);
 }
 
 }  // namespace eco::runtime

@@ -68,6 +68,7 @@ struct ArmResult;
 class Steps;
 
 using NanosecondClock = std::function<std::int64_t()>;  // never going back
+using OpenTransport = std::function<transport::Transport&()>;
 
 struct Learned {
   std::string reason;            // why the collective stays native; empty if some of it is served
@@ -82,6 +83,10 @@ class Communicator {
   // and native must outlive the result.
   static ArmResult arm(transport::Transport& transport, transport::Native& native, const Options& options,
                        const Identity& identity, const ArmRequest& request = {});
+  // The same over a transport that is opened when the ranks are about to agree on the options, which are not looked at
+  // before: what `open` throws on one rank ends arming on all.
+  static ArmResult arm(Steps& steps, transport::Native& native, const OpenTransport& open,
+                       const Options& options, const Identity& identity, const ArmRequest& request);
   // Collective over the transport's group, whose ranks have agreed that all know the same of it (readiness.h): takes the
   // network and the plan from there. Nobody reads, measures or sends anything. Never throws, as arm().
   static ArmResult arm_known(transport::Transport& transport, transport::Native& native,
@@ -237,13 +242,15 @@ class Communicator {
   void check_tags(const Needs& needs) const;
   void know_what_stands(const plan::PlanTable& table);
   void serve_nothing_more();
-  // Collective: what `reserve` finds to be needed, of channels as many as any rank needs. Throws StaysNative on all alike.
-  static Needs agree(Steps& steps, const std::function<void(Needs&)>& reserve);
+  // Collective: what `reserve` finds to be needed, of channels as many as any rank needs. `measuring_s`, if it is given, becomes
+  // the largest of all ranks'. Throws StaysNative on all alike.
+  static Needs agree(Steps& steps, const std::function<void(Needs&)>& reserve, double* measuring_s = nullptr);
   // Collective: tags and groups for all that was reserved. Throws StaysNative on all alike.
   void provide(Steps& steps, Needs needs);
   // Collective: one of this table on all ranks, its resources reserved. Throws StaysNative on all alike.
   static std::unique_ptr<Communicator> reserved(Steps& steps, transport::Transport& transport,
-                                                const net::GroupView& view, plan::PlanTable table);
+                                                const net::GroupView& view, plan::PlanTable table,
+                                                double& measuring_s);
 
   transport::Transport& transport_;
   net::GroupView view_;
@@ -291,6 +298,7 @@ inline constexpr const char* kAsGood = "the library's own collectives are as goo
 
 // What networks measured over this transport are remembered under: "Open MPI 5.0.11 point-to-point".
 std::string transport_name(const transport::Native& native, const transport::Transport& transport);
+std::string transport_name(const transport::Native& native);  // over its own messages
 // What plans beside this library are remembered under: "Open MPI 5.0.11", and where not its own messages carry recipes
 // these too.
 std::string library_name(const transport::Native& native, const transport::Transport& transport);

@@ -24,71 +24,143 @@ constexpr double kNetworkShare = 0.5;
 // And what pair times may take at the most: without them there is nothing to try.
 constexpr double kPairsShare = 0.8;
 
+bool has_network(Found found) {
+  return found == Found::text || found == Found::by_hand || found == Found::doubtful;
+}
+
+// What rank 0 tells of a network: where it is from, its own text, and what goes beside it.
+struct Told {
+  std::string source;
+  std::string network;
+  std::string beside;
+
+  std::string text() const {
+    return source + '\n' + std::to_string(network.size()) + '\n' + network + beside;
+  }
+  static Told read(const std::string& text) {
+    const std::size_t line = text.find('\n');
+    const std::size_t next = text.find('\n', line + 1);
+    const std::size_t size = std::stoull(text.substr(line + 1, next - line - 1));
+    return {text.substr(0, line), text.substr(next + 1, size), text.substr(next + 1 + size)};
+  }
+};
+
+std::string in_one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');  // a file's name, say
+  return text;
+}
+
 class Finding {
  public:
-  Finding(Steps& steps, transport::Transport& transport, transport::Native& native, const Options& options,
-          const std::vector<net::HostId>& hosts, const ArmRequest& request, double& measuring_s)
+  // Without a transport: nothing is measured.
+  Finding(Steps& steps, transport::Transport* transport, transport::Native& native, const Options& options,
+          const std::vector<net::HostId>& hosts, const ArmRequest& request, Beside& beside,
+          double& measuring_s)
       : steps_(steps),
         transport_(transport),
         native_(native),
+        transport_name_(transport != nullptr ? transport_name(native, *transport) : transport_name(native)),
         options_(options),
         hosts_(hosts),
         request_(request),
+        beside_(beside),
         clock_(measure::monotonic_clock()),
         store_(options.cache_dir, options.site_dir),
         measuring_s_(measuring_s) {}
 
   FoundView find() {
-    const std::string transport = transport_name(native_, transport_);
-    std::string source;
-    net::Network network;
-    const auto look = [&]() -> std::pair<Found, std::string> {
-      if (!options_.network_file.empty()) {
-        const net::Network by_hand = net::load_network(options_.network_file);
-        hosts_of_ranks(by_hand, hosts_, true);
-        source = options_.network_file;
-        return {Found::by_hand, net::to_json(by_hand.without_samples())};
-      }
-      const net::FoundNetwork remembered = store_.find_network(hosts_, transport);
-      if (remembered.network) {
-        source = "remembered";
-        remembered_ = *remembered.network;
-        const bool looks =
-            looks_after() && options_.measure == MeasurePolicy::automatic && !request_.as_remembered;
-        if (looks) prepare_sentinels();
-        return {looks ? Found::doubtful : Found::text, net::to_json(remembered_.without_samples())};
-      }
-      if (options_.measure == MeasurePolicy::never) {
-        return {Found::nothing,
-                remembered.reason + ", and measuring is not allowed or its budget is used up"};
-      }
-      return {Found::measure, {}};
-    };
-    const auto [found, text] = steps_.look("", look, [&](Found what, const std::string& found_text) {
-      if (what == Found::text || what == Found::by_hand || what == Found::doubtful)
-        network = net::parse_network(found_text, "the network");
-    });
+    const auto [found, text] = look();
     if (found == Found::nothing) throw StaysNative{text};
     const bool has_moved = found == Found::doubtful && have_hosts_moved();
-    if (found == Found::measure || has_moved) network = measured_network(has_moved, transport, source);
-    if (found != Found::by_hand) look_for_rails(network, source);
-    FoundView result;
-    steps_.together("", [&] {
-      source += fit_rails(network, transport_);
-      const std::vector<int> host_of_rank = hosts_of_ranks(network, hosts_, found == Found::by_hand);
-      result.view = net::make_view(std::make_shared<const net::Network>(std::move(network)), host_of_rank);
-      result.provenance = "network of " + std::to_string(result.view.network->n_hosts()) +
-                          " hosts measured " + result.view.network->measured_at + ", " + source;
-    });
-    return result;
+    if (found == Found::measure || has_moved) {
+      network_ = measured_network(has_moved);
+      seen_.reset();
+      beside_.holds = false;
+    }
+    if (!seen_) {
+      if (found != Found::by_hand) look_for_rails(network_);
+      steps_.together("", [&] { seen_ = fitted(std::move(network_), found == Found::by_hand); });
+    }
+    return std::move(*seen_);
+  }
+
+  RecalledView recall() {
+    const Found found = look().first;
+    return {found, seen_ ? std::move(*seen_) : FoundView{}};
   }
 
  private:
+  std::pair<Found, std::string> look() {
+    return steps_.look(
+        "", [&] { return looked(); },
+        [&](Found found, const std::string& text) {
+          if (has_network(found)) take(Told::read(text), found == Found::by_hand);
+        });
+  }
+
+  // Rank 0.
+  std::pair<Found, std::string> looked() {
+    if (!options_.network_file.empty()) {
+      const net::Network by_hand = net::load_network(options_.network_file);
+      hosts_of_ranks(by_hand, hosts_, true);
+      return {Found::by_hand, told(by_hand, in_one_line(options_.network_file), true)};
+    }
+    const net::FoundNetwork remembered = store_.find_network(hosts_, transport_name_);
+    if (remembered.network) {
+      remembered_ = *remembered.network;
+      const bool looks = transport_ != nullptr && looks_after() &&
+                         options_.measure == MeasurePolicy::automatic && !request_.as_remembered;
+      if (looks) prepare_sentinels();
+      return {looks ? Found::doubtful : Found::text, told(remembered_, "remembered", false)};
+    }
+    if (options_.measure == MeasurePolicy::never) {
+      return {Found::nothing, remembered.reason + ", and measuring is not allowed or its budget is used up"};
+    }
+    return {Found::measure, {}};
+  }
+
+  // Rank 0. It sees what the others will parse.
+  std::string told(const net::Network& network, const std::string& source, bool by_hand) {
+    Told told{source, net::to_json(network.without_samples()), {}};
+    see(told, by_hand);
+    try {
+      if (seen_) told.beside = beside_.on_rank_0(*seen_);
+    } catch (const std::exception&) {
+      // It is asked again where it ends what needs it, not the finding.
+    }
+    return told.text();
+  }
+
+  // Within the agreement.
+  void take(const Told& told, bool by_hand) {
+    if (steps_.rank() != 0) see(told, by_hand);
+    beside_.holds = !told.beside.empty();
+    if (beside_.holds) beside_.take(told.beside);
+  }
+
+  // Where rails are to be looked for the view is not yet to be had.
+  void see(const Told& told, bool by_hand) {
+    source_ = told.source;
+    network_ = net::parse_network(told.network, "the network");
+    if (by_hand || transport_ == nullptr || transport_->n_rails() < 2)
+      seen_ = fitted(std::move(network_), by_hand);
+  }
+
+  FoundView fitted(net::Network network, bool by_hand) const {
+    const std::string lost_rails = transport_ != nullptr ? fit_rails(network, *transport_) : "";
+    const std::vector<int> host_of_rank = hosts_of_ranks(network, hosts_, by_hand);
+    FoundView seen;
+    seen.provenance = "network of " + std::to_string(network.n_hosts()) + " hosts measured " +
+                      network.measured_at + ", " + source_ + lost_rails;
+    seen.view = net::make_view(std::make_shared<const net::Network>(std::move(network)), host_of_rank);
+    return seen;
+  }
+
   // Only where they are not known of these hosts' network. What is found is remembered with it.
-  void look_for_rails(net::Network& network, std::string& source) {
-    if (knows_rails(network, transport_, hosts_of_ranks(network, hosts_, false))) return;
+  void look_for_rails(net::Network& network) {
+    if (knows_rails(network, *transport_, hosts_of_ranks(network, hosts_, false))) return;
     if (options_.measure != MeasurePolicy::automatic) {
-      source += ", its rails not measured";
+      source_ += ", its rails not measured";
       return;
     }
     steps_.together("", [] {});  // so that nobody measures alone
@@ -96,7 +168,7 @@ class Finding {
     measure::MeasuredRails measured;
     std::optional<std::string> reason;
     try {
-      measured = measure::measure_rails(transport_, native_, network,
+      measured = measure::measure_rails(*transport_, native_, network,
                                         {.host_of_rank = hosts_, .in_job = options_.budget_s > 0});
     } catch (const Error& error) {  // on all ranks alike
       reason = error.what();
@@ -104,17 +176,17 @@ class Finding {
     const double took_s = clock_() - start_s;
     measuring_s_ += took_s;
     if (reason) {
-      transport_.choose_rails({});
-      source += ", without rails: " + *reason;
+      transport_->choose_rails({});
+      source_ += ", without rails: " + *reason;
       return;
     }
     steps_.together("measuring the rails: ", [&] {
-      measure::add_rails(network, transport_.rail_names(), measured);
-      source += ", its rails measured in this job in " + seconds_text(took_s);
+      measure::add_rails(network, transport_->rail_names(), measured);
+      source_ += ", its rails measured in this job in " + seconds_text(took_s);
       if (steps_.rank() != 0 || remembered_.hosts != network.hosts) return;
       remembered_.rails = network.rails;
       remembered_.more_rails = network.more_rails;
-      remember(remembered_, false, source);
+      remember(remembered_, false);
     });
   }
 
@@ -140,7 +212,8 @@ class Finding {
     std::vector<int> moved;
     std::optional<std::string> reason;
     try {
-      moved = measure::find_moved(transport_, native_, remembered_, sentinels_);  // throws on all ranks alike
+      moved =
+          measure::find_moved(*transport_, native_, remembered_, sentinels_);  // throws on all ranks alike
     } catch (const std::exception& error) {
       reason = error.what();
     }
@@ -158,8 +231,8 @@ class Finding {
   }
 
   // Rank 0: what needs no measuring, as far as it is remembered.
-  std::vector<net::KnownPair> known_pairs(const std::string& transport) const {
-    std::vector<net::KnownPair> known = store_.known_pairs(hosts_, transport);
+  std::vector<net::KnownPair> known_pairs() const {
+    std::vector<net::KnownPair> known = store_.known_pairs(hosts_, transport_name_);
     const auto has_moved = [&](const net::HostId& host) {
       return std::find(moved_.begin(), moved_.end(), host) != moved_.end();
     };
@@ -168,9 +241,9 @@ class Finding {
   }
 
   // Where hosts have moved, in place of what was remembered.
-  net::Network measured_network(bool has_moved, const std::string& transport, std::string& source) {
+  net::Network measured_network(bool has_moved) {
     const double before_s = measuring_s_;
-    net::Network network = characterized(transport);
+    net::Network network = characterized();
     if (!network.note.empty()) {
       // Put together from what other jobs measured: that is looked after like a network that is remembered as a whole, also
       // where it was looked after just now. Of two hosts that are far from each other chance may have named the wrong one.
@@ -181,50 +254,50 @@ class Finding {
         if (has_moved || looks_after()) prepare_sentinels();
       });
       const bool have_more_moved = have_hosts_moved();
-      if (have_more_moved) network = characterized(transport);
+      if (have_more_moved) network = characterized();
       has_moved = has_moved || have_more_moved;
     }
-    source = "measured in this job in " + seconds_text(measuring_s_ - before_s);
-    if (!network.note.empty()) source += " (" + network.note + ")";
-    if (!moved_.empty()) source += ", because " + std::to_string(moved_.size()) + " hosts are elsewhere now";
+    source_ = "measured in this job in " + seconds_text(measuring_s_ - before_s);
+    if (!network.note.empty()) source_ += " (" + network.note + ")";
+    if (!moved_.empty()) source_ += ", because " + std::to_string(moved_.size()) + " hosts are elsewhere now";
     steps_.together("", [&] {
       if (steps_.rank() != 0) return;
-      remember(network, has_moved, source);
+      remember(network, has_moved);
       remembered_ = network;
     });
     return network.without_samples();
   }
 
   // Rank 0.
-  void remember(const net::Network& network, bool instead, std::string& source) const {
+  void remember(const net::Network& network, bool instead) {
     if (network.n_hosts() > 1 && network.largest_size() < measure::kReliableBytes) {
       // It serves the job that had no time for more.
-      source += ", not remembered: the budget was enough for messages up to " +
-                std::to_string(network.largest_size()) + " bytes only; measure once with eco characterize";
+      source_ += ", not remembered: the budget was enough for messages up to " +
+                 std::to_string(network.largest_size()) + " bytes only; measure once with eco characterize";
       return;
     }
     const net::Remembered kept = store_.remember_network(network, instead);
-    if (kept.failure) source += ", not remembered: " + *kept.failure;
-    if (kept.site_failure) source += ", not in the site directory: " + *kept.site_failure;
+    if (kept.failure) source_ += ", not remembered: " + *kept.failure;
+    if (kept.site_failure) source_ += ", not in the site directory: " + *kept.site_failure;
   }
 
-  net::Network characterized(const std::string& transport) {
+  net::Network characterized() {
     measure::CharacterizeOptions how;
     how.host_of_rank = hosts_;
-    how.transport = transport;
+    how.transport = transport_name_;
     how.measured_at = base::now_iso8601();
     how.budget_s = kNetworkShare * options_.budget_s;
     how.most_s = kPairsShare * options_.budget_s;
     how.progress = request_.progress;
     steps_.together("", [&] {
-      if (steps_.rank() == 0) how.known = known_pairs(transport);
+      if (steps_.rank() == 0) how.known = known_pairs();
     });
     const double start_s = clock_();
     net::Network network;
     std::optional<std::string> reason;
     std::optional<std::string> too_short;
     try {
-      network = measure::characterize(transport_, native_, how);  // throws on all ranks alike
+      network = measure::characterize(*transport_, native_, how);  // throws on all ranks alike
     } catch (const Unsupported& error) {
       too_short = error.what();
     } catch (const std::exception& error) {
@@ -240,13 +313,18 @@ class Finding {
   }
 
   Steps& steps_;
-  transport::Transport& transport_;
+  transport::Transport* transport_;
   transport::Native& native_;
+  const std::string transport_name_;
   const Options& options_;
   const std::vector<net::HostId>& hosts_;
   const ArmRequest& request_;
+  Beside& beside_;
   measure::Clock clock_;
   net::Store store_;
+  std::optional<FoundView> seen_;       // as soon as nothing of it is to be measured; until then
+  net::Network network_;                // this
+  std::string source_;                  // where it is from; of what is measured here rank 0 says more
   net::Network remembered_;             // rank 0, with its samples
   measure::SentinelOptions sentinels_;  // rank 0: how it is looked after
   std::vector<net::HostId> moved_;      // rank 0
@@ -257,8 +335,15 @@ class Finding {
 
 FoundView find_view(Steps& steps, transport::Transport& transport, transport::Native& native,
                     const Options& options, const std::vector<net::HostId>& hosts, const ArmRequest& request,
-                    double& measuring_s) {
-  return Finding(steps, transport, native, options, hosts, request, measuring_s).find();
+                    Beside& beside, double& measuring_s) {
+  return Finding(steps, &transport, native, options, hosts, request, beside, measuring_s).find();
+}
+
+RecalledView recall_view(Steps& steps, transport::Native& native, const Options& options,
+                         const std::vector<net::HostId>& hosts, Beside& beside) {
+  const ArmRequest nothing;
+  double no_s = 0;
+  return Finding(steps, nullptr, native, options, hosts, nothing, beside, no_s).recall();
 }
 
 }  // namespace eco::runtime

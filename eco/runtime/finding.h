@@ -2,8 +2,12 @@
 // decides, all parse the same text. A remembered one is looked after first (measure/sentinels.h); of what is missing or has
 // changed, only that is measured. Where the transport has several rails that are not known, they are measured too
 // (measure/rails.h).
+//
+// What rank 0 makes of a network that needs no measuring goes to the others with it (Beside): where ranks are far apart
+// an exchange of its own would take tens of milliseconds.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,9 +22,29 @@ struct FoundView {
   std::string provenance;  // rank 0's: "network of 8 hosts measured 2026-11-21T02:00:00Z, remembered"
 };
 
+// Both local.
+struct Beside {
+  // What rank 0 has to say of such a network; empty, or where it throws: nothing, so that it is asked again. Not asked where
+  // something is to be measured before.
+  std::function<std::string(const FoundView& seen)> on_rank_0;
+  // Every rank gets that, if it is not empty; what it throws ends the finding on all.
+  std::function<void(const std::string& text)> take;
+  // The same on all ranks: what was said holds for the network that was found.
+  bool holds = false;
+};
+
 // Collective. `hosts` are the ranks'. Adds the seconds that it measured to `measuring_s`. Throws StaysNative on all alike.
 FoundView find_view(Steps& steps, transport::Transport& transport, transport::Native& native,
                     const Options& options, const std::vector<net::HostId>& hosts, const ArmRequest& request,
-                    double& measuring_s);
+                    Beside& beside, double& measuring_s);
+
+// The same without a transport, where nothing is measured and nobody looks whether hosts have moved. No network in the view:
+// none is remembered, and `found` says whether it may be measured.
+struct RecalledView {
+  Found found = Found::nothing;
+  FoundView seen;
+};
+RecalledView recall_view(Steps& steps, transport::Native& native, const Options& options,
+                         const std::vector<net::HostId>& hosts, Beside& beside);
 
 }  // namespace eco::runtime

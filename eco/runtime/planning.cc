@@ -121,6 +121,19 @@ class Planning {
     return plan;
   }
 
+  // Rank 0.
+  std::string to_tell() {
+    std::string source;
+    const auto [found, text] = look(source);
+    if (found != Found::text && found != Found::by_hand) return {};
+    return std::string(1, static_cast<char>(found)) + plan_in_full(found, source, text);
+  }
+  static FoundPlan read_told(const std::string& text) {
+    FoundPlan plan = parsed(text.substr(1));
+    plan.by_hand = static_cast<Found>(text[0]) == Found::by_hand;
+    return plan;
+  }
+
  private:
   // A plan goes from rank 0 to the others behind a line that says where it is from; anything else goes as it is.
   std::string plan_in_full(Found found, const std::string& source, const std::string& text) const {
@@ -415,6 +428,14 @@ class Planning {
 };
 
 }  // namespace
+
+std::string plan_to_tell(Steps& steps, transport::Transport& transport, transport::Native& native,
+                         const net::GroupView& view, const Options& options, const std::string& version,
+                         const PlanRequest& request) {
+  return Planning(steps, transport, native, view, options, version, request).to_tell();
+}
+
+FoundPlan told_plan(const std::string& text) { return Planning::read_told(text); }
 
 FoundPlan find_plan(Steps& steps, transport::Transport& transport, transport::Native& native,
                     const net::GroupView& view, const Options& options, const std::string& version,

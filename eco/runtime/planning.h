@@ -44,6 +44,14 @@ struct FoundPlan {
   bool by_hand = false;   // the user's file, on all ranks if on rank 0: there is nothing to be added to it
 };
 
+// Local, rank 0: what the others need to have the same plan, where it is found without measuring; else empty. Throws what
+// keeps it from being found.
+std::string plan_to_tell(Steps& steps, transport::Transport& transport, transport::Native& native,
+                         const net::GroupView& view, const Options& options, const std::string& version,
+                         const PlanRequest& request);
+// Local, every rank. Throws CorruptFile.
+FoundPlan told_plan(const std::string& text);
+
 // Collective; throws StaysNative on all ranks alike. Adds the time that trials took to `measuring_s` even then.
 FoundPlan find_plan(Steps& steps, transport::Transport& transport, transport::Native& native,
                     const net::GroupView& view, const Options& options, const std::string& version,

@@ -29,7 +29,7 @@ Readiness agree_on_readiness(transport::Native& native, const Standing& mine) {
   // largest. A digest is equal everywhere if the least is also the largest; in halves, so that both have a negative.
   const auto low = static_cast<std::int64_t>(mine.known_digest & 0xffffffffu);
   const auto high = static_cast<std::int64_t>(mine.known_digest >> 32);
-  std::array<std::int64_t, 13> least = {mine.has_room ? 1 : 0,
+  std::array<std::int64_t, 15> least = {mine.has_room ? 1 : 0,
                                         mine.is_first ? 1 : 0,
                                         ticks(mine.budget_left_s),
                                         ticks(mine.passed_s),
@@ -41,10 +41,12 @@ Readiness agree_on_readiness(transport::Native& native, const Standing& mine) {
                                         low,
                                         -low,
                                         high,
-                                        -high};
+                                        -high,
+                                        mine.proposed_tags,
+                                        -mine.proposed_tags};
   native.allreduce_min(least);
   const auto [has_room, is_first, budget, passed, arming, known_arming, known_gain, missed_gain, early,
-              low_least, low_most, high_least, high_most] = least;
+              low_least, low_most, high_least, high_most, tags_least, tags_most] = least;
   Readiness ready;
   ready.has_room = has_room == 1;
   ready.budget_left_s = seconds_of(budget);
@@ -52,6 +54,7 @@ Readiness agree_on_readiness(transport::Native& native, const Standing& mine) {
   const std::int64_t costs = -(ready.is_known ? known_arming : arming);
   ready.pays = is_first == 1 || passed >= kWorthArming * costs || (ready.is_known && known_gain > costs) ||
                (ready.is_known && missed_gain >= costs && early >= costs);
+  ready.same_tags = tags_least == -tags_most;
   return ready;
 }
 

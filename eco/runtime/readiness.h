@@ -31,6 +31,7 @@ struct Standing {
   double missed_gain_s = 0;   // and what the calls before it would have gained
   double early_s = 0;         // what the job has left for arming that missed gains are the only reason for
   std::uint64_t known_digest = 0;  // KnownGroup::digest; 0: nothing is known
+  std::int64_t proposed_tags = 0;  // a range of them
 };
 
 // Of the group.
@@ -39,6 +40,7 @@ struct Readiness {
   double budget_left_s = 0;  // of the rank that has least
   bool is_known = false;     // all ranks know the same
   bool pays = false;
+  bool same_tags = false;  // all ranks propose the same
 };
 
 // Collective. Throws TransportError where the library fails.

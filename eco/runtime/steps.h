@@ -38,7 +38,7 @@ enum class Found : char {
   error = 'E'
 };
 
-// All functions but alone() are collective.
+// All functions but alone() and has_met() are collective.
 class Steps {
  public:
   Steps(transport::Native& native, int rank, int n_ranks)
@@ -54,6 +54,8 @@ class Steps {
   // Not collective: what `work` throws here ends the next step on every rank. What ranks say to each other until then must not
   // rest on it.
   void alone(const std::string& step, const std::function<void()>& work);
+  // Local: is there something that ends the next step?
+  bool has_met() const { return met_ != nullptr; }
   // Rank 0 looks, all learn what it found; what it throws ends the step everywhere. So does what `take` throws, which then
   // gets it on every rank, and must not communicate.
   using Take = std::function<void(Found found, const std::string& text)>;

@@ -39,6 +39,9 @@ inline constexpr int kAnyPeer = -2;
 // In the place of a rail: whichever way the transport's messages take by themselves.
 inline constexpr std::uint8_t kNoRail = 255;
 
+// The kind of a transport that is the MPI library's own messages.
+inline constexpr const char* kOwnMessages = "point-to-point";
+
 // No job uses more rails.
 inline constexpr std::size_t kMostRails = 8;
 
@@ -58,7 +61,7 @@ class Transport {
   virtual int rank() const = 0;
   virtual int n_ranks() const = 0;
   // What carries its messages, for whoever remembers times that were measured over it.
-  virtual std::string kind() const { return "point-to-point"; }
+  virtual std::string kind() const { return kOwnMessages; }
   // Tags 0 .. max_tag() are usable.
   virtual int max_tag() const = 0;
 

@@ -134,6 +134,7 @@ void Group::arm(const coll::CommonProblem& problem, AtHand at_hand) {
     const std::shared_ptr<const runtime::KnownGroup> known = job.find(*world_ranks);
     const bool may_be_first = n_ranks_ == world().n_ranks && session_.claim_first();
     has_slot_ = session_.take_slot();
+    TagRanges::Proposal tags(session_.tag_ranges());
     const runtime::Readiness ready = runtime::agree_on_readiness(
         agreement.native, {.has_room = has_slot_,
                            .is_first = may_be_first,
@@ -144,7 +145,8 @@ void Group::arm(const coll::CommonProblem& problem, AtHand at_hand) {
                            .known_gain_s = known && at_hand == AtHand::yes ? known->gain_s(problem) : 0,
                            .missed_gain_s = known ? missed_.gain_s(*known) : 0,
                            .early_s = session_.early_arming_left_s(),
-                           .known_digest = known ? known->digest : 0});
+                           .known_digest = known ? known->digest : 0,
+                           .proposed_tags = tags.range()});
     const bool leaves_native = ready.is_known && known->leaves_native(problem);
     if (leaves_native || !(arms_when_due_ || ready.pays) || !may_try(ready.budget_left_s, tried_arming_s_)) {
       if (leaves_native) {
@@ -157,7 +159,8 @@ void Group::arm(const coll::CommonProblem& problem, AtHand at_hand) {
     if (!ready.has_room) {
       return stay_native("as many communicators as ECO_MAX_COMMUNICATORS allows are armed already");
     }
-    tags_ = session_.tag_ranges().agree(comm_);
+    if (ready.same_tags) tags_ = tags.keep();
+    if (!tags_) tags_ = session_.tag_ranges().agree(comm_);
     if (!tags_) return stay_native("the MPI library has no more tags");
     rails_ = session_.rails().join(comm_, rank_, *world_ranks);
     if (is_beside_mpi() && !rails_)
@@ -177,13 +180,19 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
   const double began_s = PMPI_Wtime();
   const bool was_known = known != nullptr;
   runtime::Options options;
-  const auto reason = agreement.steps.agreement().failed([&] {
-    options = options_within(budget_left_s);
-    make_transports(world_ranks);
-  });
-  if (reason) return stay_native(*reason);
-  // What is known may be planned for rails that were lost meanwhile, or that have no more tags.
-  if (known != nullptr && !runtime::choose_rails(*known->view.network, transport())) known = nullptr;
+  const auto open = [&]() -> transport::Transport& {
+    if (!transport_) {
+      options = options_within(budget_left_s);
+      make_transports(world_ranks);
+    }
+    return transport();
+  };
+  if (known != nullptr) {
+    if (auto reason = agreement.steps.agreement().failed([&] { open(); }))
+      return stay_native(std::move(*reason));
+    // What is known may be planned for rails that were lost meanwhile, or that have no more tags.
+    if (!runtime::choose_rails(*known->view.network, transport())) known = nullptr;
+  }
   runtime::ArmResult result;
   if (known != nullptr) {
     result = runtime::Communicator::arm_known(transport(), agreement.native, *known);
@@ -197,7 +206,8 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
       request.call = first;
     }
     request.job = &session_.known();
-    result = runtime::Communicator::arm(transport(), agreement.native, options, session_.identity(), request);
+    result = runtime::Communicator::arm(agreement.steps, agreement.native, open, options, session_.identity(),
+                                        request);
   }
   const double took_s = PMPI_Wtime() - began_s;
   session_.note_measuring(result.seconds_measuring);

@@ -28,6 +28,12 @@
 #include "preload/backend/neighbors.h"
 #include "preload/backend/profile.h"
 
+namespace eco::runtime {
+struct Beside;
+class IdentityRoom;
+struct RecalledView;
+}  // namespace eco::runtime
+
 namespace eco::preload {
 
 class Session;
@@ -92,8 +98,8 @@ class Group {
   // Local: planned, whatever came out. The same on all ranks.
   bool knows(const coll::CommonProblem& call) const { return runtime_ && runtime_->knows(call); }
   // Collective, from blocking calls as prepare(): the network as these ranks see it, on all the same; nothing where it is
-  // not known and may not be measured now.
-  std::optional<net::GroupView> find_view();
+  // not known and may not be measured now. Where rank 0 remembers it, what it has to say of it may come beside.
+  std::optional<net::GroupView> find_view(runtime::Beside& beside);
 
   // Local: what serves this problem; nullptr for the library.
   const algo::Recipe* recipe(const coll::CommonProblem& problem) const {
@@ -179,6 +185,8 @@ class Group {
   std::optional<std::vector<int>> ranks_in_world() const;
   net::GroupView look_for_network(LibraryAgreement& agreement, const std::vector<int>& world_ranks,
                                   double budget_left_s);
+  runtime::RecalledView recall_network(LibraryAgreement& agreement, runtime::IdentityRoom& room,
+                                       runtime::Beside& beside);
   void make_transports(std::vector<int> world_ranks);
   // Local: what recipes run on, once it is made.
   transport::Transport& transport() const;

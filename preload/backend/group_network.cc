@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "eco/base/errors.h"
+#include "eco/runtime/finding.h"
+#include "eco/runtime/identities.h"
 #include "preload/backend/group.h"
 #include "preload/backend/library_agreement.h"
 #include "preload/backend/session.h"
@@ -11,7 +13,7 @@
 namespace eco::preload {
 
 // Agreed on by the library's collectives on the program's communicator, as arm() does and for its reasons.
-std::optional<net::GroupView> Group::find_view() {
+std::optional<net::GroupView> Group::find_view(runtime::Beside& beside) {
   try {
     if (is_inter_ || n_ranks_ < 2 || !session_.arms()) return std::nullopt;
     if (runtime_) return runtime_->view();
@@ -19,17 +21,32 @@ std::optional<net::GroupView> Group::find_view() {
     if (!world_ranks) return std::nullopt;
     LibraryAgreement agreement(comm_, rank_, n_ranks_);
     std::optional<runtime::KnownView> known;
+    runtime::IdentityRoom room;
+    bool has_room = true;
     try {
       known = session_.known().find_view(*world_ranks);
+      if (!knows_no_network_) room.make(n_ranks_);
     } catch (const std::exception&) {
-      // No memory for it on this rank: then all look for it together.
+      has_room = false;  // then all look for it together
     }
     const runtime::Readiness ready = runtime::agree_on_readiness(
-        agreement.native, {.budget_left_s = session_.budget_left_s(),
+        agreement.native, {.has_room = has_room,
+                           .budget_left_s = session_.budget_left_s(),
                            .known_digest = known ? known->digest : std::uint64_t{0}});
     if (ready.is_known) return std::move(known->view);
     if (knows_no_network_) return std::nullopt;
-    net::GroupView view = look_for_network(agreement, *world_ranks, ready.budget_left_s);
+    net::GroupView view;
+    bool may_look = true;
+    // Rails are a matter of the transport.
+    if (ready.has_room && !session_.rails().are_there()) {
+      runtime::RecalledView recalled = recall_network(agreement, room, beside);
+      view = std::move(recalled.seen.view);
+      may_look = recalled.found == runtime::Found::measure;
+    }
+    if (view.network)
+      remember_view(*world_ranks, view);
+    else if (may_look)
+      view = look_for_network(agreement, *world_ranks, ready.budget_left_s);
     knows_no_network_ = !view.network;
     if (knows_no_network_) return std::nullopt;
     return view;
@@ -38,6 +55,19 @@ std::optional<net::GroupView> Group::find_view() {
   } catch (const std::exception& error) {
     lose("look for the network of", error.what());
     return std::nullopt;
+  }
+}
+
+// Of a job that remembers its network. Needs no tags and no transport.
+runtime::RecalledView Group::recall_network(LibraryAgreement& agreement, runtime::IdentityRoom& room,
+                                            runtime::Beside& beside) {
+  const BusyTime::Turn busy(session_.arming_time());
+  try {
+    const std::vector<net::HostId> hosts =
+        runtime::tell_identities(agreement.steps, agreement.native, session_.identity().host, room);
+    return runtime::recall_view(agreement.steps, agreement.native, session_.options(), hosts, beside);
+  } catch (const runtime::StaysNative&) {
+    return {};
   }
 }
 

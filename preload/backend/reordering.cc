@@ -59,16 +59,23 @@ void Reordering::give_up() {
   if (parent_ != MPI_COMM_NULL) PMPI_Comm_free(&parent_);
 }
 
-bool Reordering::is_known() {
+bool Reordering::is_known(runtime::Beside& beside) {
   // Two ranks have one message each way, whoever they are.
-  if (group_.n_ranks() > 2) view_ = group_.find_view();
+  if (group_.n_ranks() > 2) view_ = group_.find_view(beside);
   return view_ && view_->n_subnets() > 0;
 }
 
 // What is thrown is thrown on all ranks alike: they go to the library as they came.
-void Reordering::find(const std::function<map::Graph()>& graph_on_rank_0) noexcept {
+void Reordering::find(const Graph& graph_on_rank_0) noexcept {
+  // An order that stays has no numbers, but it is one.
+  static constexpr char kOrder = ':';
   try {
-    if (!is_known()) return;
+    runtime::Beside beside{
+        .on_rank_0 =
+            [&](const runtime::FoundView& seen) { return kOrder + order_text(graph_on_rank_0, seen.view); },
+        .take = [this](const std::string& text) { take_order(text.substr(1)); }};
+    if (!is_known(beside)) return;
+    if (beside.holds) return split();
     LibraryAgreement agreement(group_.comm(), group_.rank(), group_.n_ranks());
     find_order(agreement, graph_on_rank_0);
   } catch (const runtime::StaysNative&) {
@@ -80,7 +87,10 @@ void Reordering::find(
     bool valid, const std::function<std::vector<int>()>& numbers,
     const std::function<map::Graph(const std::vector<std::vector<int>>& of_rank)>& graph_on_rank_0) noexcept {
   try {
-    if (!is_known()) return;
+    // The graph is gathered for a network that is known.
+    runtime::Beside nothing{.on_rank_0 = [](const runtime::FoundView&) { return std::string(); },
+                            .take = [](const std::string&) {}};
+    if (!is_known(nothing)) return;
     LibraryAgreement agreement(group_.comm(), group_.rank(), group_.n_ranks());
     std::vector<int> mine;
     agreement.steps.together("", [&] {
@@ -94,24 +104,28 @@ void Reordering::find(
   }
 }
 
-void Reordering::find_order(LibraryAgreement& agreement, const std::function<map::Graph()>& graph_on_rank_0) {
-  using runtime::Found;
-  const auto choose = [&]() -> std::pair<Found, std::string> {
-    const map::Choice choice = map::choose_mapping(graph_on_rank_0(), *view_);
-    if (choice.keeps_order()) return {Found::nothing, {}};
-    const map::Mapping& mapping = choice.best().rank_of_node;
-    return {Found::text, {reinterpret_cast<const char*>(mapping.data()), mapping.size() * sizeof(int)}};
-  };
-  agreement.steps.look("", choose, [&](Found found, const std::string& order) {
-    if (found != Found::text) return;
-    map::Mapping rank_of_node(order.size() / sizeof(int));
-    std::memcpy(rank_of_node.data(), order.data(), order.size());
-    node_of_rank_ = map::inverse(rank_of_node);
-  });
-  if (!node_of_rank_.empty()) split();
+std::string Reordering::order_text(const Graph& graph_on_rank_0, const net::GroupView& view) {
+  const map::Choice choice = map::choose_mapping(graph_on_rank_0(), view);
+  if (choice.keeps_order()) return {};
+  const map::Mapping& mapping = choice.best().rank_of_node;
+  return {reinterpret_cast<const char*>(mapping.data()), mapping.size() * sizeof(int)};
+}
+
+void Reordering::take_order(const std::string& text) {
+  map::Mapping rank_of_node(text.size() / sizeof(int));
+  std::memcpy(rank_of_node.data(), text.data(), text.size());
+  node_of_rank_ = map::inverse(rank_of_node);
+}
+
+void Reordering::find_order(LibraryAgreement& agreement, const Graph& graph_on_rank_0) {
+  agreement.steps.look(
+      "", [&] { return std::pair(runtime::Found::text, order_text(graph_on_rank_0, *view_)); },
+      [this](runtime::Found, const std::string& text) { take_order(text); });
+  split();
 }
 
 void Reordering::split() {
+  if (node_of_rank_.empty()) return;
   const int my_node = node_of_rank_[static_cast<std::size_t>(group_.rank())];
   // Without a context id on any rank the library gives none to any; MPICH leaves the handle alone then.
   if (PMPI_Comm_split(group_.comm(), 0, my_node, &parent_) != MPI_SUCCESS) parent_ = MPI_COMM_NULL;

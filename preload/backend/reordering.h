@@ -13,10 +13,12 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "eco/map/graph.h"
 #include "eco/net/group_view.h"
+#include "eco/runtime/finding.h"
 #include "preload/backend/group.h"
 #include "preload/backend/library_agreement.h"
 
@@ -48,13 +50,17 @@ class Reordering {
   void give_up();
 
  private:
-  void find_order(LibraryAgreement& agreement, const std::function<map::Graph()>& graph_on_rank_0);
-  bool is_known();
+  using Graph = std::function<map::Graph()>;
+  void find_order(LibraryAgreement& agreement, const Graph& graph_on_rank_0);
+  bool is_known(runtime::Beside& beside);
+  // Local. Rank 0: the order's numbers, nothing of an order that stays; and what the others make of them.
+  static std::string order_text(const Graph& graph_on_rank_0, const net::GroupView& view);
+  void take_order(const std::string& text);
   void split();
 
   Group& group_;
   std::optional<net::GroupView> view_;
-  std::vector<int> node_of_rank_;
+  std::vector<int> node_of_rank_;  // empty: they stay
   MPI_Comm parent_ = MPI_COMM_NULL;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace eco::preload {
 namespace {
@@ -15,7 +16,6 @@ constexpr std::int64_t kTagsPerRank = 8;
 // much further by chance that they hardly meet again.
 constexpr int kMostTries = 100;
 constexpr std::int64_t kSpread = 64;
-constexpr std::int64_t kAnywhere = -1;
 
 }  // namespace
 
@@ -80,6 +80,11 @@ bool TagRanges::take(std::int64_t range) {
 void TagRanges::give_back(int range) {
   const std::lock_guard lock(mutex_);
   taken_.erase(range);
+}
+
+std::optional<int> TagRanges::Proposal::keep() {
+  if (range_ >= ranges_.n_ranges_) return std::nullopt;
+  return static_cast<int>(std::exchange(range_, kAnywhere));
 }
 
 }  // namespace eco::preload

@@ -5,6 +5,11 @@
 //   if (std::optional<int> range = ranges.agree(comm)) first = ranges.first_tag(*range);     // collective over comm
 //   ranges.give_back(*range);
 //
+// Ranks that agree on something else beforehand may propose a range in that:
+//
+//   TagRanges::Proposal proposal(ranges);                  // taken on this rank, and given back unless it is kept
+//   if (all ranks propose proposal.range()) range = proposal.keep(); else range = ranges.agree(comm);
+//
 // Two communicators that share a rank never have one range at the same time: a range is taken only where every rank of
 // the communicator finds it free. A range may serve another communicator as soon as each rank gave it back: a rank does
 // so when its part of every call is over, so whatever its peers sent it under these tags has been received.
@@ -31,10 +36,26 @@ class TagRanges {
   // Local, any thread.
   void give_back(int range);
 
+  class Proposal {
+   public:
+    explicit Proposal(TagRanges& ranges) : ranges_(ranges), range_(ranges.take_first_free(kAnywhere)) {}
+    ~Proposal() { ranges_.give_back(static_cast<int>(range_)); }
+    Proposal(const Proposal&) = delete;
+    Proposal& operator=(const Proposal&) = delete;
+    std::int64_t range() const { return range_; }
+    // Where all ranks proposed the same; nothing where that is no range.
+    std::optional<int> keep();
+
+   private:
+    TagRanges& ranges_;
+    std::int64_t range_;
+  };
+
   int first_tag(int range) const { return range * tags_per_range_; }
   int tags_per_range() const { return tags_per_range_; }
 
  private:
+  static constexpr std::int64_t kAnywhere = -1;
   // Local: the first free range from `from` on, which is taken now; kAnywhere: from where the last proposal was. Nothing is taken
   // where what comes back is no range any more.
   std::int64_t take_first_free(std::int64_t from);
