@@ -22,9 +22,11 @@ Conductor::Part& Conductor::part_of(std::vector<Part>& parts, int rank, const Or
 }
 
 void Conductor::perform(std::vector<Part>& parts) {
+  std::vector<Prober::Told> orders;
   for (const Part& part : parts) {
-    if (part.rank != 0) prober_.tell(part.rank, part.order);
+    if (part.rank != 0) orders.push_back({part.rank, part.order});
   }
+  prober_.tell(std::move(orders));
   for (Part& part : parts) {
     if (part.rank != 0) continue;
     part.answer = prober_.perform(part.order);
@@ -51,16 +53,29 @@ double Conductor::ping(int a, int b, std::size_t bytes, int trips) {
 
 std::vector<std::vector<double>> Conductor::trips(const std::vector<Flow>& pairs, std::size_t bytes,
                                                   int trips) {
-  // Responders are told first, as in ping().
+  return std::move(trips_in_rounds({pairs}, bytes, trips).front());
+}
+
+std::vector<std::vector<std::vector<double>>> Conductor::trips_in_rounds(
+    const std::vector<std::vector<Flow>>& rounds, std::size_t bytes, int trips) {
+  // Responders are told first, as in ping(), and nobody of a later round before all of an earlier one: whoever is in both
+  // waits for no pair of the later one before it is done with the earlier.
   std::vector<Part> parts;
   const auto size = static_cast<std::int64_t>(bytes);
-  for (const Flow& pair : pairs)
-    parts.push_back({pair.to, {Action::trips, size, trips, -1, pair.from}, {}, {}});
-  for (const Flow& pair : pairs)
-    parts.push_back({pair.from, {Action::trips, size, trips, pair.to, -1}, {}, {}});
+  for (const std::vector<Flow>& pairs : rounds) {
+    for (const Flow& pair : pairs)
+      parts.push_back({pair.to, {Action::trips, size, trips, -1, pair.from}, {}, {}});
+    for (const Flow& pair : pairs)
+      parts.push_back({pair.from, {Action::trips, size, trips, pair.to, -1}, {}, {}});
+  }
   perform(parts);
-  std::vector<std::vector<double>> times;
-  for (std::size_t i = pairs.size(); i < parts.size(); ++i) times.push_back(std::move(parts[i].times));
+  std::vector<std::vector<std::vector<double>>> times;
+  std::size_t part = 0;
+  for (const std::vector<Flow>& pairs : rounds) {
+    part += pairs.size();
+    auto& of_round = times.emplace_back();
+    for (std::size_t i = 0; i < pairs.size(); ++i) of_round.push_back(std::move(parts[part++].times));
+  }
   return times;
 }
 
@@ -133,9 +148,10 @@ double Conductor::exchange(const std::vector<int>& ranks, int n_next, std::size_
 }
 
 void Conductor::finish(std::size_t bytes) {
-  for (int rank = 1; rank < n_ranks_; ++rank) {
-    prober_.tell(rank, {Action::finish, static_cast<std::int64_t>(bytes), 0, -1, -1});
-  }
+  std::vector<Prober::Told> orders;
+  for (int rank = 1; rank < n_ranks_; ++rank)
+    orders.push_back({rank, {Action::finish, static_cast<std::int64_t>(bytes), 0, -1, -1}});
+  prober_.tell(std::move(orders));
 }
 
 std::string conducted(transport::Transport& transport, transport::Native& native, const Clock& clock,

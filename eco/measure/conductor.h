@@ -50,6 +50,9 @@ class Conductor {
   std::vector<Answer> streams(const std::vector<Flow>& flows, std::size_t bytes, int count);
   // Seconds of each of `trips` round trips, of all pairs at the same time; no rank is in two of them.
   std::vector<std::vector<double>> trips(const std::vector<Flow>& pairs, std::size_t bytes, int trips);
+  // The same in rounds, all ordered at once; the seconds of each round. A rank may be in several rounds, not twice in one.
+  std::vector<std::vector<std::vector<double>>> trips_in_rounds(const std::vector<std::vector<Flow>>& rounds,
+                                                                std::size_t bytes, int trips);
   // When each message of each stream came, in seconds since its receiver was told; all streams at once. A rank may send
   // one and receive one.
   std::vector<std::vector<double>> arrivals(const std::vector<Stream>& streams);

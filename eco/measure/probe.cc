@@ -264,6 +264,12 @@ void Prober::tell(int rank, const Order& order) {
   wait_all();
 }
 
+void Prober::tell(std::vector<Told> orders) {
+  telling_ = std::move(orders);
+  for (const Told& told : telling_) send(told.rank, kOrderTag, std::as_bytes(std::span(&told.order, 1)));
+  wait_all();
+}
+
 Answer Prober::hear(int rank, std::vector<double>* times) {
   receive(rank, kAnswerTag, bytes_of(heard_));
   wait_all();

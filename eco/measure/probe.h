@@ -53,6 +53,12 @@ class Prober {
   // Rank 0: the group of the exchanges that are ordered from now on.
   void gather(const std::vector<int>& ranks);
   void tell(int rank, const Order& order);
+  // Several at once, none of an exchange: libraries open connections with the first message, which may take three ways.
+  struct Told {
+    int rank;
+    Order order;
+  };
+  void tell(std::vector<Told> orders);
   // What the rank that was told answers; `times` too, where it has any.
   Answer hear(int rank, std::vector<double>* times = nullptr);
   // Tells all others to give up, whatever may be under way.
@@ -81,6 +87,7 @@ class Prober {
   std::vector<std::int64_t> members_;  // of the next exchange
   std::vector<double> times_;          // of the last trips or arrivals
   std::size_t posted_ = 0;
+  std::vector<Told> telling_;
   // What is received into, here so that it lasts until a transport that failed is abandoned.
   Order told_;
   Answer heard_;

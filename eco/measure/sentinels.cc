@@ -132,7 +132,8 @@ class Sentinels {
   // Whom two looks accuse, some time apart: a busy machine delays now these hosts and now those. The second look asks the
   // pairs inside subnets that the first one found off, and no others: whom it accuses may be another of the same two.
   std::set<int> moved() {
-    ask_inside_subnets();
+    prepare_inside_subnets();
+    if (is_far_) ask_across_meanwhile();
     const Suspects first = look();
     if (first.hosts.empty() && first.subnets.empty()) return {};
     std::this_thread::sleep_for(kSecondOpinion);
@@ -159,7 +160,7 @@ class Sentinels {
     return found;
   }
 
-  void ask_inside_subnets() {
+  void prepare_inside_subnets() {
     for (const std::vector<int>& hosts : hosts_of_subnet_) {
       const std::size_t bytes = telling_size(hosts);
       for (std::size_t i = 0; i + 1 < hosts.size(); i += 2) {
@@ -204,24 +205,60 @@ class Sentinels {
     return more;
   }
 
-  // Pairs of subnets, by their numbers among those of this job, whose leaders are off.
-  std::vector<Edge> off_across(const std::set<int>& moved) {
-    std::vector<Edge> subnets;
-    std::vector<PairProbe> probes;
-    std::map<int, int> subnet_of_leader;
+  // Where rank 0 is far from some, an order and its answer take longer than the ping that they are about: a round between
+  // subnets is ordered with one inside them.
+  void ask_across_meanwhile() {
+    across_ = pairs_of_leaders({});
+    sample(across_);
+    std::vector<PairProbe*> inside = waiting_of(inside_);
+    std::vector<PairProbe*> across = waiting_of(across_);
+    if (inside.empty() || across.empty()) return;
+    const std::vector<PairProbe*> first = take_round(inside);
+    if (first.front()->bytes == net::kSmallPairBytes) ping({first, take_round(across)});
+  }
+
+  struct Leader {
+    int host;
+    int subnet;  // its number among those of this job
+  };
+  // Of each subnet the first host that has not moved.
+  std::vector<Leader> leaders(const std::set<int>& moved) const {
+    std::vector<Leader> found;
     for (std::size_t s = 0; s < hosts_of_subnet_.size(); ++s) {
       const auto& hosts = hosts_of_subnet_[s];
       const auto leader =
           std::find_if(hosts.begin(), hosts.end(), [&](int host) { return !moved.contains(host); });
-      if (leader == hosts.end()) continue;
-      for (const auto& [other, subnet] : subnet_of_leader)
-        probes.push_back(probe(other, *leader, net::kSmallPairBytes));
-      subnet_of_leader.emplace(*leader, static_cast<int>(s));
+      if (leader != hosts.end()) found.push_back({*leader, static_cast<int>(s)});
     }
+    return found;
+  }
+
+  std::vector<PairProbe> pairs_of_leaders(const std::set<int>& moved) const {
+    std::vector<PairProbe> probes;
+    const std::vector<Leader> all = leaders(moved);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j)
+        probes.push_back(probe(all[j].host, all[i].host, net::kSmallPairBytes));
+    }
+    return probes;
+  }
+
+  // Pairs of subnets whose leaders are off.
+  std::vector<Edge> off_across(const std::set<int>& moved) {
+    std::vector<PairProbe> probes = pairs_of_leaders(moved);
     sample(probes);
-    for (const auto& [a, b] : off(probes)) {
-      subnets.emplace_back(subnet_of_leader.at(a), subnet_of_leader.at(b));
+    const std::vector<PairProbe> asked = std::exchange(across_, {});
+    for (PairProbe& probe : probes) {
+      const auto same = std::find_if(asked.begin(), asked.end(), [&](const PairProbe& earlier) {
+        return earlier.a == probe.a && earlier.b == probe.b;
+      });
+      if (same != asked.end()) probe.seconds = same->seconds;
     }
+    std::map<int, int> subnet_of_leader;
+    for (const Leader& leader : leaders(moved)) subnet_of_leader.emplace(leader.host, leader.subnet);
+    std::vector<Edge> subnets;
+    for (const auto& [a, b] : off(probes))
+      subnets.emplace_back(subnet_of_leader.at(a), subnet_of_leader.at(b));
     return subnets;
   }
 
@@ -281,13 +318,27 @@ class Sentinels {
     return round;
   }
 
-  // One trip each, all at the same time.
-  void ping(const std::vector<PairProbe*>& round) {
-    std::vector<Flow> pairs;
-    for (const PairProbe* const probe : round)
-      pairs.push_back({rank_of_host_.at(probe->a), rank_of_host_.at(probe->b)});
-    const std::vector<std::vector<double>> trips = conductor_.trips(pairs, round.front()->bytes, 1);
-    for (std::size_t i = 0; i < round.size(); ++i) round[i]->seconds.push_back(trips[i].front() / 2);
+  // One trip each, all of a round at the same time; of all rounds one size.
+  void ping(const std::vector<std::vector<PairProbe*>>& rounds) {
+    std::vector<std::vector<Flow>> flows;
+    for (const std::vector<PairProbe*>& round : rounds) {
+      auto& pairs = flows.emplace_back();
+      for (const PairProbe* const probe : round)
+        pairs.push_back({rank_of_host_.at(probe->a), rank_of_host_.at(probe->b)});
+    }
+    const auto trips = conductor_.trips_in_rounds(flows, rounds.front().front()->bytes, 1);
+    for (std::size_t r = 0; r < rounds.size(); ++r) {
+      for (std::size_t i = 0; i < rounds[r].size(); ++i)
+        rounds[r][i]->seconds.push_back(trips[r][i].front() / 2);
+    }
+  }
+
+  static std::vector<PairProbe*> waiting_of(std::vector<PairProbe>& probes) {
+    std::vector<PairProbe*> waiting;
+    for (PairProbe& probe : probes) {
+      if (probe.seconds.empty()) waiting.push_back(&probe);
+    }
+    return waiting;
   }
 
   // Pings every pair that was not, and then again those that are off; returns those that stay so.
@@ -295,11 +346,8 @@ class Sentinels {
     const double start_s = options_.clock();
     const auto elapsed = [&] { return options_.clock() - start_s; };
     const double left_s = deadline_s_ - start_s;
-    std::vector<PairProbe*> waiting;
-    for (PairProbe& probe : probes) {
-      if (probe.seconds.empty()) waiting.push_back(&probe);
-    }
-    while (!waiting.empty() && elapsed() < std::min(kFirstRound_s, left_s)) ping(take_round(waiting));
+    std::vector<PairProbe*> waiting = waiting_of(probes);
+    while (!waiting.empty() && elapsed() < std::min(kFirstRound_s, left_s)) ping({take_round(waiting)});
     std::erase_if(probes, [](const PairProbe& probe) { return probe.seconds.empty(); });
     // Whatever is slower than remembered is asked as often, be it as slow as all or slower: of pairs that are asked once and
     // of others that are asked until they are quick, nothing follows about how busy the hosts are.
@@ -308,7 +356,7 @@ class Sentinels {
       for (PairProbe& probe : probes) {
         if (!is_slow(probe, 1) && !is_fast(probe)) continue;
         const bool is_open = probe.seconds.size() < kFewestSlow && is_slow(probe, slowdown);
-        if (elapsed() < std::min(is_open ? kMostOpen_s : kMost_s, left_s)) ping({&probe});
+        if (elapsed() < std::min(is_open ? kMostOpen_s : kMost_s, left_s)) ping({{&probe}});
       }
     }
     const double slowdown = slowdown_of_all(probes);
@@ -330,6 +378,7 @@ class Sentinels {
   std::map<std::pair<int, int>, const net::PairTimes*> pairs_;
   std::map<int, int> rank_of_host_;
   std::vector<PairProbe> inside_;                  // subnets; of both looks
+  std::vector<PairProbe> across_;                  // between subnets, as far as they were asked meanwhile
   std::vector<double> earlier_ratios_;             // to what is remembered, of the pairs inside subnets
   std::vector<std::vector<int>> hosts_of_subnet_;  // of this job
 };

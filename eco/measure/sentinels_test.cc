@@ -222,7 +222,8 @@ TEST(Sentinels, OfPairsAcrossALongWayPingAtTheSameTime) {
   EXPECT_EQ(job.moved(network), Hosts{});
   EXPECT_EQ(job.pings.size(), 7u);
   for (const auto& [pair, pings] : job.pings) EXPECT_EQ(pings, 1) << pair.first << " " << pair.second;
-  EXPECT_LE(job.took_s, 0.1);  // of virtual time
+  // An order, a ping that opens the connection, one across, an answer: each takes a way or two. Each on its own took 0.1.
+  EXPECT_LE(job.took_s, 0.075);  // of virtual time
 }
 
 TEST(Sentinels, StayQuietWhereMessagesAreNoisy) {

@@ -13,7 +13,6 @@ namespace {
 using coll::Collective;
 using coll::CommonProblem;
 using Choice = AmbientWatch::Choice;
-using Found = AmbientWatch::Found;
 using Next = AmbientWatch::Next;
 
 constexpr std::int64_t kMillisecond_ns = 1'000'000;
@@ -91,7 +90,7 @@ class WatchingRanks {
     if (next != Next::look) return;
     spent_ns += looking_ns;
     for (AmbientWatch& each : of_) {
-      if (each.judge(there) == Found::other) each.begin_race(contenders());
+      if (each.judge(there) == AmbientWatch::Found::other) each.begin_race(contenders());
     }
   }
 

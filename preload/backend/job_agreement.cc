@@ -17,8 +17,10 @@
 namespace eco::preload {
 namespace {
 
-constexpr double kAwake_s = 0.01;           // ranks usually leave the library's MPI_Init together
-constexpr useconds_t kNap_us = 1000;        // for one that does not come
+constexpr double kAwake_s = 0.01;  // ranks usually leave the library's MPI_Init together
+// For one that does not come: a thousandth of what was waited, since each of some ten messages may wait for the end of a nap.
+constexpr double kNapShare = 1e-3;
+constexpr double kLongestNap_s = 1e-3;
 constexpr std::size_t kRoomForText = 4096;  // beyond it settings are compared, but not shown
 constexpr std::size_t kRoomForHost = 64;
 // In the place of the first rank that is not off: it is rank 0, and has a plan.
@@ -62,7 +64,8 @@ void allreduce_min(std::span<std::int64_t> words, const World& here, double stal
       say_who_may_be_missing(here, waited_s);
       speaks = false;
     }
-    if (waited_s > kAwake_s) usleep(kNap_us);
+    if (waited_s > kAwake_s)
+      usleep(static_cast<useconds_t>(1e6 * std::min(kNapShare * waited_s, kLongestNap_s)));
   }
 }
 
@@ -128,17 +131,19 @@ JobAgreement agree_in_job(const Standpoint& mine, double stall_s) {
   const std::int64_t settings = digest(mine.settings);
   const auto first = [&](bool is_so) { return static_cast<std::int64_t>(is_so ? here.rank : here.n_ranks); };
   const bool plan_of_rank_0 = here.rank == 0 && mine.has_plan && mine.vote != Vote::off;
-  // As many in every version, and the first two of them the version: whoever has another one knows nothing of the rest. Nor
-  // may what goes with them (first_connections.h) be another.
-  std::array<std::int64_t, 9> least = {version,
-                                       -version,
-                                       settings,
-                                       -settings,
-                                       static_cast<std::int64_t>(mine.vote),
-                                       plan_of_rank_0 ? kPlan : first(mine.vote != Vote::off),
-                                       first(mine.vote == Vote::off),
-                                       first(mine.vote == Vote::profiles),
-                                       first(mine.vote == Vote::agrees)};
+  // As many in every version, five of them not used yet, and the first two of them the version: whoever has another one knows
+  // nothing of the rest. Nor may what goes with them (first_connections.h) be another.
+  std::array<std::int64_t, 16> least = {version,
+                                        -version,
+                                        settings,
+                                        -settings,
+                                        static_cast<std::int64_t>(mine.vote),
+                                        plan_of_rank_0 ? kPlan : first(mine.vote != Vote::off),
+                                        first(mine.vote == Vote::off),
+                                        first(mine.vote == Vote::profiles),
+                                        first(mine.vote == Vote::agrees),
+                                        mine.n_nics,
+                                        -mine.n_nics};
   allreduce_min(least, here, stall_s);
   JobAgreement job{.vote = static_cast<Vote>(least[4]),
                    .same_version = least[0] == -least[1],
@@ -147,7 +152,8 @@ JobAgreement agree_in_job(const Standpoint& mine, double stall_s) {
                    .first_off = static_cast<int>(least[6]),
                    .first_profiling = static_cast<int>(least[7]),
                    .first_not_profiling = static_cast<int>(least[8]),
-                   .has_plan = least[5] == kPlan};
+                   .has_plan = least[5] == kPlan,
+                   .nics = {.fewest = least[9], .most = -least[10]}};
   if (!job.same_version) {
     job.difference = "ranks run different versions of ECO; install the same on all nodes";
   } else if (least[2] != -least[3] && job.vote >= Vote::agrees) {

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string>
 
+#include "eco/transport/tcp/rails.h"
+
 namespace eco::preload {
 
 // From the one that counts most. Profiles: agrees, and would have its calls profiled.
@@ -20,6 +22,7 @@ struct Standpoint {
   std::string host;
   Vote vote = Vote::agrees;
   bool has_plan = false;  // given by hand
+  int n_nics = 0;         // JobRails::count_nics()
 };
 
 // Of the job.
@@ -34,6 +37,7 @@ struct JobAgreement {
   int first_profiling = 0;      // likewise, of those that would be profiled
   int first_not_profiling = 0;  // and of those that would not
   bool has_plan = false;        // rank 0, whose counts
+  transport::tcp::NicCounts nics{};
 };
 
 // Collective over MPI_COMM_WORLD. After `stall_s` seconds (0: never) it says that a rank without ECO may be awaited: such a

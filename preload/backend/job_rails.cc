@@ -12,8 +12,20 @@ namespace eco::preload {
 
 namespace tcp = transport::tcp;
 
+int JobRails::count_nics(const runtime::Options& options) {
+  // Whoever names rails hears what is the matter with them, and UCX has devices of its own.
+  if (options.carrier == runtime::Carrier::mpi || options.carrier == runtime::Carrier::ucx ||
+      !options.rails.empty())
+    return 0;
+  try {
+    return static_cast<int>(tcp::nics({}).size());
+  } catch (const std::exception&) {
+    return 0;
+  }
+}
+
 void JobRails::open(const runtime::Options& options, const net::HostId& host, MPI_Comm world, bool has_hook,
-                    std::function<void()> leave) {
+                    const tcp::NicCounts& nics, std::function<void()> leave) {
   using runtime::Carrier;
   if (options.carrier == Carrier::mpi) return;
   if (!has_hook) {
@@ -30,8 +42,11 @@ void JobRails::open(const runtime::Options& options, const net::HostId& host, MP
   }
   transport::mpi::MpiNative native(world);
   try {
-    tcp::MetOnRails met = transport::open_rails(native, rank, n_ranks, runtime::wanted_rails(options, host),
-                                                options.carrier == Carrier::ucx);
+    const tcp::WantedRails wanted = runtime::wanted_rails(options, host);
+    if (options.carrier != Carrier::ucx) reason_ = tcp::why_too_few(wanted, nics);
+    if (!reason_.empty()) return;
+    tcp::MetOnRails met =
+        transport::open_rails(native, rank, n_ranks, wanted, options.carrier == Carrier::ucx);
     reason_ = std::move(met.reason);
     if (!met.transport) return;
     rails_ = std::move(met.rails);

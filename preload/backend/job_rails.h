@@ -50,9 +50,11 @@ class RailPart {
 class JobRails {
  public:
   // Collective over `world`, a copy of MPI_COMM_WORLD whose errors return. `has_hook`: whether the library's progress can
-  // be joined, on all ranks alike. `leave` lets that progress call carry(), until nothing is pending.
+  // be joined, on all ranks alike. `nics`: of all ranks. `leave` lets that progress call carry(), until nothing is pending.
   void open(const runtime::Options& options, const net::HostId& host, MPI_Comm world, bool has_hook,
-            std::function<void()> leave);
+            const transport::tcp::NicCounts& nics, std::function<void()> leave);
+  // Local: how many of this host's NICs may become rails, as `nics` above are counted.
+  static int count_nics(const runtime::Options& options);
   // Local.
   void close();
 

@@ -94,10 +94,12 @@ bool Session::agree(bool objection) {
                     .settings = options_.agreed_text() + "(the library's progress: " + progress + ")\n",
                     .host = identity_.host.name,
                     .vote = vote,
-                    .has_plan = !options_.plan_file.empty()},
+                    .has_plan = !options_.plan_file.empty(),
+                    .n_nics = JobRails::count_nics(options_)},
                    options_.stall_s);
   same_version_ = job.same_version;
   has_plan_ = job.has_plan;
+  nics_ = job.nics;
   const bool agree = job.vote >= Vote::agrees && job.difference.empty();
   profiles_ = agree && job.vote == Vote::profiles;
   compares_ = agree && options_.compare_calls;
@@ -133,7 +135,7 @@ bool Session::make_private_communicator() {
 }
 
 bool Session::open_rails() {
-  rails_.open(options_, identity_.host, private_comm_, background_.is_open(),
+  rails_.open(options_, identity_.host, private_comm_, background_.is_open(), nics_,
               [this] { background_.carry_beside(); });
   if (!options_.is_beside_mpi() || rails_.are_there()) return true;
   why_native_ = "ECO_TRANSPORT=" + std::string(runtime::name(options_.carrier)) + ", and " + rails_.reason();

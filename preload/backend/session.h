@@ -191,6 +191,7 @@ class Session {
   ClockReadings clock_at_start_{};
   bool compares_ = false;  // calls, by ECO_CHECK on all ranks
   MPI_Comm private_comm_ = MPI_COMM_NULL;
+  transport::tcp::NicCounts nics_;  // of the job's ranks
   TagRanges tag_ranges_;
   Background background_;
   CallChecks checks_;

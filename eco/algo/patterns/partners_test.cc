@@ -10,9 +10,10 @@ namespace {
 
 TEST(Partners, AreThoseOfTreesAndOfRecursiveDoubling) {
   EXPECT_EQ(partners_in_rounds(1, 0), (std::vector<int>{}));
-  EXPECT_EQ(partners_in_rounds(8, 5), (std::vector<int>{1, 4, 7}));
-  // In trees 4 and 1, since there is no 7; in recursive doubling, in which 1, 3, 4 and 5 take part, 4 and 3.
-  EXPECT_EQ(partners_in_rounds(6, 5), (std::vector<int>{1, 3, 4}));
+  EXPECT_EQ(partners_in_rounds(8, 5), (std::vector<int>{1, 2, 4, 7}));
+  // In binomial trees 4 and 1, since there is no 7; in recursive doubling, in which 1, 3, 4 and 5 take part, 4 and 3; in a
+  // binary tree 2.
+  EXPECT_EQ(partners_in_rounds(6, 5), (std::vector<int>{1, 2, 3, 4}));
   EXPECT_EQ(partners_in_rounds(6, 0), (std::vector<int>{1, 2, 4}));
 }
 

@@ -290,6 +290,21 @@ std::vector<CommonRail> common_rails(const std::vector<std::string>& lines, std:
   return rails;
 }
 
+namespace {
+
+std::string few(std::int64_t n, const WantedRails& wanted) {
+  return "hosts have " + std::to_string(n) + " network" + (n == 1 ? "" : "s") + " in common, " +
+         std::to_string(wanted.fewest) + " are wanted";
+}
+
+}  // namespace
+
+std::string why_too_few(const WantedRails& wanted, const NicCounts& counts) {
+  const std::int64_t most = wanted.of_all_hosts ? counts.fewest : counts.most;
+  const bool are_few = (counts.fewest < 1 || most < wanted.fewest) && wanted.wanted.empty();
+  return are_few ? few(counts.fewest, wanted) : "";
+}
+
 AgreedRails agree_on_rails(Native& native, int rank, int n_ranks, const WantedRails& wanted) {
   AgreedRails agreed;
   std::vector<Nic> mine;
@@ -301,20 +316,11 @@ AgreedRails agree_on_rails(Native& native, int rank, int n_ranks, const WantedRa
   } catch (const Error& error) {
     objection = error.what();
   }
-  // Hosts with one NIC, which most are, are done here.
   const auto n_mine = static_cast<std::int64_t>(mine.size());
   std::array<std::int64_t, 2> numbers{n_mine, -n_mine};
   native.allreduce_min(numbers);
-  const std::int64_t fewest = numbers[0];
-  const std::int64_t most = wanted.of_all_hosts ? fewest : -numbers[1];
-  const auto say_few = [&](std::int64_t n) {
-    add(agreed.reason, "hosts have " + std::to_string(n) + " network" + (n == 1 ? "" : "s") + " in common, " +
-                           std::to_string(wanted.fewest) + " are wanted");
-  };
-  if ((fewest < 1 || most < wanted.fewest) && wanted.wanted.empty()) {
-    say_few(fewest);
-    return agreed;
-  }
+  agreed.reason = why_too_few(wanted, {.fewest = numbers[0], .most = -numbers[1]});
+  if (!agreed.reason.empty()) return agreed;
   if (!objection.empty()) line = "! " + objection;
   const std::vector<std::string> lines = gather_lines(native, n_ranks, line);
   std::set<std::string> hosts;
@@ -348,7 +354,7 @@ AgreedRails agree_on_rails(Native& native, int rank, int n_ranks, const WantedRa
   const auto n_common =
       std::count_if(rails.begin(), rails.end(), [](const CommonRail& rail) { return rail.lacking.empty(); });
   if (n_common == 0 || static_cast<int>(rails.size()) < wanted.fewest) {
-    say_few(n_common);
+    add(agreed.reason, few(n_common, wanted));
     return agreed;
   }
   const std::int64_t needed = descriptors_needed(n_ranks, rails.size());

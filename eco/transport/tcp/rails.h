@@ -11,6 +11,7 @@
 // same addresses on all hosts), or that does not join the hosts that have it, is no rail, and `reason` says so.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -52,6 +53,14 @@ struct WantedRails {
   bool are_devices = false;         // names may be devices that others than TCP drive
   bool of_all_hosts = false;        // none that some hosts lack
 };
+
+// How many NICs the host with fewest has, and the one with most.
+struct NicCounts {
+  std::int64_t fewest = 0;
+  std::int64_t most = 0;
+};
+// Pure: why such hosts, most of which have one, need not go on; empty: they may have what is wanted.
+std::string why_too_few(const WantedRails& wanted, const NicCounts& counts);
 
 // What all ranks know of the rails once they have spoken of them.
 struct AgreedRails {
