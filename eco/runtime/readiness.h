@@ -51,9 +51,9 @@ Readiness agree_on_readiness(transport::Native& native, const Standing& mine);
 class Pace {
  public:
   static constexpr std::int64_t kFirst = 64;
-  // Of a communicator that is armed when it is due for the first time, whatever its calls took. Arming is some 15
-  // agreements, each as long as a short call, of which a plan saves half at most: from so many short calls on the program
-  // can have lost what arming costs.
+  // Of a communicator that is armed when it is due for the first time, whatever its calls took. Arming is seven agreements,
+  // each as long as a short call, and a look whether hosts have moved, which may take as long again; a plan saves half of a
+  // call at most: from so many short calls on the program can have lost what arming costs.
   static constexpr std::int64_t kFirstOfWorld = 32;
 
   Pace() = default;
