@@ -51,6 +51,7 @@ class Conductor {
   // Seconds of each of `trips` round trips, of all pairs at the same time; no rank is in two of them.
   std::vector<std::vector<double>> trips(const std::vector<Flow>& pairs, std::size_t bytes, int trips);
   // The same in rounds, all ordered at once; the seconds of each round. A rank may be in several rounds, not twice in one.
+  // Answers are short enough to be sent before rank 0, which may be in a later round itself, hears them.
   std::vector<std::vector<std::vector<double>>> trips_in_rounds(const std::vector<std::vector<Flow>>& rounds,
                                                                 std::size_t bytes, int trips);
   // When each message of each stream came, in seconds since its receiver was told; all streams at once. A rank may send

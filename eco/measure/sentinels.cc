@@ -245,14 +245,13 @@ class Sentinels {
 
   // Pairs of subnets whose leaders are off.
   std::vector<Edge> off_across(const std::set<int>& moved) {
-    std::vector<PairProbe> probes = pairs_of_leaders(moved);
-    sample(probes);
-    const std::vector<PairProbe> asked = std::exchange(across_, {});
-    for (PairProbe& probe : probes) {
-      const auto same = std::find_if(asked.begin(), asked.end(), [&](const PairProbe& earlier) {
-        return earlier.a == probe.a && earlier.b == probe.b;
-      });
-      if (same != asked.end()) probe.seconds = same->seconds;
+    std::vector<PairProbe> probes = std::exchange(across_, {});
+    const bool are_leaders = std::none_of(probes.begin(), probes.end(), [&](const PairProbe& probe) {
+      return moved.contains(probe.a) || moved.contains(probe.b);
+    });
+    if (probes.empty() || !are_leaders) {
+      probes = pairs_of_leaders(moved);
+      sample(probes);
     }
     std::map<int, int> subnet_of_leader;
     for (const Leader& leader : leaders(moved)) subnet_of_leader.emplace(leader.host, leader.subnet);

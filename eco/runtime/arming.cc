@@ -81,8 +81,8 @@ class Arming {
       const std::vector<net::HostId> hosts = tell_identities(steps_, native_, identity_.host, room_);
       // A remembered plan comes with the remembered network.
       std::optional<FoundPlan> plan;
-      Beside beside{.on_rank_0 = [&](const FoundView& seen) { return plan_to_tell(seen); },
-                    .take = [&](const std::string& text) { plan = told_plan(text); }};
+      SaidBeside beside{.on_rank_0 = [&](const FoundView& seen) { return plan_to_tell(seen); },
+                        .take = [&](const std::string& text) { plan = told_plan(text); }};
       const FoundView found =
           find_view(steps_, *transport_, native_, options_, hosts, request_, beside, measuring_s_);
       result.view = found.view;

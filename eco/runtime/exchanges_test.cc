@@ -100,13 +100,13 @@ TEST(Exchanges, AreFourForANetworkWithWhatRank0MakesOfIt) {
       room.make(place.transport.n_ranks());
       const auto hosts = tell_identities(steps, place.native, place.host, room);
       std::string heard;
-      Beside beside{.on_rank_0 =
-                        [&](const FoundView& seen) {
-                          EXPECT_EQ(place.transport.rank(), 0);
-                          if (!has_something_to_say) throw Unsupported("nothing to say");
-                          return seen.view.describe() + '\0' + '\n';
-                        },
-                    .take = [&](const std::string& text) { heard = text; }};
+      SaidBeside beside{.on_rank_0 =
+                            [&](const FoundView& seen) {
+                              EXPECT_EQ(place.transport.rank(), 0);
+                              if (!has_something_to_say) throw Unsupported("nothing to say");
+                              return seen.view.describe() + '\0' + '\n';
+                            },
+                        .take = [&](const std::string& text) { heard = text; }};
       const RecalledView recalled = recall_view(steps, place.native, options, hosts, beside);
       ASSERT_TRUE(recalled.seen.view.network);
       EXPECT_EQ(beside.holds, has_something_to_say);
@@ -125,8 +125,8 @@ TEST(Exchanges, WithoutARememberedNetworkThereIsNoneToRecall) {
     run_job([&](Place& place) {
       Steps steps(place.native, place.transport.rank(), place.transport.n_ranks());
       const std::vector<net::HostId> hosts(4, place.host);
-      Beside beside{.on_rank_0 = [](const FoundView&) { return std::string("never asked"); },
-                    .take = [](const std::string&) { ADD_FAILURE(); }};
+      SaidBeside beside{.on_rank_0 = [](const FoundView&) { return std::string("never asked"); },
+                        .take = [](const std::string&) { ADD_FAILURE(); }};
       const RecalledView recalled = recall_view(steps, place.native, options, hosts, beside);
       EXPECT_FALSE(recalled.seen.view.network);
       EXPECT_EQ(recalled.found, measure == MeasurePolicy::never ? Found::nothing : Found::measure);
@@ -146,8 +146,8 @@ TEST(Exchanges, WhatWasSaidOfHostsThatHaveMovedDoesNotHold) {
     room.make(place.transport.n_ranks());
     const auto hosts = tell_identities(steps, place.native, place.host, room);
     std::string heard;
-    Beside beside{.on_rank_0 = [](const FoundView&) { return std::string("a plan"); },
-                  .take = [&](const std::string& text) { heard = text; }};
+    SaidBeside beside{.on_rank_0 = [](const FoundView&) { return std::string("a plan"); },
+                      .take = [&](const std::string& text) { heard = text; }};
     double measuring_s = 0;
     const FoundView found =
         find_view(steps, place.transport, place.native, options, hosts, {}, beside, measuring_s);

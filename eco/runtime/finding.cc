@@ -54,7 +54,7 @@ class Finding {
  public:
   // Without a transport: nothing is measured.
   Finding(Steps& steps, transport::Transport* transport, transport::Native& native, const Options& options,
-          const std::vector<net::HostId>& hosts, const ArmRequest& request, Beside& beside,
+          const std::vector<net::HostId>& hosts, const ArmRequest& request, SaidBeside& beside,
           double& measuring_s)
       : steps_(steps),
         transport_(transport),
@@ -124,7 +124,7 @@ class Finding {
     Told told{source, net::to_json(network.without_samples()), {}};
     see(told, by_hand);
     try {
-      if (seen_) told.beside = beside_.on_rank_0(*seen_);
+      if (seen_ && beside_.on_rank_0) told.beside = beside_.on_rank_0(*seen_);
     } catch (const std::exception&) {
       // It is asked again where it ends what needs it, not the finding.
     }
@@ -319,7 +319,7 @@ class Finding {
   const Options& options_;
   const std::vector<net::HostId>& hosts_;
   const ArmRequest& request_;
-  Beside& beside_;
+  SaidBeside& beside_;
   measure::Clock clock_;
   net::Store store_;
   std::optional<FoundView> seen_;       // as soon as nothing of it is to be measured; until then
@@ -335,12 +335,12 @@ class Finding {
 
 FoundView find_view(Steps& steps, transport::Transport& transport, transport::Native& native,
                     const Options& options, const std::vector<net::HostId>& hosts, const ArmRequest& request,
-                    Beside& beside, double& measuring_s) {
+                    SaidBeside& beside, double& measuring_s) {
   return Finding(steps, &transport, native, options, hosts, request, beside, measuring_s).find();
 }
 
 RecalledView recall_view(Steps& steps, transport::Native& native, const Options& options,
-                         const std::vector<net::HostId>& hosts, Beside& beside) {
+                         const std::vector<net::HostId>& hosts, SaidBeside& beside) {
   const ArmRequest nothing;
   double no_s = 0;
   return Finding(steps, nullptr, native, options, hosts, nothing, beside, no_s).recall();

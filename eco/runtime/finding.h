@@ -3,7 +3,7 @@
 // changed, only that is measured. Where the transport has several rails that are not known, they are measured too
 // (measure/rails.h).
 //
-// What rank 0 makes of a network that needs no measuring goes to the others with it (Beside): where ranks are far apart
+// What rank 0 makes of a network that needs no measuring goes to the others with it (SaidBeside): where ranks are far apart
 // an exchange of its own would take tens of milliseconds.
 #pragma once
 
@@ -23,8 +23,8 @@ struct FoundView {
 };
 
 // Both local.
-struct Beside {
-  // What rank 0 has to say of such a network; empty, or where it throws: nothing, so that it is asked again. Not asked where
+struct SaidBeside {
+  // What rank 0 has to say of such a network, if anything; empty, or where it throws: nothing, so that it is asked again. Not asked where
   // something is to be measured before.
   std::function<std::string(const FoundView& seen)> on_rank_0;
   // Every rank gets that, if it is not empty; what it throws ends the finding on all.
@@ -36,7 +36,7 @@ struct Beside {
 // Collective. `hosts` are the ranks'. Adds the seconds that it measured to `measuring_s`. Throws StaysNative on all alike.
 FoundView find_view(Steps& steps, transport::Transport& transport, transport::Native& native,
                     const Options& options, const std::vector<net::HostId>& hosts, const ArmRequest& request,
-                    Beside& beside, double& measuring_s);
+                    SaidBeside& beside, double& measuring_s);
 
 // The same without a transport, where nothing is measured and nobody looks whether hosts have moved. No network in the view:
 // none is remembered, and `found` says whether it may be measured.
@@ -45,6 +45,6 @@ struct RecalledView {
   FoundView seen;
 };
 RecalledView recall_view(Steps& steps, transport::Native& native, const Options& options,
-                         const std::vector<net::HostId>& hosts, Beside& beside);
+                         const std::vector<net::HostId>& hosts, SaidBeside& beside);
 
 }  // namespace eco::runtime

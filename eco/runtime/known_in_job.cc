@@ -14,10 +14,10 @@ namespace {
 // A program makes copies and a few partitions of its processes; whoever makes more arms the old ones from nothing.
 constexpr std::size_t kMostGroups = 64;
 constexpr std::size_t kMostLooks = 64;
-// Until one was armed: reading, parsing and some fifteen agreements, measured as 5 to 150 ms (2 and 4 ranks on 2 cores,
-// both libraries); as a known group a quarter of the agreements remains.
+// Until one was armed: reading, parsing and some fifteen agreements, as they were then, measured as 5 to 150 ms (2 and 4 ranks
+// on 2 cores, both libraries); as a known group two of the six that are left remain.
 constexpr double kArmingGuess_s = 0.02;
-constexpr double kKnownPart = 0.25;
+constexpr double kKnownPart = 1.0 / 3;
 
 bool precedes(const net::HostId& x, const net::HostId& y) {
   const auto key = [](const net::HostId& h) {

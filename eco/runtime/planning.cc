@@ -105,6 +105,7 @@ class Planning {
     };
     const auto look_here = [&] {
       auto [found, text] = look(source);
+      if (found == Found::measure && !is_recalled_) borrowed_ = borrow_plan(store_.newest_plans(), key_);
       return std::pair(found, plan_in_full(found, source, text));
     };
     const auto [found, text] = steps_.look("", look_here, take);
@@ -178,8 +179,8 @@ class Planning {
     }
     const bool may_measure = options_.measure != MeasurePolicy::never;
     std::string reason;
-    const bool remembered = recall(known_, reason);
-    if (!remembered && request_.present != nullptr) known_ = present();
+    is_recalled_ = recall(known_, reason);
+    if (!is_recalled_ && request_.present != nullptr) known_ = present();
     if (effort_ == plan::Effort::estimate) {
       source = "plan estimated";
       return {Found::text, estimated().to_json()};
@@ -193,9 +194,8 @@ class Planning {
     if (!may_measure && known_.entries.empty()) {
       return {Found::nothing, reason + ", and measuring is not allowed or its budget is used up"};
     }
-    source = remembered || !known_.entries.empty() ? "plan remembered" : "no plan yet";
+    source = is_recalled_ || !known_.entries.empty() ? "plan remembered" : "no plan yet";
     if (!may_measure || missing_.empty()) return {Found::text, told(known_)};
-    if (!remembered) borrowed_ = borrow_plan(store_.newest_plans(), key_);
     return {Found::measure, {}};
   }
 
@@ -423,6 +423,7 @@ class Planning {
   net::PlanKey key_;
   // Rank 0: what earlier jobs had time for, and what is to be planned now.
   plan::PlanTable known_;
+  bool is_recalled_ = false;  // from the store
   std::optional<Borrowed> borrowed_;
   std::vector<Collective> missing_;
 };

@@ -21,7 +21,7 @@ namespace eco::runtime {
 
 // Of one rank.
 struct Standing {
-  bool has_room = true;       // among the communicators that may be armed
+  bool has_room = true;       // among the communicators that may be armed, or memory for what follows
   bool is_first = false;      // it has all ranks of the job, and none that has them came so far before it
   double budget_left_s = 0;   // for measuring
   double passed_s = 0;        // that the communicator's calls took so far, none of them served

@@ -160,7 +160,10 @@ void Group::arm(const coll::CommonProblem& problem, AtHand at_hand) {
       return stay_native("as many communicators as ECO_MAX_COMMUNICATORS allows are armed already");
     }
     if (ready.same_tags) tags_ = tags.keep();
-    if (!tags_) tags_ = session_.tag_ranges().agree(comm_);
+    if (!tags_) {
+      tags.give_up();
+      tags_ = session_.tag_ranges().agree(comm_);
+    }
     if (!tags_) return stay_native("the MPI library has no more tags");
     rails_ = session_.rails().join(comm_, rank_, *world_ranks);
     if (is_beside_mpi() && !rails_)

@@ -29,7 +29,7 @@
 #include "preload/backend/profile.h"
 
 namespace eco::runtime {
-struct Beside;
+struct SaidBeside;
 class IdentityRoom;
 struct RecalledView;
 }  // namespace eco::runtime
@@ -99,7 +99,7 @@ class Group {
   bool knows(const coll::CommonProblem& call) const { return runtime_ && runtime_->knows(call); }
   // Collective, from blocking calls as prepare(): the network as these ranks see it, on all the same; nothing where it is
   // not known and may not be measured now. Where rank 0 remembers it, what it has to say of it may come beside.
-  std::optional<net::GroupView> find_view(runtime::Beside& beside);
+  std::optional<net::GroupView> find_view(runtime::SaidBeside& beside);
 
   // Local: what serves this problem; nullptr for the library.
   const algo::Recipe* recipe(const coll::CommonProblem& problem) const {
@@ -186,7 +186,7 @@ class Group {
   net::GroupView look_for_network(LibraryAgreement& agreement, const std::vector<int>& world_ranks,
                                   double budget_left_s);
   runtime::RecalledView recall_network(LibraryAgreement& agreement, runtime::IdentityRoom& room,
-                                       runtime::Beside& beside);
+                                       runtime::SaidBeside& beside);
   void make_transports(std::vector<int> world_ranks);
   // Local: what recipes run on, once it is made.
   transport::Transport& transport() const;

@@ -9,11 +9,12 @@
 #include "preload/backend/group.h"
 #include "preload/backend/library_agreement.h"
 #include "preload/backend/session.h"
+#include "preload/backend/world.h"
 
 namespace eco::preload {
 
 // Agreed on by the library's collectives on the program's communicator, as arm() does and for its reasons.
-std::optional<net::GroupView> Group::find_view(runtime::Beside& beside) {
+std::optional<net::GroupView> Group::find_view(runtime::SaidBeside& beside) {
   try {
     if (is_inter_ || n_ranks_ < 2 || !session_.arms()) return std::nullopt;
     if (runtime_) return runtime_->view();
@@ -41,7 +42,8 @@ std::optional<net::GroupView> Group::find_view(runtime::Beside& beside) {
     if (ready.has_room && !session_.rails().are_there()) {
       runtime::RecalledView recalled = recall_network(agreement, room, beside);
       view = std::move(recalled.seen.view);
-      may_look = recalled.found == runtime::Found::measure;
+      const bool has_time = session_.options().budget_s == 0 || ready.budget_left_s > 0;
+      may_look = recalled.found == runtime::Found::measure && has_time && n_ranks_ == world().n_ranks;
     }
     if (view.network)
       remember_view(*world_ranks, view);
@@ -60,7 +62,7 @@ std::optional<net::GroupView> Group::find_view(runtime::Beside& beside) {
 
 // Of a job that remembers its network. Needs no tags and no transport.
 runtime::RecalledView Group::recall_network(LibraryAgreement& agreement, runtime::IdentityRoom& room,
-                                            runtime::Beside& beside) {
+                                            runtime::SaidBeside& beside) {
   const BusyTime::Turn busy(session_.arming_time());
   try {
     const std::vector<net::HostId> hosts =

@@ -7,6 +7,7 @@
 
 #include "eco/base/errors.h"
 #include "eco/map/map.h"
+#include "eco/runtime/finding.h"
 
 namespace eco::preload {
 namespace {
@@ -59,7 +60,7 @@ void Reordering::give_up() {
   if (parent_ != MPI_COMM_NULL) PMPI_Comm_free(&parent_);
 }
 
-bool Reordering::is_known(runtime::Beside& beside) {
+bool Reordering::is_known(runtime::SaidBeside& beside) {
   // Two ranks have one message each way, whoever they are.
   if (group_.n_ranks() > 2) view_ = group_.find_view(beside);
   return view_ && view_->n_subnets() > 0;
@@ -70,7 +71,7 @@ void Reordering::find(const Graph& graph_on_rank_0) noexcept {
   // An order that stays has no numbers, but it is one.
   static constexpr char kOrder = ':';
   try {
-    runtime::Beside beside{
+    runtime::SaidBeside beside{
         .on_rank_0 =
             [&](const runtime::FoundView& seen) { return kOrder + order_text(graph_on_rank_0, seen.view); },
         .take = [this](const std::string& text) { take_order(text.substr(1)); }};
@@ -88,8 +89,7 @@ void Reordering::find(
     const std::function<map::Graph(const std::vector<std::vector<int>>& of_rank)>& graph_on_rank_0) noexcept {
   try {
     // The graph is gathered for a network that is known.
-    runtime::Beside nothing{.on_rank_0 = [](const runtime::FoundView&) { return std::string(); },
-                            .take = [](const std::string&) {}};
+    runtime::SaidBeside nothing;
     if (!is_known(nothing)) return;
     LibraryAgreement agreement(group_.comm(), group_.rank(), group_.n_ranks());
     std::vector<int> mine;

@@ -18,7 +18,6 @@
 
 #include "eco/map/graph.h"
 #include "eco/net/group_view.h"
-#include "eco/runtime/finding.h"
 #include "preload/backend/group.h"
 #include "preload/backend/library_agreement.h"
 
@@ -52,7 +51,7 @@ class Reordering {
  private:
   using Graph = std::function<map::Graph()>;
   void find_order(LibraryAgreement& agreement, const Graph& graph_on_rank_0);
-  bool is_known(runtime::Beside& beside);
+  bool is_known(runtime::SaidBeside& beside);
   // Local. Rank 0: the order's numbers, nothing of an order that stays; and what the others make of them.
   static std::string order_text(const Graph& graph_on_rank_0, const net::GroupView& view);
   void take_order(const std::string& text);

@@ -88,6 +88,7 @@ bool Session::agree(bool objection) {
                     : objection                         ? Vote::objects
                     : options_.profile_file.empty()     ? Vote::agrees
                                                         : Vote::profiles;
+  const bool may_have_rails = options_.mode == runtime::Mode::on && background_.is_open();
   const std::string progress = background_.is_open() ? "joined" : "not joined";
   const JobAgreement job =
       agree_in_job({.version = std::string(ECO_VERSION) + ";" + std::to_string(plan::kPlanEpoch),
@@ -95,7 +96,7 @@ bool Session::agree(bool objection) {
                     .host = identity_.host.name,
                     .vote = vote,
                     .has_plan = !options_.plan_file.empty(),
-                    .n_nics = JobRails::count_nics(options_)},
+                    .n_nics = may_have_rails ? JobRails::count_nics(options_) : 0},
                    options_.stall_s);
   same_version_ = job.same_version;
   has_plan_ = job.has_plan;

@@ -63,7 +63,7 @@ std::int64_t TagRanges::take_first_free(std::int64_t from) {
   std::int64_t range = from == kAnywhere ? next_ : from;
   for (auto taken = taken_.lower_bound(range); taken != taken_.end() && *taken == range; ++taken) ++range;
   if (range < n_ranges_) taken_.insert(range);
-  next_ = range + 1 < n_ranges_ ? range + 1 : 0;
+  next_ = after(range);
   return range;
 }
 
@@ -74,12 +74,22 @@ std::int64_t TagRanges::leap() {
 
 bool TagRanges::take(std::int64_t range) {
   const std::lock_guard lock(mutex_);
+  next_ = after(range);
   return taken_.insert(range).second;
+}
+
+void TagRanges::take_back(std::int64_t range) {
+  const std::lock_guard lock(mutex_);
+  if (taken_.erase(range) > 0 && next_ == after(range)) next_ = range;
 }
 
 void TagRanges::give_back(int range) {
   const std::lock_guard lock(mutex_);
   taken_.erase(range);
+}
+
+void TagRanges::Proposal::give_up() {
+  if (range_ != kAnywhere) ranges_.take_back(std::exchange(range_, kAnywhere));
 }
 
 std::optional<int> TagRanges::Proposal::keep() {

@@ -8,7 +8,8 @@
 // Ranks that agree on something else beforehand may propose a range in that:
 //
 //   TagRanges::Proposal proposal(ranges);                  // taken on this rank, and given back unless it is kept
-//   if (all ranks propose proposal.range()) range = proposal.keep(); else range = ranges.agree(comm);
+//   if (all ranks propose proposal.range()) range = proposal.keep();
+//   if (!range) proposal.give_up(), range = ranges.agree(comm);
 //
 // Two communicators that share a rank never have one range at the same time: a range is taken only where every rank of
 // the communicator finds it free. A range may serve another communicator as soon as each rank gave it back: a rank does
@@ -39,12 +40,14 @@ class TagRanges {
   class Proposal {
    public:
     explicit Proposal(TagRanges& ranges) : ranges_(ranges), range_(ranges.take_first_free(kAnywhere)) {}
-    ~Proposal() { ranges_.give_back(static_cast<int>(range_)); }
+    ~Proposal() { give_up(); }
     Proposal(const Proposal&) = delete;
     Proposal& operator=(const Proposal&) = delete;
     std::int64_t range() const { return range_; }
     // Where all ranks proposed the same; nothing where that is no range.
     std::optional<int> keep();
+    // It is the next one to be proposed again, so that ranks that propose differently often do not part by that.
+    void give_up();
 
    private:
     TagRanges& ranges_;
@@ -60,6 +63,9 @@ class TagRanges {
   // where what comes back is no range any more.
   std::int64_t take_first_free(std::int64_t from);
   bool take(std::int64_t range);
+  // Local: a proposal that came to nothing.
+  void take_back(std::int64_t range);
+  std::int64_t after(std::int64_t range) const { return range + 1 < n_ranges_ ? range + 1 : 0; }
   std::int64_t leap();
 
   int tags_per_range_ = 1;
