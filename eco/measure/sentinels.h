@@ -4,7 +4,8 @@
 //
 // Every host exchanges a small message with one host of its own subnet, and one pair of hosts joins every two subnets;
 // of many such pairs a sample is taken, another one each time. Where some are far apart (long_ways.h), small messages of pairs
-// that share no host go at the same time, and a round of those that join subnets is ordered with one inside them. A ping counts as off only if it stays off: messages are delayed all the time and
+// that share no host go at the same time, and a round of those that join subnets is ordered with one inside them.
+// A ping counts as off only if it stays off: messages are delayed all the time and
 // by much, so a pair is slow if the lowest of several is far above what is remembered, and it
 // is compared with what the other pairs are slowed down by just now: where all of them are slower alike, the hosts are
 // busy, and the structure of the network is what it was. A pair that is off accuses its hosts; pings with other hosts

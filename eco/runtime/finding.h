@@ -24,8 +24,8 @@ struct FoundView {
 
 // Both local.
 struct SaidBeside {
-  // What rank 0 has to say of such a network, if anything; empty, or where it throws: nothing, so that it is asked again. Not asked where
-  // something is to be measured before.
+  // What rank 0 has to say of such a network, if anything; empty, or where it throws: nothing, so that it is asked again.
+  // Not asked where something is to be measured before.
   std::function<std::string(const FoundView& seen)> on_rank_0;
   // Every rank gets that, if it is not empty; what it throws ends the finding on all.
   std::function<void(const std::string& text)> take;
