@@ -19,8 +19,8 @@ namespace {
 
 constexpr double kAwake_s = 0.01;  // ranks usually leave the library's MPI_Init together
 // For one that does not come: a thousandth of what was waited, since each of some ten messages may wait for the end of a nap.
-constexpr double kNapShare = 1e-3;
-constexpr double kLongestNap_s = 1e-3;
+constexpr double kRestShare = 1e-3;
+constexpr double kLongestRest_s = 1e-3;
 constexpr std::size_t kRoomForText = 4096;  // beyond it settings are compared, but not shown
 constexpr std::size_t kRoomForHost = 64;
 // In the place of the first rank that is not off: it is rank 0, and has a plan.
@@ -65,7 +65,7 @@ void allreduce_min(std::span<std::int64_t> words, const World& here, double stal
       speaks = false;
     }
     if (waited_s > kAwake_s)
-      usleep(static_cast<useconds_t>(1e6 * std::min(kNapShare * waited_s, kLongestNap_s)));
+      usleep(static_cast<useconds_t>(1e6 * std::min(kRestShare * waited_s, kLongestRest_s)));
   }
 }
 
