@@ -2,9 +2,6 @@
 // ways of 10 ms each exchange takes up to 40 ms of the program's time.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <mutex>
-
 #include "eco/base/errors.h"
 #include "eco/net/store.h"
 #include "eco/runtime/finding.h"
@@ -57,6 +54,15 @@ void run_job(const std::function<void(Place&)>& body) {
   });
 }
 
+Steps steps_of(Place& place) { return {place.native, place.transport.rank(), place.transport.n_ranks()}; }
+
+// Collective: the hosts of all ranks.
+std::vector<net::HostId> tell_hosts(Place& place, Steps& steps) {
+  IdentityRoom room;
+  room.make(place.transport.n_ranks());
+  return tell_identities(steps, place.native, place.host, room);
+}
+
 // What the store has of these hosts, as measured where they are on such a network.
 void remember(const Options& options, const std::string& description) {
   net::Network network = net::synthetic_network(description);
@@ -95,10 +101,8 @@ TEST(Exchanges, AreFourForANetworkWithWhatRank0MakesOfIt) {
   remember(options, testing::kNetwork);
   for (const bool has_something_to_say : {true, false}) {
     run_job([&](Place& place) {
-      Steps steps(place.native, place.transport.rank(), place.transport.n_ranks());
-      IdentityRoom room;
-      room.make(place.transport.n_ranks());
-      const auto hosts = tell_identities(steps, place.native, place.host, room);
+      Steps steps = steps_of(place);
+      const std::vector<net::HostId> hosts = tell_hosts(place, steps);
       std::string heard;
       SaidBeside beside{.on_rank_0 =
                             [&](const FoundView& seen) {
@@ -123,7 +127,7 @@ TEST(Exchanges, WithoutARememberedNetworkThereIsNoneToRecall) {
   for (const MeasurePolicy measure : {MeasurePolicy::automatic, MeasurePolicy::never}) {
     options.measure = measure;
     run_job([&](Place& place) {
-      Steps steps(place.native, place.transport.rank(), place.transport.n_ranks());
+      Steps steps = steps_of(place);
       const std::vector<net::HostId> hosts(4, place.host);
       SaidBeside beside{.on_rank_0 = [](const FoundView&) { return std::string("never asked"); },
                         .take = [](const std::string&) { ADD_FAILURE(); }};
@@ -141,10 +145,8 @@ TEST(Exchanges, WhatWasSaidOfHostsThatHaveMovedDoesNotHold) {
   options.budget_s = 30;
   remember(options, "hosts=2+2 rate_mbit=0.8 uplink_mbit=0.4");  // threads are nearer than that
   run_job([&](Place& place) {
-    Steps steps(place.native, place.transport.rank(), place.transport.n_ranks());
-    IdentityRoom room;
-    room.make(place.transport.n_ranks());
-    const auto hosts = tell_identities(steps, place.native, place.host, room);
+    Steps steps = steps_of(place);
+    const std::vector<net::HostId> hosts = tell_hosts(place, steps);
     std::string heard;
     SaidBeside beside{.on_rank_0 = [](const FoundView&) { return std::string("a plan"); },
                       .take = [&](const std::string& text) { heard = text; }};
@@ -163,7 +165,7 @@ TEST(Exchanges, ATransportThatOneRankCanNotOpenIsAReasonOnAll) {
   const Directory directory;
   const Options options = testing::with_network(directory);
   run_job([&](Place& place) {
-    Steps steps(place.native, place.transport.rank(), place.transport.n_ranks());
+    Steps steps = steps_of(place);
     const auto open = [&]() -> transport::Transport& {
       if (place.transport.rank() == 2) throw Unsupported("no memory for its tags");
       return place.transport;
