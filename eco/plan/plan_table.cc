@@ -141,6 +141,16 @@ ordered_json to_json_object(const Row& row) {
   return object;
 }
 
+// At its size; nothing where the library serves it.
+double gained_s(const Row& row) { return row.recipe ? row.native_s - row.measured_s : 0; }
+
+// A row serves shorter calls than the one that was measured: on the line between its size and the one below.
+double between(const Row& smaller, const Row& larger, std::size_t bytes) {
+  const double share = static_cast<double>(bytes - smaller.up_to_bytes) /
+                       static_cast<double>(larger.up_to_bytes - smaller.up_to_bytes);
+  return std::lerp(gained_s(smaller), gained_s(larger), share);
+}
+
 }  // namespace
 
 int root_subnet(const coll::CommonProblem& problem, const net::GroupView& view) {
@@ -175,12 +185,17 @@ Gain PlanTable::gain(const coll::CommonProblem& problem, const net::GroupView& v
   const int subnet = root_subnet(problem, view);
   const Row* row = find_row(problem.collective, subnet, problem.bytes);
   if (row == nullptr || !row->recipe) return {};
-  // Between two sizes that ECO won it gains at least what it does at the smaller one.
   const Row* const first = find_entry(problem.collective, subnet)->rows.data();
-  const bool is_between = !row->is_measured();
+  if (row->is_measured()) {
+    if (row->measured_s <= 0) return {};
+    const bool has_smaller = row != first && (row - 1)->is_measured();
+    return {.seconds = has_smaller ? between(*(row - 1), *row, problem.bytes) : gained_s(*row),
+            .is_least = row->native_is_least};
+  }
+  // Between two sizes that ECO won it gains at least what it does at the smaller one.
   while (row != first && !row->is_measured()) --row;
   if (!row->recipe || !row->is_measured() || row->measured_s <= 0) return {};
-  return {.seconds = row->native_s - row->measured_s, .is_least = is_between || row->native_is_least};
+  return {.seconds = gained_s(*row), .is_least = true};
 }
 
 double PlanTable::recipe_s(const coll::CommonProblem& problem, const net::GroupView& view) const {

@@ -92,6 +92,25 @@ TEST(PlanTable, SaysWithHowMuchEffortRowsWereMeasured) {
   EXPECT_THROW(PlanTable::from_json(text), CorruptFile);
 }
 
+TEST(PlanTable, ShorterCallsOfARowGainLess) {
+  const net::GroupView view = view_of("hosts=1+2 uplink_mbit=40");
+  PlanTable table = example();
+  std::vector<Row>& rows = table.entries[0].rows;
+  rows[0] = {.up_to_bytes = 8192, .measured_s = 0.001, .native_s = 0.001};
+  rows[1].up_to_bytes = 16384;
+  const double most_s = rows[1].native_s - rows[1].measured_s;
+  const auto gain_s = [&](std::size_t bytes) {
+    return table
+        .gain({.collective = coll::Collective::broadcast, .n_ranks = 3, .root = 1, .bytes = bytes}, view)
+        .seconds;
+  };
+  ASSERT_GT(most_s, 0);
+  EXPECT_DOUBLE_EQ(gain_s(16384), most_s);
+  EXPECT_DOUBLE_EQ(gain_s(12288), most_s / 2) << "the library serves what is shorter";
+  rows[0].native_s = 0;
+  EXPECT_DOUBLE_EQ(gain_s(12288), most_s) << "nothing is known of what is shorter";
+}
+
 TEST(PlanTable, SaysWhetherAGainMayBeMore) {
   const net::GroupView view = view_of("hosts=1+2 uplink_mbit=40");
   PlanTable table = example();

@@ -21,6 +21,7 @@ namespace {
 
 using Tallies = std::array<Tally, coll::kCollectives>;
 constexpr double kNanosecond_s = 1e-9;
+constexpr double kWorthSaying_s = 0.5;  // a look at a remembered network takes less
 
 // Collective: sums over all ranks, on rank 0.
 Tallies sum_over_ranks(const Tallies& mine) {
@@ -113,12 +114,16 @@ plan::Gain net_gain(Session& session, const Session::Summary& summary) {
 
 std::string gain_text(const plan::Gain& gain, const Session::Summary& summary) {
   const bool is_loss = gain.seconds < 0;
-  char text[128];
-  std::snprintf(text, sizeof text, "; %s %.3g s %s of %.3g s, armed in %.3g s",
-                !gain.is_least ? "about"
-                : is_loss      ? "at most"
-                               : "at least",
-                std::abs(gain.seconds), is_loss ? "lost" : "gained", summary.wall_s, summary.arming_s);
+  char text[160];
+  const int length = std::snprintf(text, sizeof text, "; %s %.3g s %s of %.3g s, armed in %.3g s",
+                             !gain.is_least ? "about"
+                             : is_loss      ? "at most"
+                                            : "at least",
+                             std::abs(gain.seconds), is_loss ? "lost" : "gained", summary.wall_s,
+                             summary.arming_s);
+  if (summary.measuring_s >= kWorthSaying_s)
+    std::snprintf(text + length, sizeof text - static_cast<std::size_t>(length), ", measured for %.2g s",
+                  summary.measuring_s);
   return text;
 }
 

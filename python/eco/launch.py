@@ -22,14 +22,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from eco import abis, paths
+from eco import abis, elf, paths
 from eco.errors import CorruptFile, InvalidArgument, Unsupported
 
 #: How long a launcher may take to say its version: slow file systems take seconds.
 VERSION_TIMEOUT_S = 30.0
-
-#: PT_INTERP: the part of an executable that names its dynamic loader.
-ELF_INTERPRETER = 3
 
 #: Without these Open MPI's launchers refuse to start anything as root.
 AS_ROOT = {
@@ -328,24 +325,7 @@ def library_environment(where: Installation) -> dict[str, str]:
 def is_static(program: Sequence[str]) -> bool:
     """Whether this executable has no dynamic loader, which would put ECO under it."""
     path = shutil.which(program[0]) if program else None
-    if path is None:
-        return False
-    try:
-        with Path(path).open("rb") as file:
-            head = file.read(64)
-            if (
-                head[:6] != b"\x7fELF\x02\x01" or len(head) < 64
-            ):  # 64 bits, little-endian: as all that ECO serves
-                return False
-            offset, width, count = (
-                int.from_bytes(head[at : at + n], "little") for at, n in ((32, 8), (54, 2), (56, 2))
-            )
-            file.seek(offset)
-            table = file.read(width * count)
-    except OSError:
-        return False
-    kinds = {int.from_bytes(table[i * width : i * width + 4], "little") for i in range(count)}
-    return ELF_INTERPRETER not in kinds
+    return path is not None and elf.has_loader(Path(path)) is False
 
 
 def _behind_eco_exec(program: Sequence[str]) -> Sequence[str]:
@@ -371,4 +351,39 @@ def why_native(line: LauncherLine) -> str | None:
         program = _behind_eco_exec(part.program)
         if is_static(program):
             return f"{program[0]} is statically linked, so nothing can be put under it"
+    return None
+
+
+def why_alone(line: LauncherLine) -> str | None:
+    """Why each process of this job may take itself for its only rank, if a program says so.
+
+    A likely mistake and no more: some builds of a library start under launchers of another.
+    """
+    for part in line.parts:
+        program = _behind_eco_exec(part.program)
+        abi = linked_with(program)
+        if abi and line.launcher.library and abi.name != line.launcher.library:
+            return (
+                f"{program[0]} is linked with {abi.serves}, and {line.command} starts programs of "
+                f"{abis.by_name(line.launcher.library).serves}: if each process says that it is rank 0 of 1, "
+                "take the launcher of the program's own library"
+            )
+    return None
+
+
+def linked_with(program: Sequence[str]) -> abis.Abi | None:
+    """The ABI of the MPI library that an executable names, where programs of that ABI have launchers of their own."""
+    path = shutil.which(program[0]) if program else None
+    names = elf.needed(Path(path)) if path else ()
+    own = {launcher.library for launcher in launchers()}
+    return next((abi for abi in abis.all_abis() if abi.name in own and set(abi.sonames) & set(names)), None)
+
+
+def why_missing(line: LauncherLine) -> str | None:
+    """Which program is not on this host, where that is so: after a launch that failed, the likely reason."""
+    for part in line.parts:
+        program = _behind_eco_exec(part.program)
+        if program and shutil.which(program[0]) is None:
+            where = f"in {Path.cwd()}" if os.sep in program[0] else "on PATH"
+            return f"there is no executable {program[0]} {where} on this host"
     return None

@@ -60,7 +60,10 @@ class Row:
     largest_bytes: int | None = None  # of one call; None: not in files of earlier versions
 
     @property
-    def mean_bytes(self) -> float:
+    def mean_bytes(self) -> float | None:
+        """None where it isn't known: of what goes along edges, as long as ECO has not gathered the graph."""
+        if self.bytes == 0 and self.operation.startswith("neighbor_") and "empty" not in self.fates:
+            return None
         return self.bytes / self.calls
 
     @property

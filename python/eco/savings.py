@@ -21,7 +21,7 @@ class Saving:
     """What one row of a profile would take less, of the mean rank."""
 
     operation: str
-    bytes: float  # mean
+    bytes: float | None  # mean; None where it isn't known
     seconds: float
     of_s: float  # that it takes now
     recipe: str | None  # None: the library's own stays
@@ -59,10 +59,11 @@ def savings(profile: Profile, plan: Plan) -> list[Saving]:
 
 
 def _saving(calls: Calls, rows: Sequence[Row] | None, wait_s: float) -> Saving:
-    size = round(calls.mean_bytes)
     if rows is None:
         return Saving(calls.operation, calls.mean_bytes, 0.0, calls.mean_s, None, "not planned")
-    serves, evidence = serving(rows, size)
+    if calls.mean_bytes is None:
+        return Saving(calls.operation, None, 0.0, calls.mean_s, None, "size not known")
+    serves, evidence = serving(rows, round(calls.mean_bytes))
     if serves is None or evidence is None:
         return Saving(calls.operation, calls.mean_bytes, 0.0, calls.mean_s, None, "not measured at this size")
     if serves["recipe"] is None:

@@ -103,6 +103,25 @@ def test_what_cannot_be_compared(fakes: Any, eco: Any) -> None:
     assert (ended.returncode, "absent.json" in ended.stderr) == (2, True)
 
 
+def test_whose_failure_it_is(fakes: Any, eco: Any) -> None:
+    ended = eco("compare", "-n", "1", "--", "mpirun", "-n", "2", "./missing")
+    assert ended.returncode == 1
+    assert "stock launch of mpirun -n 2 ./missing ended with exit code 127; " in ended.stderr
+    assert f"there is no executable ./missing in {Path.cwd()} on this host" in ended.stderr
+    failing = fakes.script("failing", '#!/bin/sh\n[ "$ECO" = observe ] || exit 3\n')
+    ended = eco("compare", "-n", "1", "--", "mpirun", failing)
+    assert ended.returncode == 1
+    assert "with ECO alone, please report this: eco launch of" in ended.stderr
+    assert "exit code 3" in ended.stderr
+
+
+def test_unknown_options_are_told_where_ranks_are_quiet(fakes: Any, eco: Any) -> None:
+    for command in ("compare", "profile"):
+        ended = eco(command, "--set", "ECO_BUGDET=1", "--", "mpirun", "false")
+        assert "ECO_BUGDET is no option of ECO's" in ended.stderr
+        assert "did you mean ECO_BUDGET?" in ended.stderr
+
+
 def test_reports_are_refused_with_reason(tmp_path: Path) -> None:
     path = tmp_path / "report.json"
     path.write_text(json.dumps({"schema": "eco.report", "version": 1, "ranks": 2}))

@@ -214,3 +214,45 @@ def test_installation_and_library_environment(tmp_path: Path, monkeypatch: pytes
     assert launch.installation(slurm, "openmpi").library == "openmpi"
     with pytest.raises(InvalidArgument, match="expected one of"):
         launch.installation(slurm, "lam")
+
+
+def test_a_program_of_another_library_is_pointed_at(tmp_path: Path) -> None:
+    source = tmp_path / "p.c"
+    source.write_text("int MPI_Init(void);\nint main(void) { return MPI_Init(); }\n")
+    (tmp_path / "mpi.c").write_text("int MPI_Init(void) { return 0; }\n")
+    for soname, family_alone in (
+        ("libmpi.so.40", HYDRA),
+        ("libmpi.so.12", OPENMPI5),
+        ("libmpi_abi.so.1", None),
+    ):
+        library, program = tmp_path / soname, tmp_path / f"with-{soname}"
+        words = [
+            "cc",
+            "-shared",
+            "-fPIC",
+            f"-Wl,-soname,{soname}",
+            str(tmp_path / "mpi.c"),
+            "-o",
+            str(library),
+        ]
+        subprocess.run(words, check=True)
+        subprocess.run(["cc", str(source), str(library), "-o", str(program)], check=True)
+        for launcher in (HYDRA, OPENMPI5, SLURM):
+            for before in ([], ["eco-exec", "--set", "A=1"]):
+                line = launch.parse(["mpirun", "-n", "2", *before, str(program)], launcher)
+                why = launch.why_alone(line)
+                assert (why is not None) == (launcher is family_alone)
+                assert why is None or (str(program) in why and "rank 0 of 1" in why)
+
+
+def test_programs_that_are_not_there_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for text, said in (
+        ("mpirun ./app", f"there is no executable ./app in {tmp_path} on this host"),
+        (
+            "mpirun sh : eco-exec --set A=1 no-such-app",
+            "there is no executable no-such-app on PATH on this host",
+        ),
+        ("mpirun sh -c ./app", None),
+    ):
+        assert launch.why_missing(launch.parse(text.split(), OPENMPI5)) == said

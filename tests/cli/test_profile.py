@@ -15,6 +15,7 @@ from eco import profile
 from eco.errors import CorruptFile
 from eco.profile import Profile, merge
 from eco.report import profile_view
+from eco.savings import savings
 
 
 def call(
@@ -201,3 +202,18 @@ def test_wrong_options(fakes: Any, eco: Any) -> None:
     assert (ended.returncode, "--with-eco" in ended.stderr) == (2, True)
     ended = eco("profile", "--with-eco", "--plan", "absent.json", "--", "mpirun", "./app")
     assert (ended.returncode, "nothing to profile" in ended.stderr) == (1, True)
+
+
+def test_sizes_that_are_not_known_are_not_said_to_be_none() -> None:
+    calls = [
+        call("neighbor_alltoall", 2, 0, 5, 0, 2.0, "communicator"),
+        call("neighbor_allgather", 2, 0, 5, 0, 1.0, "empty"),
+        call("barrier", 2, 0, 5, 0, 0.5, "communicator"),
+    ]
+    found = merge(document(of_rank(0, calls, [used(2, 1)]), mode="observe", ranks=2))
+    assert [row.mean_bytes for row in found.rows] == [None, 0, 0]
+    lines = [line.split() for line in shown(found).splitlines()]
+    assert ["2", "?", "5"] in [line[:3] for line in lines]
+    plan = {"entries": [{"collective": "neighbor_alltoall", "rows": []}]}
+    saved = {saving.operation: (saving.bytes, saving.why) for saving in savings(found, plan)}
+    assert saved["neighbor_alltoall"] == (None, "size not known")

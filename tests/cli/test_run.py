@@ -92,6 +92,25 @@ def test_dry_run_prints_and_starts_nothing(fakes: Any, eco: Any) -> None:
     assert not Path("made").exists()
 
 
+def test_a_report_has_a_folder_when_the_program_starts(fakes: Any, eco: Any) -> None:
+    program = fakes.script("app", '#!/bin/sh\necho "{}" > "$ECO_REPORT"\n')
+    ended = eco("run", "--report", "not/yet/r.json", "--", "mpirun", "-n", "2", program)
+    assert (ended.returncode, Path("not/yet/r.json").read_text()) == (0, "{}\n")
+    Path("file").touch()
+    ended = eco("run", "--report", "file/r.json", "--", "mpirun", "touch", "made")
+    assert (ended.returncode, Path("made").exists()) == (2, False)
+    assert ended.stderr == "eco: cannot write file/r.json: Not a directory; name a file where you may write\n"
+
+
+def test_a_dry_run_says_what_ranks_would_of_unknown_options(fakes: Any, eco: Any) -> None:
+    words = ["--set", "ECO_BUGDET=1", "--set", "ECO_BUDGET=1", "--set", "X=1", "--set", "ECO_QQQQQQ=1"]
+    ended = eco("run", "--dry-run", *words, "--", "mpirun", "-n", "2", "app")
+    says = "is no option of ECO's and is ignored; `eco doctor` lists those there are"
+    said = [f"eco: ECO_BUGDET {says}; did you mean ECO_BUDGET?", f"eco: ECO_QQQQQQ {says}"]
+    assert (ended.returncode, ended.stderr.splitlines()) == (0, said)
+    assert "--set ECO_BUGDET=1" in ended.stdout, "it may be the program's own"
+
+
 @pytest.mark.parametrize("dashes", [["--"], []])
 def test_the_launchers_own_options_are_not_ours(fakes: Any, eco: Any, dashes: list[str]) -> None:
     ended = eco("run", "--dry-run", *dashes, "mpirun", "-n", "2", "app", "--", "--report", "r")

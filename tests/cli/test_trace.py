@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections import Counter
@@ -13,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from eco import _core
+from eco.cli import trace as trace_command
 from eco.cli.main import app
 from eco.errors import CorruptFile, EcoError, InvalidArgument
 from eco.report import trace_bars, trace_view
@@ -178,3 +180,23 @@ def test_bad_questions_are_refused(words: list[str], says: str) -> None:
     result = CliRunner().invoke(app, ["trace", *words])
     assert isinstance(result.exception, EcoError), result.output
     assert re.search(says, str(result.exception))
+
+
+def test_a_page_is_written_where_it_is_asked_for(
+    tmp_path: Path, network: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = read(tmp_path, network, as_traced(network))
+    file, work = tmp_path / "network.json", tmp_path / "work"
+    file.write_text(network)
+    work.mkdir()
+    monkeypatch.chdir(work)
+    monkeypatch.setattr(trace_command, "place_of", lambda *_: contextlib.nullcontext())
+    monkeypatch.setattr(trace_command, "trace_place", lambda *_: run)
+    words = ["trace", "--network", str(file)]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert "--picture trace.html draws every operation" in done.output
+    assert list(work.iterdir()) == []
+    done = CliRunner().invoke(app, [*words, "--picture", "page.svg"])
+    assert "written: page.svg" in done.output
+    assert [path.name for path in work.iterdir()] == ["page.svg"]

@@ -31,7 +31,7 @@ REMAINDERS: Rows = {
 
 
 @pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("ranks", [2, 3, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("ranks", [2, 3, pytest.param(4, marks=pytest.mark.long)])
 def test_beside_the_program(library: Library, part: str, ranks: int) -> None:
     program = library.compile("nonblocking", flags=["-ldl"])
     ended = library.run_served(ranks, [program, part], rows=CHAINS)

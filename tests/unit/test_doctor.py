@@ -100,4 +100,5 @@ def test_a_variable_that_is_no_option_is_named(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("ECO_LAB_IDLE_US", "1")
     found = by_name(doctor.options())
     assert found["ECO_BUGDET"].state is State.LIMITED
+    assert found["ECO_BUGDET"].advice == "unset ECO_BUGDET; did you mean ECO_BUDGET?"
     assert "ECO_LAB_IDLE_US" not in found

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import eco
@@ -85,3 +86,48 @@ def test_nothing_below_the_commands_imports_one() -> None:
     }
     assert {path for path in importing if not path.startswith("cli/")} == set()
     assert "cli/demo.py" in importing, "what is looked for is found"
+
+
+def test_a_misspelt_command_is_guessed() -> None:
+    for words, meant in ((["rnu"], "run"), (["lab", "rnu"], "run"), (["bnech"], "bench")):
+        done = runner.invoke(main.app, words, env={"COLUMNS": "120"})
+        assert done.exit_code == 2
+        assert re.search(f"id you mean '?{meant}'?[?]", done.output), done.output
+    assert "you mean" not in runner.invoke(main.app, ["xyzzy"]).output
+
+
+def test_usage_says_what_show_needs() -> None:
+    usage = runner.invoke(main.app, ["show", "--help"], env={"COLUMNS": "120"}).output
+    assert "show [OPTIONS] [FILE | --remembered]" in usage
+    assert "needed: a network file" in usage
+
+
+def test_files_that_a_command_writes_are_looked_at_before_its_work() -> None:
+    """Of options of files only those that are read are left to their command."""
+    command = typer.main.get_command(main.app)
+    unchecked = {
+        parameter.name
+        for name in main.COMMANDS
+        for each in main.all_of(command.get_command(None, name))  # type: ignore[attr-defined]
+        for parameter in each.params
+        if parameter.metavar in ("FILE", "DIR") and parameter.callback is None
+    }
+    assert unchecked == {"network", "plan", "read", "profile", "graph", "replay_file"}
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    bad = tmp_path / "file" / "below"
+    bad.parent.touch()
+    lines = [
+        ["run", "--report", bad, "--", "mpirun", "touch", tmp_path / "made"],
+        ["compare", "--json", bad, "--", "mpirun", "touch", tmp_path / "made"],
+        ["record", bad, "--lab", "tiny"],
+        ["export", "--to", "mpich", "--lab", "tiny", "--out", bad],
+        ["fuzz", "--folder", bad],
+        ["demo", "--out", bad],
+    ]
+    for line in lines:
+        done = runner.invoke(main.app, [str(word) for word in line])
+        assert isinstance(done.exception, InvalidArgument), (line, done.output)
+        assert f"{bad}: " in str(done.exception)
+    assert [file.name for file in tmp_path.iterdir()] == ["file"]

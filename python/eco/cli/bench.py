@@ -16,6 +16,7 @@ from rich.console import Console
 
 from eco.bench import Outcome, bench_lab, bench_launcher
 from eco.cli.options import (
+    LAB_LIBRARIES,
     LabOrLauncher,
     LabPlacements,
     LauncherPrefixOrLab,
@@ -58,7 +59,8 @@ def bench(
     command: LauncherPrefixOrLab = None,
     lab: LabOrLauncher = None,
     library: Annotated[
-        str | None, typer.Option(help="in the lab: openmpi,mpich; with srun: which it starts")
+        str | None,
+        typer.Option(help=f"in the lab: {LAB_LIBRARIES}; a list (openmpi,mpich); with srun: which it starts"),
     ] = None,
     placement: LabPlacements = "block",
     ops: Ops = "broadcast,allreduce",

@@ -24,7 +24,15 @@ from rich.table import Table
 from eco import jobs, launch, paths, plans, rank, stats
 from eco import network as networks
 from eco.cli.options import LauncherLine, NetworkToUse, PlanToUse, Settings, output_file
-from eco.cli.run import RunOptions, parse_settings, settings_of, why_unusable
+from eco.cli.run import (
+    RunOptions,
+    hints_of,
+    parse_settings,
+    settings_of,
+    tell,
+    unknown_settings,
+    why_unusable,
+)
 from eco.errors import CorruptFile, EcoError, InvalidArgument
 from eco.report.progress import make_console
 from eco.report.records import seconds_text, write_json
@@ -143,7 +151,7 @@ def compare_line(
     if native:
         raise EcoError(f"{native}: both kinds of launches would be the same program; nothing to compare")
     step("preparing: the network is measured, plans are made")
-    first = _launch(line, "eco", -1, options, start, timeout_s)
+    first = _first_launch(line, options, start, timeout_s)
     done: list[ProgramLaunch] = []
     try:
         for pair in range(n):
@@ -155,6 +163,17 @@ def compare_line(
         if not done:
             raise
     return Comparison(tuple(line.words()), tuple(done), first.wall_s)
+
+
+def _first_launch(
+    line: launch.LauncherLine, options: RunOptions, start: Start, timeout_s: float | None
+) -> ProgramLaunch:
+    """The one that measures and plans. Where it fails the stock program is started, to know whose failure it is."""
+    try:
+        return _launch(line, "eco", -1, options, start, timeout_s)
+    except jobs.JobError as error:
+        _launch(line, "stock", -1, options, start, timeout_s)
+        raise jobs.JobError(f"with ECO alone, please report this: {error}") from error
 
 
 def _launch(
@@ -174,9 +193,8 @@ def _launch(
         began = time.monotonic()
         ended = start(command, timeout_s)
         wall_s = time.monotonic() - began
-        jobs.check(
-            ended, f"{mode} launch of {' '.join(line.words())}", "a program that fails can't be compared"
-        )
+        reason = launch.why_missing(line) or "a program that fails can't be compared"
+        jobs.check(ended, f"{mode} launch of {' '.join(line.words())}", reason)
         try:
             told = rank.read_report(report)
         except CorruptFile:  # rank 0 ran on a host with another file system
@@ -255,6 +273,7 @@ def compare(
         if bad:
             raise CorruptFile(f"{bad}; without it there is nothing to compare")
     line = launch.parse(command)
+    tell([*hints_of(line), *unknown_settings(options.settings)])
     console = make_console()
     with Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
                   console=console, transient=True, disable=not console.is_terminal) as progress:  # fmt: skip

@@ -29,8 +29,9 @@ from eco.bench import Bench, lab_bounds
 from eco.characterize import characterize_place, describe
 from eco.cli import compare, explain
 from eco.cli.bench import finish
+from eco.cli.options import output_folder
 from eco.cli.run import RunOptions
-from eco.errors import EcoError, Unsupported
+from eco.errors import Unsupported
 from eco.lab import Lab, load
 from eco.pairs import BenchOptions
 from eco.report import network_view, picture
@@ -204,7 +205,7 @@ def example_program(library: str, out: Path) -> list[str] | None:
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="folder for network.json, results.json and the picture")] = Path(
+    out: Annotated[Path, output_folder("folder for network.json, results.json and the picture")] = Path(
         "demo"
     ),
     quick: Annotated[
@@ -218,10 +219,7 @@ def demo(
     console = make_console()
     began = time.monotonic()
     options = DemoOptions.of(out, quick)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise EcoError(f"{out}: {error.strerror}; choose another folder with --out") from error
+    out.mkdir(parents=True, exist_ok=True)
     why = "prediction was asked for" if predict else why_no_lab()
     if why is None:
         code = measured(options, console)

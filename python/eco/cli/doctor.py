@@ -17,6 +17,7 @@ import typer
 
 from eco import __version__, abis, kernel, paths
 from eco.errors import EcoError
+from eco.spelling import did_you_mean
 
 SCHEMA = "eco.doctor"
 VERSION = 1
@@ -269,10 +270,10 @@ def options() -> list[Check]:
             checks.append(Check("option", variable, State.MISSING, str(error), f"unset {variable}"))
         else:
             checks.append(Check("option", variable, State.OK, f"{value}; {meaning}"))
+    names = [variable for variable, _, _ in known]
     for variable in _core.unknown_variables(sorted(os.environ)):
-        checks.append(
-            Check("option", variable, State.LIMITED, "no option of ECO's: ignored", f"unset {variable}")
-        )
+        advice = f"unset {variable}{did_you_mean(variable, names)}"
+        checks.append(Check("option", variable, State.LIMITED, "no option of ECO's: ignored", advice))
     return checks
 
 

@@ -18,7 +18,15 @@ from rich.console import Console
 from rich.table import Table
 
 from eco import jobs, paths
-from eco.cli.options import LabOrLauncher, LauncherPrefixOrLab, LaunchTimeout, Library, Ops, Sizes
+from eco.cli.options import (
+    LabOrLauncher,
+    LabOrSrunLibrary,
+    LauncherPrefixOrLab,
+    LaunchTimeout,
+    Ops,
+    Sizes,
+    output_folder,
+)
 from eco.errors import InvalidArgument
 from eco.export import tables
 from eco.export.measure import SearchOptions, titled
@@ -74,15 +82,13 @@ def library_in_lab(to: str) -> str:
 def export(
     command: LauncherPrefixOrLab = None,
     to: Annotated[str | None, typer.Option(help="openmpi, mpich or ucc")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="folder of the files and the record", metavar="DIR")
-    ] = None,
+    out: Annotated[Path | None, output_folder("folder of the files and the record")] = None,
     from_: Annotated[
         Path | None,
         typer.Option("--from", help="write again from a record, measuring nothing", metavar="RECORD"),
     ] = None,
     lab: LabOrLauncher = None,
-    library: Library = None,
+    library: LabOrSrunLibrary = None,
     placement: Annotated[str, typer.Option(help="in the lab: block, round-robin, shuffled:SEED")] = "block",
     ranks: Annotated[int | None, typer.Option(help="in the lab: how many ranks (all)")] = None,
     ops: Ops = "all",

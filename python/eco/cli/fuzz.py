@@ -31,7 +31,7 @@ from eco.fuzz.recipes import Layout
 from eco.fuzz.runs import Case, InLab, OneHost, Place
 from eco.lab import Lab, load
 from eco.report.progress import make_console
-from eco.report.records import seconds_text
+from eco.report.records import check_writable_in, seconds_text
 
 OVER = ("tcp", "memory")
 
@@ -180,6 +180,7 @@ def fuzz(
     wanted = tuple(parse_ranks(ranks))
     if min(wanted) < 2:
         raise InvalidArgument(f"--ranks {ranks}: a collective takes two at least, like 2-5")
+    check_writable_in(folder)
     found = 0
     for each in chosen:
         options = Options(-(-calls // len(chosen)), seed, wanted, minutes / len(chosen), most_bytes=most_bytes,

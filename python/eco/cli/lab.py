@@ -16,14 +16,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from eco.cli.options import output_file
+from eco.cli.options import LAB_LIBRARIES, output_file
 from eco.errors import EcoError
 from eco.lab import Lab, load
 from eco.lab.check import check
 from eco.lab.description import Description
 from eco.lab.drawing import bounds_table, tree
 from eco.lab.lab import MEDIUM
-from eco.lab.launch import LAUNCHERS
 from eco.lab.reading import shipped
 from eco.report.records import write_json
 
@@ -46,7 +45,7 @@ def run_command(
         list[str], typer.Argument(help="what to run on the first rank's host", metavar="-- CMD...")
     ],
     library: Annotated[
-        str, typer.Option(help=f"whose mpirun is first on PATH: {', '.join(LAUNCHERS)}")
+        str, typer.Option(help=f"whose mpirun is first on PATH: one of {LAB_LIBRARIES}")
     ] = "openmpi",
     placement: Annotated[
         str, typer.Option(help="block, round-robin, shuffled:SEED, or a file of host names")

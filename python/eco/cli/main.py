@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 
 from eco import __version__
 from eco.errors import EcoError, InvalidArgument
+from eco.spelling import did_you_mean
 
 #: In the order of `eco --help`, which is the order in which one meets them.
 COMMANDS = (
@@ -94,6 +95,13 @@ class Registry(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [name for name in COMMANDS if has_module(name)]
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Typer looks for what was meant among commands that are loaded, and none is yet."""
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            ctx.fail(f"No such command {name!r}{did_you_mean(name, self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS or not has_module(cmd_name):

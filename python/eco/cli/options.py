@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from eco.report.records import check_writable
+from eco.lab.launch import LAUNCHERS
+from eco.report.records import check_writable, check_writable_in
 from eco.topology import MOST_NODES
 
 # What is started.
@@ -26,6 +27,13 @@ LabOrLauncher = Annotated[
     str | None, typer.Option("--lab", help="an emulated network: a TOML file or a shipped name")
 ]
 Library = Annotated[str | None, typer.Option(help="with srun: openmpi, mpich or mpi-abi")]
+#: Whose programs the lab can start.
+LAB_LIBRARIES = ", ".join(LAUNCHERS)
+LabLibrary = Annotated[str, typer.Option(help=f"in the lab: one of {LAB_LIBRARIES}")]
+LabOrSrunLibrary = Annotated[
+    str | None, typer.Option(help=f"in the lab: one of {LAB_LIBRARIES}; with srun: openmpi, mpich or mpi-abi")
+]
+LabLibraries = Annotated[str, typer.Option(help=f"in the lab: {LAB_LIBRARIES}; a list", metavar="LIST")]
 JobTimeout = Annotated[float | None, typer.Option(help="end the job after this many seconds")]
 
 # What a program with ECO under it is given.
@@ -65,6 +73,22 @@ def _checked(file: Path | None) -> Path | None:
 def output_file(does: str, *names: str) -> Any:
     """The option of a file that a command writes at its end: looked at before the work, which may take long."""
     return typer.Option(*names, help=does, metavar="FILE", callback=_checked)
+
+
+def output_argument(does: str) -> Any:
+    """The same for a file that is an argument."""
+    return typer.Argument(help=does, metavar="FILE", callback=_checked)
+
+
+def _checked_folder(folder: Path | None) -> Path | None:
+    if folder is not None:
+        check_writable_in(folder)
+    return folder
+
+
+def output_folder(does: str) -> Any:
+    """The same for a folder of files."""
+    return typer.Option(help=does, metavar="DIR", callback=_checked_folder)
 
 
 def words_of(text: str) -> list[str]:

@@ -23,7 +23,7 @@ import typer
 from eco import jobs, paths, wisdom
 from eco import profile as profiles
 from eco.cli.options import NetworkToUse, PlanToUse, Settings, output_file
-from eco.cli.run import RunOptions, parse_settings, prepare
+from eco.cli.run import RunOptions, parse_settings, prepare, tell, unknown_settings
 from eco.errors import EcoError, InvalidArgument
 from eco.profile import Profile
 from eco.report import profile_view
@@ -49,6 +49,7 @@ def profile_line(words: list[str], options: RunOptions, raw: Path) -> tuple[int,
     prepared = prepare(words, replace(options, settings=settings))
     if prepared.warnings:
         raise EcoError(f"{'; '.join(prepared.warnings)}, so there is nothing to profile")
+    tell([*prepared.hints, *unknown_settings(options.settings)])
     code = jobs.run_attached(prepared.command)
     return code, profiles.read(raw) if raw.exists() else None
 

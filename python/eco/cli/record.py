@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from eco.cli.options import LaunchTimeout, MostTimes, Ops, Sizes
+from eco.cli.options import LabLibrary, LaunchTimeout, MostTimes, Ops, Sizes, output_argument
 from eco.lab import load
 from eco.record import RecordOptions, describe, record_lab
 from eco.report.progress import make_console
@@ -20,9 +20,9 @@ from eco.report.records import parse_ops, parse_size, parse_sizes
 
 
 def record(
-    file: Annotated[Path, typer.Argument(help="the grid; what it holds already is not measured again")],
+    file: Annotated[Path, output_argument("the grid; what it holds already is not measured again")],
     lab: Annotated[str, typer.Option(help="an emulated network: a TOML file or a shipped name")],
-    library: Annotated[str, typer.Option(help="openmpi or mpich")] = "openmpi",
+    library: LabLibrary = "openmpi",
     placement: Annotated[str, typer.Option(help="block, round-robin, shuffled:SEED")] = "block",
     ops: Ops = "broadcast,scatter,reduce,allreduce,allgather,alltoall",
     sizes: Sizes = "8,1KiB,16KiB,128KiB,1MiB",

@@ -8,18 +8,19 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from eco import jobs, launch, plans
+from eco import _core, jobs, launch, plans
 from eco import network as networks
-from eco.cli.options import LauncherLine, NetworkToUse, PlanToUse, Settings
+from eco.cli.options import LauncherLine, NetworkToUse, PlanToUse, Settings, output_file
 from eco.errors import CorruptFile, EcoError, InvalidArgument
 from eco.report.records import read_json
+from eco.spelling import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,8 @@ class Prepared:
     """The command line to become, and what to tell the user before."""
 
     command: list[str]
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)  # why it runs without ECO
+    hints: list[str] = field(default_factory=list)  # what is likely a mistake, though it runs
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,28 @@ def prepare(words: Sequence[str], options: RunOptions) -> Prepared:
         bad = why_unusable(path, schema, version) if path else None
         if bad:
             return Prepared(line.words(), [f"{bad}; the program runs without ECO"])
-    return Prepared(line.wrapped(jobs.eco_exec(settings_of(options))))
+    return Prepared(line.wrapped(jobs.eco_exec(settings_of(options))), hints=hints_of(line))
+
+
+def hints_of(line: launch.LauncherLine) -> list[str]:
+    """What is likely a mistake in a command line that can be started."""
+    alone = launch.why_alone(line)
+    return [alone] if alone else []
+
+
+def unknown_settings(settings: Mapping[str, str]) -> list[str]:
+    """Of those, what looks like options of ECO's and is none. Ranks that are not quiet say it themselves."""
+    known = [variable for variable, _, _ in _core.option_docs()]
+    return [
+        f"{name} is no option of ECO's and is ignored; `eco doctor` lists those there are{did_you_mean(name, known)}"
+        for name in _core.unknown_variables(sorted(settings))
+    ]
+
+
+def tell(lines: Sequence[str]) -> None:
+    """What the user should know and need not stop for."""
+    for line in lines:
+        print(f"eco: {line}", file=sys.stderr)
 
 
 def settings_of(options: RunOptions) -> dict[str, str]:
@@ -111,7 +134,7 @@ def run(
     command: LauncherLine,
     network: NetworkToUse = None,
     plan: PlanToUse = None,
-    report: Annotated[Path | None, typer.Option(help="write what was served and passed, as JSON")] = None,
+    report: Annotated[Path | None, output_file("write what was served and passed, as JSON")] = None,
     off: Annotated[bool, typer.Option("--off", help="start the program without ECO")] = False,
     observe: Annotated[
         bool, typer.Option("--observe", help="time the library's own calls, change nothing")
@@ -141,9 +164,9 @@ def run(
         network, plan, report, "off" if off else "observe" if observe else "on", measure, budget,
         parse_settings(set_ or []), transport)  # fmt: skip
     prepared = prepare(command, options)
-    for warning in prepared.warnings:
-        print(f"eco: {warning}", file=sys.stderr)
+    tell([*prepared.warnings, *prepared.hints])
     if dry_run:
+        tell(unknown_settings(options.settings))
         print(shlex.join(prepared.command))
         return
     sys.stdout.flush()

@@ -66,9 +66,15 @@ def show_plogp(network: Network, picture: Path | None, console: Console) -> None
 
 
 def show(
-    file: Annotated[Path | None, typer.Argument(help="a network file, as eco characterize writes it")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            help="needed: a network file, as eco characterize writes it, or --remembered",
+            metavar="FILE | --remembered",
+        ),
+    ] = None,
     remembered_: Annotated[
-        bool, typer.Option("--remembered", help="the networks remembered on this machine")
+        bool, typer.Option("--remembered", help="instead of a file: the networks remembered on this machine")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="for a program to read")] = False,
     html: Annotated[Path | None, output_file("write an interactive page")] = None,
@@ -83,7 +89,9 @@ def show(
 ) -> None:
     """Show a network: its subnets, what they share, and the time between every pair of hosts."""
     if (file is None) != remembered_:
-        raise InvalidArgument("give either a network file or --remembered")
+        raise InvalidArgument(
+            "give either a network file, like: eco show network.json, or --remembered, for those of this machine"
+        )
     if picture is not None and not plogp:
         raise InvalidArgument("--picture draws pLogP curves; give --plogp with it")
     if plogp and (file is None or as_json or html is not None):

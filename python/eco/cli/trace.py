@@ -1,6 +1,6 @@
 """`eco trace`: what every rank does when, predicted and traced, one above the other.
 
-    eco trace --lab three-subnets --op broadcast --size 1MiB                       writes trace.html
+    eco trace --lab three-subnets --op broadcast --size 1MiB --picture trace.html
     eco trace --network network.json --op allreduce --recipe "allreduce/ring segment=8192" -- mpirun -n 8
 
 A recipe runs some times on the ranks; of the run in the middle each send, receive, combine and copy is shown beside its
@@ -19,7 +19,7 @@ from rich.console import Console
 
 from eco import jobs
 from eco.characterize import characterize_place
-from eco.cli.options import LabOrLauncher, LauncherPrefixOrLab, Root, output_file
+from eco.cli.options import LabOrLauncher, LabOrSrunLibrary, LauncherPrefixOrLab, Root, output_file
 from eco.collectives import check_known
 from eco.errors import InvalidArgument
 from eco.lab import Lab, load
@@ -65,9 +65,7 @@ def trace(
         str | None, typer.Option(help="run this one; else the one predicted to be fastest")
     ] = None,
     root: Root = 0,
-    library: Annotated[
-        str | None, typer.Option(help="in the lab: openmpi or mpich; with srun: which it starts")
-    ] = None,
+    library: LabOrSrunLibrary = None,
     placement: Annotated[str, typer.Option(help="in the lab: block, round-robin, shuffled:SEED")] = "block",
     ranks: Annotated[int | None, typer.Option(help="in the lab: how many ranks (all)", min=1)] = None,
     network: Annotated[
@@ -79,15 +77,16 @@ def trace(
     runs: Annotated[
         int, typer.Option(help="how often it runs; the one in the middle is shown", min=1, max=1000)
     ] = 9,
-    picture: Annotated[Path, output_file("write both charts, as .html with the table or as .svg")] = Path(
-        "trace.html"
-    ),
+    picture: Annotated[
+        Path | None, output_file("write both charts, as .html with the table or as .svg")
+    ] = None,
     json: Annotated[Path | None, output_file("write every operation, for a program to read")] = None,
     timeout: Annotated[float, typer.Option(help="seconds that one launch may take")] = 300.0,
 ) -> None:
-    """Draw what every rank does when, as predicted and as it happened."""
+    """Run a recipe and say, or with --picture draw, what every rank does when, as predicted and as it happened."""
     check_known(op)
-    trace_view.check_ending(picture)
+    if picture:
+        trace_view.check_ending(picture)
     options = TraceOptions(op, parse_size(size), root, recipe, runs, timeout)
     console = make_console()
     with (
@@ -99,9 +98,12 @@ def trace(
         if network is None:
             characterize_place(place, file, None, timeout, progress("measuring the network"), plogp=plogp)
         run = trace_place(place, file, options)
-    trace_view.write(run, picture)
-    console.print(f"written: {picture}", highlight=False)
+    if picture:
+        trace_view.write(run, picture)
+        console.print(f"written: {picture}", highlight=False)
     if json:
         run.write(json)
         console.print(f"written: {json}", highlight=False)
     show(run, console)
+    if not picture:
+        console.print("--picture trace.html draws every operation", highlight=False)

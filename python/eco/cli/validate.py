@@ -15,7 +15,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from eco.cli.options import LabPlacements, LaunchTimeout, MostTimes, Ops, Sizes, output_file, words_of
+from eco.cli.options import (
+    LabLibraries,
+    LabPlacements,
+    LaunchTimeout,
+    MostTimes,
+    Ops,
+    Sizes,
+    output_file,
+    words_of,
+)
 from eco.errors import EcoError
 from eco.lab import load
 from eco.report.progress import make_console
@@ -64,7 +73,7 @@ def show(outcome: Outcome, console: Console) -> None:
 
 def validate(
     lab: Annotated[str, typer.Option(help="an emulated network: a TOML file or a shipped name")],
-    library: Annotated[str, typer.Option(help="openmpi,mpich")] = "openmpi",
+    library: LabLibraries = "openmpi",
     placement: LabPlacements = "block",
     ops: Ops = DEFAULT_OPS,
     sizes: Sizes = DEFAULT_SIZES,

@@ -225,6 +225,7 @@ class Lab:
         carried += json.loads(out)
 
     def _prepare(self) -> launch.Launch:
+        launch.launcher_of(self.library)  # of what is installed there may be more than the lab can start
         return launch.prepare(
             self.description,
             self.hosts_of_ranks,

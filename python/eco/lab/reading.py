@@ -7,7 +7,6 @@ to write instead. docs/lab.md documents the format.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 import tomllib
 from pathlib import Path
@@ -18,6 +17,7 @@ from eco.lab.description import DEFAULT_QUEUE_BYTES, Description, Joint, JointPo
 from eco.lab.fabric import Fabric
 from eco.paths import networks_dir
 from eco.report.records import read_text
+from eco.spelling import did_you_mean
 
 SEGMENT_KINDS = ("switch", "bus")
 JOINT_KINDS = ("bridge", "router")
@@ -41,11 +41,9 @@ def load(path: str | Path) -> Description:
     try:
         text = read_text(path)
     except CorruptFile as error:
-        near = difflib.get_close_matches(str(path), [each.stem for each in shipped()], n=1)
+        meant = did_you_mean(str(path), (each.stem for each in shipped()))
         raise InvalidArgument(
-            f"{error}: cannot read the network description; "
-            + (f"did you mean {near[0]}? " if near else "")
-            + "`eco lab list` names the shipped ones"
+            f"{error}: cannot read the network description; `eco lab list` names the shipped ones{meant}"
         ) from error
     return parse(text, str(path))
 
@@ -54,11 +52,24 @@ def parse(text: str, source: str = "description") -> Description:
     """Check a description given as TOML text; `source` is named in errors."""
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidArgument(f"{source}: not valid TOML: {error}; see docs/lab.md for an example") from error
+    except (ValueError, RecursionError) as error:  # also a number of more digits than Python reads
+        raise InvalidArgument(
+            f"{source}: not valid TOML: {error}{_line_of(error, text)}; see docs/lab.md for an example"
+        ) from error
     description = _Reader(source).description(data)
     Fabric(description, source)  # finds loops and islands
     return description
+
+
+def _line_of(error: Exception, text: str) -> str:
+    """The line that a mistake of TOML is said to be on; nothing where no line is said."""
+    lines = text.splitlines()
+    if "(at end of document)" in str(error):
+        number = max((i for i, line in enumerate(lines, start=1) if line.strip()), default=0)
+    else:
+        found = re.search(r"\(at line (\d+), column \d+\)", str(error))
+        number = int(found.group(1)) if found else 0
+    return f": line {number} is {lines[number - 1].strip()!r}" if 0 < number <= len(lines) else ""
 
 
 class _Reader:

@@ -201,8 +201,10 @@ def count(calls: float) -> str:
     return f"{calls:.0f}" if calls == int(calls) else f"{calls:.1f}"
 
 
-def about(size: float) -> str:
-    """A mean of sizes: exact where it is one size, else three digits."""
+def about(size: float | None) -> str:
+    """A mean of sizes: exact where it is one size, else three digits; `?` where it isn't known."""
+    if size is None:
+        return "?"
     if size == int(size):
         return size_text(int(size))
     for unit, factor in (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024)):

@@ -15,6 +15,7 @@ import errno
 import json
 import os
 import re
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -251,6 +252,11 @@ def _target(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
+def _reason(error: OSError) -> str:
+    """Where a folder should be made a file exists: that it does is not what is wrong."""
+    return os.strerror(errno.ENOTDIR) if isinstance(error, FileExistsError) else error.strerror or str(error)
+
+
 @contextlib.contextmanager
 def _beside(path: Path) -> Iterator[Path]:
     """A file that may become this one, and is gone at the end if it has not."""
@@ -264,7 +270,7 @@ def _beside(path: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         raise InvalidArgument(
-            f"cannot write {path}: {error.strerror or error}; name a file where you may write"
+            f"cannot write {path}: {_reason(error)}; name a file where you may write"
         ) from error
 
 
@@ -313,6 +319,18 @@ def check_writable(path: Path) -> None:
             temporary.touch()
         elif not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def check_writable_in(folder: Path) -> None:
+    """The same for a folder of files, which is not made yet: what it would be made in can be written."""
+    try:
+        there = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
+        with tempfile.TemporaryFile(dir=there):
+            pass
+    except OSError as error:
+        raise InvalidArgument(
+            f"cannot write into {folder}: {_reason(error)}; name a folder where you may write"
+        ) from error
 
 
 def write_json(path: Path, document: dict[str, Any]) -> None:
