@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "eco/algo/algorithm.h"
@@ -141,6 +142,8 @@ ordered_json to_json_object(const Row& row) {
   return object;
 }
 
+bool says_gain(const Row& row) { return row.is_measured() && (!row.recipe || row.measured_s > 0); }
+
 // At its size; nothing where the library serves it.
 double gained_s(const Row& row) { return row.recipe ? row.native_s - row.measured_s : 0; }
 
@@ -183,19 +186,20 @@ const algo::Recipe* PlanTable::lookup(coll::Collective collective, int root_subn
 
 Gain PlanTable::gain(const coll::CommonProblem& problem, const net::GroupView& view) const {
   const int subnet = root_subnet(problem, view);
-  const Row* row = find_row(problem.collective, subnet, problem.bytes);
+  const Row* const row = find_row(problem.collective, subnet, problem.bytes);
   if (row == nullptr || !row->recipe) return {};
   const Row* const first = find_entry(problem.collective, subnet)->rows.data();
-  if (row->is_measured()) {
-    if (row->measured_s <= 0) return {};
-    const bool has_smaller = row != first && (row - 1)->is_measured();
-    return {.seconds = has_smaller ? between(*(row - 1), *row, problem.bytes) : gained_s(*row),
-            .is_least = row->native_is_least};
+  const auto end = std::make_reverse_iterator(first);
+  const auto smaller = std::find_if(std::make_reverse_iterator(row), end, says_gain);
+  const bool has_smaller = smaller != end;
+  if (!says_gain(*row)) {
+    // Between two sizes that ECO won it gains at least what it does at the smaller one.
+    if (!has_smaller || !smaller->recipe) return {};
+    return {.seconds = gained_s(*smaller), .is_least = true};
   }
-  // Between two sizes that ECO won it gains at least what it does at the smaller one.
-  while (row != first && !row->is_measured()) --row;
-  if (!row->recipe || !row->is_measured() || row->measured_s <= 0) return {};
-  return {.seconds = gained_s(*row), .is_least = true};
+  if (!has_smaller) return {.seconds = gained_s(*row), .is_least = row->native_is_least};
+  return {.seconds = between(*smaller, *row, problem.bytes),
+          .is_least = row->native_is_least || smaller->native_is_least};
 }
 
 double PlanTable::recipe_s(const coll::CommonProblem& problem, const net::GroupView& view) const {

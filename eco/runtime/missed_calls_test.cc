@@ -84,6 +84,8 @@ TEST(MissedCalls, BetweenTwoSizesThatEcoWonCallsGainWhatTheSmallerOneDoes) {
   in_order.commutative = false;
   missed.add(in_order);
   EXPECT_EQ(missed.gain_s(group), 1) << "may have no recipe";
+  missed.add(missed_call(Collective::broadcast, 4097));
+  EXPECT_NEAR(missed.gain_s(group), 2, 0.02) << "a guess between two that were measured is passed over";
 }
 
 TEST(MissedCalls, WhatThereIsNoRoomForCountsForNothing) {

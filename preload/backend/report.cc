@@ -115,14 +115,14 @@ plan::Gain net_gain(Session& session, const Session::Summary& summary) {
 std::string gain_text(const plan::Gain& gain, const Session::Summary& summary) {
   const bool is_loss = gain.seconds < 0;
   char text[160];
-  const int length = std::snprintf(text, sizeof text, "; %s %.3g s %s of %.3g s, armed in %.3g s",
-                             !gain.is_least ? "about"
-                             : is_loss      ? "at most"
-                                            : "at least",
-                             std::abs(gain.seconds), is_loss ? "lost" : "gained", summary.wall_s,
-                             summary.arming_s);
+  const int length =
+      std::snprintf(text, sizeof text, "; %s %.3g s %s of %.3g s, armed in %.3g s",
+                    !gain.is_least ? "about"
+                    : is_loss      ? "at most"
+                                   : "at least",
+                    std::abs(gain.seconds), is_loss ? "lost" : "gained", summary.wall_s, summary.arming_s);
   if (summary.measuring_s >= kWorthSaying_s)
-    std::snprintf(text + length, sizeof text - static_cast<std::size_t>(length), ", measured for %.2g s",
+    std::snprintf(text + length, sizeof text - static_cast<std::size_t>(length), ", %.2g s of it measuring",
                   summary.measuring_s);
   return text;
 }

@@ -22,6 +22,7 @@ class Abi:
 
     name: str  # "openmpi", "mpich", "mpi-abi"
     sonames: tuple[str, ...]
+    bindings: tuple[str, ...]  # what programs in Fortran or C++ name instead
     exports: str  # a symbol that each of its libraries has
     serves: str  # for people: which libraries these are
     last_executed: tuple[str, ...]
@@ -53,6 +54,7 @@ def all_abis() -> tuple[Abi, ...]:
             Abi(
                 name=str(entry["name"]),
                 sonames=tuple(entry["sonames"]),
+                bindings=tuple(entry["bindings"]),
                 exports=str(entry["exports"]),
                 serves=str(entry["serves"]),
                 last_executed=tuple(entry["last_executed"]),

@@ -6,9 +6,12 @@ needed(Path("app"))         # ("libmpi.so.40", "libc.so.6")
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
+
+T = TypeVar("T")
 
 #: Kinds of segments: what is mapped; the table for the loader; the loader's own name.
 LOADED, DYNAMIC, INTERPRETER = 1, 2, 3
@@ -16,6 +19,8 @@ LOADED, DYNAMIC, INTERPRETER = 1, 2, 3
 END, NEEDED, NAMES = 0, 1, 5
 #: A name of a library is a file's name; the table for the loader has some dozens of entries.
 MOST_NAME_BYTES, MOST_TABLE_BYTES = 256, 1 << 16
+#: An entry in the table of segments.
+SEGMENT_BYTES = 56
 #: What a file that is damaged, or cannot be read, leads to: places beyond any file.
 UNREADABLE = (OSError, OverflowError, ValueError)
 
@@ -32,21 +37,24 @@ class Segment:
 
 def has_loader(path: Path) -> bool | None:
     """Whether a dynamic loader starts this executable; None of what is none."""
-    try:
-        with path.open("rb") as file:
-            segments = _segments(file)
-    except UNREADABLE:
-        return None
+    segments = _read(path, _segments)
     return any(segment.kind == INTERPRETER for segment in segments) if segments else None
 
 
 def needed(path: Path) -> tuple[str, ...]:
     """The libraries that this executable names itself, not those that they need in turn."""
+    return _read(path, _needed) or ()
+
+
+def _read(path: Path, part: Callable[[BinaryIO], T]) -> T | None:
+    """Nothing of what is no file, or can't be read as one of these."""
     try:
+        if not path.is_file():  # a pipe would wait for its writer
+            return None
         with path.open("rb") as file:
-            return _needed(file, _segments(file))
+            return part(file)
     except UNREADABLE:
-        return ()
+        return None
 
 
 def _number(data: bytes, at: int, width: int = 8) -> int:
@@ -59,13 +67,16 @@ def _segments(file: BinaryIO) -> list[Segment]:
     if head[:6] != b"\x7fELF\x02\x01" or len(head) < 64:
         return []
     width, count = _number(head, 54, 2), _number(head, 56, 2)
+    if width != SEGMENT_BYTES:
+        return []
     file.seek(_number(head, 32))
     table = file.read(width * count)
-    rows = [table[at : at + width] for at in range(0, width * count, width or 1)]
+    rows = [table[at : at + width] for at in range(0, len(table), width)]
     return [Segment(_number(row, 0, 4), _number(row, 8), _number(row, 16), _number(row, 32)) for row in rows]
 
 
-def _needed(file: BinaryIO, segments: list[Segment]) -> tuple[str, ...]:
+def _needed(file: BinaryIO) -> tuple[str, ...]:
+    segments = _segments(file)
     entries: list[tuple[int, int]] = []
     for segment in segments:
         if segment.kind == DYNAMIC:

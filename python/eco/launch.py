@@ -376,7 +376,10 @@ def linked_with(program: Sequence[str]) -> abis.Abi | None:
     path = shutil.which(program[0]) if program else None
     names = elf.needed(Path(path)) if path else ()
     own = {launcher.library for launcher in launchers()}
-    return next((abi for abi in abis.all_abis() if abi.name in own and set(abi.sonames) & set(names)), None)
+    return next(
+        (abi for abi in abis.all_abis() if abi.name in own and {*abi.sonames, *abi.bindings} & set(names)),
+        None,
+    )
 
 
 def why_missing(line: LauncherLine) -> str | None:

@@ -38,6 +38,8 @@ FATES = {
     "varying": "counts of each rank's own",
     "graph": "topology",
 }
+#: What they send isn't known to a rank without edges, so calls count as empty until ECO has gathered the graph.
+ALONG_EDGES = frozenset({"neighbor_allgather", "neighbor_alltoall"})
 #: Of these: calls that no plan serves, whatever it has for their size.
 UNABLE = frozenset({"empty", "too_large", "reduction", "arguments", "uneven"})
 
@@ -62,7 +64,7 @@ class Row:
     @property
     def mean_bytes(self) -> float | None:
         """None where it isn't known: of what goes along edges, as long as ECO has not gathered the graph."""
-        if self.bytes == 0 and self.operation.startswith("neighbor_") and "empty" not in self.fates:
+        if self.bytes == 0 and self.operation in ALONG_EDGES and set(self.fates) != {"empty"}:
             return None
         return self.bytes / self.calls
 

@@ -14,6 +14,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     What all of them begin with makes no two alike.
     """
     words = list(known)
-    begin = os.path.commonprefix([word, *words])
+    begin = os.path.commonprefix(words) if len(words) > 1 else ""
+    begin = begin if word.startswith(begin) else ""
     near = difflib.get_close_matches(word[len(begin) :], [each[len(begin) :] for each in words], n=1)
     return f"; did you mean {begin}{near[0]}?" if near else ""

@@ -108,10 +108,10 @@ def test_whose_failure_it_is(fakes: Any, eco: Any) -> None:
     assert ended.returncode == 1
     assert "stock launch of mpirun -n 2 ./missing ended with exit code 127; " in ended.stderr
     assert f"there is no executable ./missing in {Path.cwd()} on this host" in ended.stderr
-    failing = fakes.script("failing", '#!/bin/sh\n[ "$ECO" = observe ] || exit 3\n')
+    failing = fakes.script("failing", '#!/bin/sh\n[ -z "$ECO_REPORT" ] || exit 3\n')
     ended = eco("compare", "-n", "1", "--", "mpirun", failing)
     assert ended.returncode == 1
-    assert "with ECO alone, please report this: eco launch of" in ended.stderr
+    assert "it failed with ECO and not without, please report this: eco launch of" in ended.stderr
     assert "exit code 3" in ended.stderr
 
 

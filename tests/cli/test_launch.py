@@ -223,6 +223,7 @@ def test_a_program_of_another_library_is_pointed_at(tmp_path: Path) -> None:
     for soname, family_alone in (
         ("libmpi.so.40", HYDRA),
         ("libmpi.so.12", OPENMPI5),
+        ("libmpi_mpifh.so.40", HYDRA),
         ("libmpi_abi.so.1", None),
     ):
         library, program = tmp_path / soname, tmp_path / f"with-{soname}"

@@ -105,7 +105,7 @@ def test_a_communicator_of_some_ranks(library: Library, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "ids", "share"), [(100, [], 3), pytest.param(300, ["200"], 1, marks=pytest.mark.long)]
+    ("made", "ids", "share"), [(100, [], 3), pytest.param(300, ["200"], 1, marks=pytest.mark.slow)]
 )
 def test_freed_communicators_leave_nothing(
     library: Library, tmp_path: Path, made: int, ids: list[str], share: int

@@ -1,5 +1,6 @@
 """Executables are read, and files that are none or damaged say nothing."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -31,7 +32,8 @@ def test_the_libraries_that_a_program_names(program: Path) -> None:
 def test_files_that_are_no_executables(tmp_path: Path) -> None:
     text = tmp_path / "text"
     text.write_text("#!/bin/sh\n")
-    for file in (text, tmp_path, tmp_path / "absent"):
+    os.mkfifo(tmp_path / "pipe")
+    for file in (text, tmp_path, tmp_path / "absent", tmp_path / "pipe"):
         assert elf.needed(file) == ()
         assert elf.has_loader(file) is None
 

@@ -112,14 +112,13 @@ def test_files_that_a_command_writes_are_looked_at_before_its_work() -> None:
         for parameter in each.params
         if parameter.metavar in ("FILE", "DIR") and parameter.callback is None
     }
-    assert unchecked == {"network", "plan", "read", "profile", "graph", "replay_file"}
+    assert unchecked == {"network", "plan", "read", "profile", "graph", "replay_file", "report"}
 
 
 def test_a_place_that_cannot_be_written_is_refused_before_anything_starts(tmp_path: Path) -> None:
     bad = tmp_path / "file" / "below"
     bad.parent.touch()
     lines = [
-        ["run", "--report", bad, "--", "mpirun", "touch", tmp_path / "made"],
         ["compare", "--json", bad, "--", "mpirun", "touch", tmp_path / "made"],
         ["record", bad, "--lab", "tiny"],
         ["export", "--to", "mpich", "--lab", "tiny", "--out", bad],

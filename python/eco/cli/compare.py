@@ -151,7 +151,7 @@ def compare_line(
     if native:
         raise EcoError(f"{native}: both kinds of launches would be the same program; nothing to compare")
     step("preparing: the network is measured, plans are made")
-    first = _first_launch(line, options, start, timeout_s)
+    first = _first_launch(line, options, start, timeout_s, step)
     done: list[ProgramLaunch] = []
     try:
         for pair in range(n):
@@ -166,14 +166,25 @@ def compare_line(
 
 
 def _first_launch(
-    line: launch.LauncherLine, options: RunOptions, start: Start, timeout_s: float | None
+    line: launch.LauncherLine,
+    options: RunOptions,
+    start: Start,
+    timeout_s: float | None,
+    step: Callable[[str], None],
 ) -> ProgramLaunch:
-    """The one that measures and plans. Where it fails the stock program is started, to know whose failure it is."""
+    """The one that measures and plans. Where it fails one without ECO says whose failure it is."""
     try:
         return _launch(line, "eco", -1, options, start, timeout_s)
     except jobs.JobError as error:
-        _launch(line, "stock", -1, options, start, timeout_s)
-        raise jobs.JobError(f"with ECO alone, please report this: {error}") from error
+        step("it failed; once without ECO, to know whose failure that is")
+        _check(start(line.words(), timeout_s), "stock", line)
+        raise jobs.JobError(f"it failed with ECO and not without, please report this: {error}") from error
+
+
+def _check(ended: jobs.Ended, mode: str, line: launch.LauncherLine) -> None:
+    missing = launch.why_missing(line)
+    advice = "a program that fails can't be compared" + (f" ({missing})" if missing else "")
+    jobs.check(ended, f"{mode} launch of {' '.join(line.words())}", advice)
 
 
 def _launch(
@@ -193,8 +204,7 @@ def _launch(
         began = time.monotonic()
         ended = start(command, timeout_s)
         wall_s = time.monotonic() - began
-        reason = launch.why_missing(line) or "a program that fails can't be compared"
-        jobs.check(ended, f"{mode} launch of {' '.join(line.words())}", reason)
+        _check(ended, mode, line)
         try:
             told = rank.read_report(report)
         except CorruptFile:  # rank 0 ran on a host with another file system

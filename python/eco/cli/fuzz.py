@@ -22,7 +22,7 @@ from rich.console import Console
 
 from eco import jobs, paths
 from eco.characterize import characterize_place
-from eco.cli.options import LabOrLauncher
+from eco.cli.options import LabOrLauncher, output_folder
 from eco.cli.verify import parse_ranks
 from eco.errors import EcoError, InvalidArgument
 from eco.fuzz import runs
@@ -31,7 +31,7 @@ from eco.fuzz.recipes import Layout
 from eco.fuzz.runs import Case, InLab, OneHost, Place
 from eco.lab import Lab, load
 from eco.report.progress import make_console
-from eco.report.records import check_writable_in, seconds_text
+from eco.report.records import seconds_text
 
 OVER = ("tcp", "memory")
 
@@ -162,7 +162,7 @@ def fuzz(
     most_bytes: Annotated[int, typer.Option(help="largest size that plans have an edge at", min=8)] = 1 << 17,
     timeout: Annotated[float, typer.Option(help="seconds after which a launch counts as hanging")] = 120.0,
     faults: Annotated[int, typer.Option(help="end after so many of them", min=1)] = 3,
-    folder: Annotated[Path, typer.Option(help="where failing cases are stored")] = Path(),
+    folder: Annotated[Path, output_folder("where failing cases are stored")] = Path(),
     replay_file: Annotated[
         Path | None, typer.Option("--replay", help="run a stored case once more", metavar="FILE")
     ] = None,
@@ -180,7 +180,6 @@ def fuzz(
     wanted = tuple(parse_ranks(ranks))
     if min(wanted) < 2:
         raise InvalidArgument(f"--ranks {ranks}: a collective takes two at least, like 2-5")
-    check_writable_in(folder)
     found = 0
     for each in chosen:
         options = Options(-(-calls // len(chosen)), seed, wanted, minutes / len(chosen), most_bytes=most_bytes,

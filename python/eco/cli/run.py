@@ -17,9 +17,9 @@ import typer
 
 from eco import _core, jobs, launch, plans
 from eco import network as networks
-from eco.cli.options import LauncherLine, NetworkToUse, PlanToUse, Settings, output_file
+from eco.cli.options import LauncherLine, NetworkToUse, PlanToUse, Settings
 from eco.errors import CorruptFile, EcoError, InvalidArgument
-from eco.report.records import read_json
+from eco.report.records import check_writable, read_json
 from eco.spelling import did_you_mean
 
 
@@ -87,6 +87,19 @@ def unknown_settings(settings: Mapping[str, str]) -> list[str]:
     ]
 
 
+def lost_report(options: RunOptions) -> list[str]:
+    """Why there may be no report, before the program takes its hours. Rank 0 writes it, perhaps on another host."""
+    if options.report is None:
+        return []
+    if options.mode == "off":
+        return [f"--report {options.report}: without ECO there is no report"]
+    try:
+        check_writable(options.report)
+    except InvalidArgument as error:
+        return [f"{error}; rank 0 will write there, and may not be able to"]
+    return []
+
+
 def tell(lines: Sequence[str]) -> None:
     """What the user should know and need not stop for."""
     for line in lines:
@@ -134,7 +147,9 @@ def run(
     command: LauncherLine,
     network: NetworkToUse = None,
     plan: PlanToUse = None,
-    report: Annotated[Path | None, output_file("write what was served and passed, as JSON")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="write what was served and passed, as JSON", metavar="FILE")
+    ] = None,
     off: Annotated[bool, typer.Option("--off", help="start the program without ECO")] = False,
     observe: Annotated[
         bool, typer.Option("--observe", help="time the library's own calls, change nothing")
@@ -169,6 +184,7 @@ def run(
         tell(unknown_settings(options.settings))
         print(shlex.join(prepared.command))
         return
+    tell(lost_report(options))
     sys.stdout.flush()
     sys.stderr.flush()
     try:

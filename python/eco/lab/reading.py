@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import textwrap
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ SEGMENT_KINDS = ("switch", "bus")
 JOINT_KINDS = ("bridge", "router")
 TRAFFIC_KINDS = ("poisson", "cbr", "on-off")
 MAX_HOSTS = 250
+#: Of a line that is quoted in a message.
+MOST_CHARACTERS = 100
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,31}$")
 
 
@@ -63,13 +66,15 @@ def parse(text: str, source: str = "description") -> Description:
 
 def _line_of(error: Exception, text: str) -> str:
     """The line that a mistake of TOML is said to be on; nothing where no line is said."""
-    lines = text.splitlines()
+    lines = text.split("\n")
     if "(at end of document)" in str(error):
         number = max((i for i, line in enumerate(lines, start=1) if line.strip()), default=0)
     else:
         found = re.search(r"\(at line (\d+), column \d+\)", str(error))
         number = int(found.group(1)) if found else 0
-    return f": line {number} is {lines[number - 1].strip()!r}" if 0 < number <= len(lines) else ""
+    if not 0 < number <= len(lines):
+        return ""
+    return f": line {number} is {textwrap.shorten(lines[number - 1], MOST_CHARACTERS, placeholder=' ...')!r}"
 
 
 class _Reader:

@@ -324,7 +324,11 @@ def check_writable(path: Path) -> None:
 def check_writable_in(folder: Path) -> None:
     """The same for a folder of files, which is not made yet: what it would be made in can be written."""
     try:
-        there = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
+        there = next(
+            each
+            for each in (folder.absolute(), *folder.absolute().parents)
+            if each.exists() or each.is_symlink()
+        )
         with tempfile.TemporaryFile(dir=there):
             pass
     except OSError as error:
