@@ -116,7 +116,7 @@ std::string gain_text(const plan::Gain& gain, const Session::Summary& summary) {
   const bool is_loss = gain.seconds < 0;
   char text[160];
   const int length =
-      std::snprintf(text, sizeof text, "; %s %.3g s %s of %.3g s, armed in %.3g s",
+      std::snprintf(text, sizeof text, "; %s %.3g s %s in a job of %.3g s, armed in %.3g s",
                     !gain.is_least ? "about"
                     : is_loss      ? "at most"
                                    : "at least",

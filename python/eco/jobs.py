@@ -183,11 +183,14 @@ class LabPlace(Place):
 def scratch(what: str, near: Path | None = None) -> Iterator[Path]:
     """A folder that rank 0 can write to and we can read.
 
-    In the working directory, which clusters share between hosts; where that is read-only, in /tmp.
+    In the working directory, which clusters share between hosts; where nothing can be made there, in /tmp.
     """
-    folder = near or Path.cwd()
-    where = folder if os.access(folder, os.W_OK | os.X_OK) else None
-    with tempfile.TemporaryDirectory(prefix=f".eco-{what}-", dir=where) as name:
+    prefix = f".eco-{what}-"
+    try:
+        made = tempfile.TemporaryDirectory(prefix=prefix, dir=near or Path.cwd())
+    except OSError:
+        made = tempfile.TemporaryDirectory(prefix=prefix)
+    with made as name:
         yield Path(name)
 
 

@@ -30,11 +30,19 @@ class Saving:
 
 
 def plan_for(profile: Profile, plans: Iterable[Plan]) -> Plan | None:
-    """The first one for as many ranks of the same library."""
-    for plan in plans:
-        if len(plan["host_of_rank"]) == profile.ranks and plan["library"] == profile.library:
-            return plan
-    return None
+    """Of those for as many ranks of the same library the one that knows most of the calls, by their time.
+
+    A profile doesn't say on which hosts its ranks were: plans of another order of ranks are of other programs' calls.
+    """
+    fitting = [
+        plan for plan in plans
+        if len(plan["host_of_rank"]) == profile.ranks and plan["library"] == profile.library
+    ]  # fmt: skip
+    return max(fitting, key=lambda plan: _known_s(profile, plan), default=None)
+
+
+def _known_s(profile: Profile, plan: Plan) -> float:
+    return sum(saving.of_s for saving in savings(profile, plan) if not saving.why)
 
 
 def serving(rows: Sequence[Row], size: int) -> tuple[Row | None, Row | None]:

@@ -60,6 +60,11 @@ def test_launches_that_still_measured_are_said_to() -> None:
         ),
         (comparison(4.0, 4.0, (1.0, 1.0)), "no gain"),
         (comparison(4.0, 4.0, None), "no gain"),
+        (
+            comparison(2.0, 4.0, None),
+            "2.00 times as long with ECO; but whether ECO served anything is not known",
+        ),
+        (comparison(4.0, 4.01, (1.0, 1.0)), "no gain"),
     ],
 )
 def test_the_verdict(compared: Comparison, said: str) -> None:

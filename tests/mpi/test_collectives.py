@@ -126,8 +126,8 @@ def test_report(library: Library, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("native_s", "is_least", "says"),
     [
-        (9.0, False, r"about \S+ s gained of"),
-        (9.0, True, r"at least \S+ s gained of"),
+        (9.0, False, r"about \S+ s gained in a job of"),
+        (9.0, True, r"at least \S+ s gained in a job of"),
         (0.0, False, r"about \S+ s lost of"),
         (4.0, True, r"at most \S+ s lost of"),
     ],

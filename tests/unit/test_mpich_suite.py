@@ -111,7 +111,7 @@ def test_what_comes_out_different_is_wrong(suite: ModuleType, eco: dict[str, Any
 def test_what_takes_ten_times_as_long_is_wrong(suite: ModuleType) -> None:
     assert _record(suite, _run(suite), _run(suite, seconds=12.0))["verdict"] == "slow"
     assert _record(suite, _run(suite), _run(suite, seconds=9.0))["verdict"] == "same"
-    armed = f"{SERVED} (bcast 3); about 1.1 s lost of 11.5 s, armed in 4.5 s\n"
+    armed = f"{SERVED} (bcast 3); about 1.1 s lost in a job of 11.5 s, armed in 4.5 s\n"
     assert _record(suite, _run(suite), _run(suite, seconds=12.0, errors=armed))["verdict"] == "same"
     assert _record(suite, _run(suite, seconds=0.1), _run(suite, seconds=4.0))["verdict"] == "same"
 

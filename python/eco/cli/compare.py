@@ -40,6 +40,11 @@ from eco.report.records import seconds_text, write_json
 SCHEMA, VERSION = "eco.compare", 1
 #: Of the wall time: less than this is lost in what launches scatter.
 SHOWS = 0.05
+#: Of launches without a report.
+UNKNOWN = (
+    "but whether ECO served anything is not known, no report came back: does the program call MPI, does `eco run` with "
+    "the same options say what is wrong, is rank 0 on a host with another file system?"
+)
 
 #: Starts one command to its end; the lab and a plain launcher differ here alone.
 Start = Callable[[Sequence[str], float | None], jobs.Ended]
@@ -67,6 +72,7 @@ class Comparison:
     command: tuple[str, ...]
     launches: tuple[ProgramLaunch, ...]
     preparation_s: float  # the unrecorded first launch with ECO: it measures, plans and remembers
+    prepared_s: float = 0.0  # of that, what went into measuring and planning
 
     def times(self, mode: str, what: str) -> list[float]:
         values = [getattr(launch, what) for launch in self.launches if launch.mode == mode]
@@ -88,11 +94,12 @@ class Comparison:
         )  # fmt: skip
         if wall is None:
             return "nothing was measured"
+        is_known = bool(self.times("eco", "collective_s"))
         if wall.low > 1:
             text = f"the program is {wall.ratio:.2f} times as fast with ECO{few}"
-        elif wall.high < 1:
+        elif wall.high < 1 and round(1 / wall.ratio, 2) > 1:
             text = f"the program takes {1 / wall.ratio:.2f} times as long with ECO{few}"
-            text += "" if still_s else "; please report this"
+            text += "" if still_s or not is_known else "; please report this"
         else:
             text = "no gain: the program takes the same time with ECO, within what the launches scatter"
             if share is not None and share < 0.05:
@@ -107,7 +114,7 @@ class Comparison:
                 f"; up to {seconds_text(still_s)} of ECO's launches went into measuring and planning, "
                 "which is remembered: compare once more"
             )
-        return text
+        return text if is_known else f"{text}; {UNKNOWN}"
 
     def still_measured_s(self) -> float:
         """Of ECO's launches the most that one spent on measuring and arming; 0 where that is too little to count."""
@@ -162,7 +169,7 @@ def compare_line(
         done = done[: len(done) // 2 * 2]  # complete pairs are worth keeping
         if not done:
             raise
-    return Comparison(tuple(line.words()), tuple(done), first.wall_s)
+    return Comparison(tuple(line.words()), tuple(done), first.wall_s, first.measuring_s)
 
 
 def _first_launch(
@@ -234,7 +241,7 @@ def show(comparison: Comparison, console: Console) -> None:
             comparison.ratio(what),
         )
         if not stock or not eco:
-            table.add_row(title, "?", "?", "no report came back from rank 0's host")
+            table.add_row(title, "?", "?", "no report came back")
             continue
         table.add_row(
             title,
@@ -245,8 +252,12 @@ def show(comparison: Comparison, console: Console) -> None:
     console.print(table)
     console.print(comparison.verdict(), highlight=False, style="bold")
     console.print(
-        f"before these, one launch with ECO took {seconds_text(comparison.preparation_s)}: "
-        "it measured and planned what its budget allowed, and remembered that",
+        f"before these, one launch with ECO took {seconds_text(comparison.preparation_s)}"
+        + (
+            f": {seconds_text(comparison.prepared_s)} of it went into measuring and planning, which is remembered"
+            if comparison.prepared_s > 0
+            else ""
+        ),
         highlight=False,
     )
 
@@ -270,7 +281,7 @@ def compare(
     network: NetworkToUse = None,
     plan: PlanToUse = None,
     set_: Settings = None,
-    timeout: Annotated[float | None, typer.Option(help="seconds that one launch may take")] = None,
+    timeout: Annotated[float | None, typer.Option(help="seconds that one launch may take", min=0)] = None,
     json: Annotated[Path | None, output_file("write every launch and the ratios")] = None,
 ) -> None:
     """Run the same program stock and with ECO, alternating: wall and collective time with intervals.

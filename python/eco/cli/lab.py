@@ -51,7 +51,7 @@ def run_command(
         str, typer.Option(help="block, round-robin, shuffled:SEED, or a file of host names")
     ] = "block",
     ranks: Annotated[int | None, typer.Option(help="how many ranks there are places for")] = None,
-    timeout: Annotated[float | None, typer.Option(help="seconds after which all is killed")] = None,
+    timeout: Annotated[float | None, typer.Option(help="seconds after which all is killed", min=0)] = None,
 ) -> None:
     """Run a command in an emulated network, where plain `mpirun` works across the hosts."""
     raise typer.Exit(run(load(network), command, library, placement, ranks, timeout))

@@ -34,7 +34,7 @@ LabOrSrunLibrary = Annotated[
     str | None, typer.Option(help=f"in the lab: one of {LAB_LIBRARIES}; with srun: openmpi, mpich or mpi-abi")
 ]
 LabLibraries = Annotated[str, typer.Option(help=f"in the lab: {LAB_LIBRARIES}; a list", metavar="LIST")]
-JobTimeout = Annotated[float | None, typer.Option(help="end the job after this many seconds")]
+JobTimeout = Annotated[float | None, typer.Option(help="end the job after this many seconds", min=0)]
 
 # What a program with ECO under it is given.
 NetworkToUse = Annotated[

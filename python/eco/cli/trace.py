@@ -69,7 +69,11 @@ def trace(
     placement: Annotated[str, typer.Option(help="in the lab: block, round-robin, shuffled:SEED")] = "block",
     ranks: Annotated[int | None, typer.Option(help="in the lab: how many ranks (all)", min=1)] = None,
     network: Annotated[
-        Path | None, typer.Option(help="a network file of these hosts, instead of measuring", metavar="FILE")
+        Path | None,
+        typer.Option(
+            help="a network file of these hosts; else it is measured, and remembered in place of an older one",
+            metavar="FILE",
+        ),
     ] = None,
     plogp: Annotated[
         bool, typer.Option("--plogp", help="measure pLogP too, for the eager limit (minutes)")
