@@ -128,8 +128,8 @@ def test_report(library: Library, tmp_path: Path) -> None:
     [
         (9.0, False, r"about \S+ s gained in a job of"),
         (9.0, True, r"at least \S+ s gained in a job of"),
-        (0.0, False, r"about \S+ s lost of"),
-        (4.0, True, r"at most \S+ s lost of"),
+        (0.0, False, r"about \S+ s lost in a job of"),
+        (4.0, True, r"at most \S+ s lost in a job of"),
     ],
 )
 def test_the_gain_is_less_the_arming(
@@ -164,7 +164,7 @@ def test_calls_that_the_plan_leaves_to_the_library(library: Library) -> None:
     assert ended.served() == (0, 80)
     assert "the plan leaves these calls to the library" in ended.stderr, ended.stderr
     assert "nothing was called" not in ended.stderr
-    assert "s lost of" in ended.stderr
+    assert "s lost in a job of" in ended.stderr
 
 
 def test_a_job_of_nothing_but_calls_longer_than_jobs_plan_is_served_by_its_plan(
