@@ -40,6 +40,8 @@ with open(os.environ["FAKE_LOG"], "a") as log:
 if "--progress" in words:
     for percent in (10, 50, 100):
         print(f"eco-rank: {{percent}} % pairs of hosts", file=sys.stderr, flush=True)
+if mode == "forgets":
+    print("eco-rank: not remembered: no space", file=sys.stderr, flush=True)
 if mode == "dies":
     print("eco-rank: host b vanished", file=sys.stderr, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -270,13 +270,22 @@ def test_a_launch_that_does_not_end(fakes: Any, monkeypatch: pytest.MonkeyPatch)
 
 def test_characterize_writes_and_describes(fakes: Any) -> None:
     out = Path("network.json")
-    network = characterize_words(["mpirun", "-n", "3"], out, None, 2.0, 60, quiet())
+    network, kept = characterize_words(["mpirun", "-n", "3"], out, None, 2.0, 60, quiet())
+    assert kept == "remembered"
     assert describe(network) == "3 hosts in 2 subnets (2+1)"
     assert json.loads(out.read_text()) == network
     assert list(Path().iterdir()) == [out]
     told = fakes.told()[0]
     assert told["ECO"] == "off"
     assert told["words"][-3:] == ["--progress", "--budget", "2"]  # type: ignore[index]
+
+
+def test_characterize_says_where_nothing_is_remembered(
+    fakes: Any, monkeypatch: pytest.MonkeyPatch, eco: Any
+) -> None:
+    monkeypatch.setenv("FAKE_RANK", "forgets")
+    ended = eco("characterize", "--", "mpirun", "-n", "3")
+    assert (ended.returncode, "not remembered: no space" in ended.stdout + ended.stderr) == (0, True)
 
 
 def test_characterize_asks_for_plogp(fakes: Any) -> None:

@@ -104,6 +104,8 @@ def test_lists() -> None:
     assert len(parse_ops("all")) == 12
     with pytest.raises(InvalidArgument, match="bcast"):
         parse_ops("bcast")
+    with pytest.raises(InvalidArgument, match="did you mean allreduce"):
+        parse_ops("allrduce")
     with pytest.raises(InvalidArgument):
         parse_sizes(",")
     assert [size_text(n) for n in (8, 1024, 16000, 1 << 20, 3 << 20)] == [

@@ -22,6 +22,9 @@ from eco.cli.options import JobTimeout, LauncherPrefix, Library, output_file
 from eco.errors import InvalidArgument
 from eco.report.progress import make_console, rank_progress
 
+#: How eco-rank's line begins where it could not write what it measured into the cache.
+LOST = "eco-rank: not remembered: "
+
 
 def characterize_words(
     words: Sequence[str],
@@ -31,11 +34,21 @@ def characterize_words(
     timeout_s: float | None,
     console: Console,
     plogp: bool = False,
-) -> dict[str, Any]:
-    """What the command does, without a shell."""
+) -> tuple[dict[str, Any], str]:
+    """What the command does, without a shell: the network, and whether it is remembered."""
     place = jobs.launcher_place(words, library, "eco characterize")
+    kept = "remembered"
     with rank_progress(console) as progress:
-        return characterize_place(place, output, budget_s, timeout_s, progress("measuring"), plogp)
+        shown = progress("measuring")
+
+        def watch(line: str) -> None:
+            nonlocal kept
+            if line.startswith(LOST):
+                kept = line.removeprefix("eco-rank: ")
+            shown(line)
+
+        network = characterize_place(place, output, budget_s, timeout_s, watch, plogp)
+    return network, kept
 
 
 def characterize(
@@ -58,8 +71,8 @@ def characterize(
     if budget is not None and budget <= 0:
         raise InvalidArgument(f"--budget {budget:g}: expected seconds above 0")
     console = make_console()
-    network = characterize_words(command, output, library, budget, timeout, console, plogp)
-    where = f"written to {output} and remembered" if output else "remembered"
+    network, kept = characterize_words(command, output, library, budget, timeout, console, plogp)
+    where = f"written to {output}, {kept}" if output else kept
     curves = " --plogp" if plogp else ""
     shown = f"; see it with: eco show{curves} {output}" if output else ""
     console.print(f"{describe(network)}, {where}{shown}", highlight=False)

@@ -78,6 +78,8 @@ def guidelines(
     ended_early = ""
     if len(words) == 1 and Path(words[0]).is_file():
         series = guideline_table.read(Path(words[0]))
+    elif len(words) == 1 and words[0].endswith(".json"):
+        raise InvalidArgument(f"{words[0]}: there is no such file; give one of eco bench, or a plan")
     else:
         options = BenchOptions(parse_ops(ops), parse_sizes(sizes), launches=launches, tune=False)
         outcome = bench_launcher(words, library, options, False, console)

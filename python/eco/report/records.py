@@ -24,6 +24,7 @@ from typing import Any
 from eco import stats
 from eco.collectives import COLLECTIVES as COLLECTIVES
 from eco.errors import CorruptFile, InvalidArgument
+from eco.spelling import did_you_mean
 
 SCHEMA = "eco.bench"
 VERSION = 1
@@ -70,6 +71,7 @@ def parse_ops(text: str) -> list[str]:
     if unknown or not names:
         raise InvalidArgument(
             f"operation {', '.join(unknown) or text!r}: expected some of {', '.join(COLLECTIVES)}"
+            + did_you_mean(unknown[0] if unknown else text, COLLECTIVES)
         )
     return list(dict.fromkeys(names))
 
