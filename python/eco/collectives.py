@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eco.errors import InvalidArgument
+from eco.spelling import did_you_mean
 
 COLLECTIVES = (
     "broadcast",
@@ -28,7 +29,8 @@ ROOTED = ("broadcast", "reduce", "scatter", "gather")
 def check_known(operation: str) -> None:
     """Throws InvalidArgument for a word that is no operation."""
     if operation not in COLLECTIVES:
-        raise InvalidArgument(f"operation {operation!r} is none of {', '.join(COLLECTIVES)}")
+        meant = did_you_mean(operation, COLLECTIVES)
+        raise InvalidArgument(f"operation {operation!r} is none of {', '.join(COLLECTIVES)}{meant}")
 
 
 @dataclass(frozen=True)

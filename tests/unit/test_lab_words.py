@@ -34,6 +34,7 @@ def test_the_help_names_all_libraries(words: str) -> None:
         ("hosts = " + "1" * 5000, "5000 digits"),  # Python reads no number as long
         ("hosts = " + "[" * 5000, "recursion"),
         ("hosts = [", "line 1 is 'hosts = ['"),
+        ("hosts = ?" + "1" * 500, "line 1 is 'hosts = ?111"),
     ],
 )
 def test_mistakes_of_toml_are_shown(tmp_path: Path, text: str, said: str) -> None:

@@ -72,7 +72,7 @@ class Comparison:
     command: tuple[str, ...]
     launches: tuple[ProgramLaunch, ...]
     preparation_s: float  # the unrecorded first launch with ECO: it measures, plans and remembers
-    prepared_s: float = 0.0  # of that, what went into measuring and planning
+    measuring_s: float = 0.0  # of that, spent on measuring and arming
 
     def times(self, mode: str, what: str) -> list[float]:
         values = [getattr(launch, what) for launch in self.launches if launch.mode == mode]
@@ -254,8 +254,8 @@ def show(comparison: Comparison, console: Console) -> None:
     console.print(
         f"before these, one launch with ECO took {seconds_text(comparison.preparation_s)}"
         + (
-            f": {seconds_text(comparison.prepared_s)} of it went into measuring and planning, which is remembered"
-            if comparison.prepared_s > 0
+            f": {seconds_text(comparison.measuring_s)} of it went into measuring and planning, which is remembered"
+            if comparison.measuring_s > 0
             else ""
         ),
         highlight=False,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import textwrap
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -74,7 +73,7 @@ def _line_of(error: Exception, text: str) -> str:
         number = int(found.group(1)) if found else 0
     if not 0 < number <= len(lines):
         return ""
-    return f": line {number} is {textwrap.shorten(lines[number - 1], MOST_CHARACTERS, placeholder=' ...')!r}"
+    return f": line {number} is {lines[number - 1].strip()[:MOST_CHARACTERS]!r}"
 
 
 class _Reader:

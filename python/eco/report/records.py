@@ -23,8 +23,8 @@ from typing import Any
 
 from eco import stats
 from eco.collectives import COLLECTIVES as COLLECTIVES
+from eco.collectives import check_known
 from eco.errors import CorruptFile, InvalidArgument
-from eco.spelling import did_you_mean
 
 SCHEMA = "eco.bench"
 VERSION = 1
@@ -67,12 +67,8 @@ def parse_ops(text: str) -> list[str]:
     names = [word.strip() for word in text.split(",") if word.strip()]
     if names == ["all"]:
         return list(COLLECTIVES)
-    unknown = [name for name in names if name not in COLLECTIVES]
-    if unknown or not names:
-        raise InvalidArgument(
-            f"operation {', '.join(unknown) or text!r}: expected some of {', '.join(COLLECTIVES)}"
-            + did_you_mean(unknown[0] if unknown else text, COLLECTIVES)
-        )
+    for name in names or [text]:
+        check_known(name)
     return list(dict.fromkeys(names))
 
 
