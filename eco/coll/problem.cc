@@ -19,7 +19,6 @@ enum class Extent : std::uint8_t {
 
 struct Traits {
   std::string_view name;
-  bool rooted;
   bool reduces;
   Extent input;
   Extent output;
@@ -27,20 +26,20 @@ struct Traits {
 
 // In the order of Collective.
 constexpr std::array<Traits, kCollectives> kTraits = {{
-    {"broadcast", true, false, Extent::none, Extent::whole},
-    {"barrier", false, true, Extent::whole, Extent::whole},
-    {"reduce", true, true, Extent::whole, Extent::whole_at_root},
-    {"allreduce", false, true, Extent::whole, Extent::whole},
-    {"reduce_scatter", false, true, Extent::whole, Extent::block},
-    {"reduce_scatter_block", false, true, Extent::whole, Extent::block},
-    {"scatter", true, false, Extent::whole_at_root, Extent::block},
-    {"gather", true, false, Extent::block, Extent::whole_at_root},
-    {"allgather", false, false, Extent::block, Extent::whole},
-    {"alltoall", false, false, Extent::whole, Extent::whole},
-    {"scan", false, true, Extent::whole, Extent::whole},
-    {"exscan", false, true, Extent::whole, Extent::whole_but_rank_0},
-    {"neighbor_allgather", false, false, Extent::if_it_tells, Extent::of_sources},
-    {"neighbor_alltoall", false, false, Extent::to_targets, Extent::of_sources},
+    {"broadcast", false, Extent::none, Extent::whole},
+    {"barrier", true, Extent::whole, Extent::whole},
+    {"reduce", true, Extent::whole, Extent::whole_at_root},
+    {"allreduce", true, Extent::whole, Extent::whole},
+    {"reduce_scatter", true, Extent::whole, Extent::block},
+    {"reduce_scatter_block", true, Extent::whole, Extent::block},
+    {"scatter", false, Extent::whole_at_root, Extent::block},
+    {"gather", false, Extent::block, Extent::whole_at_root},
+    {"allgather", false, Extent::block, Extent::whole},
+    {"alltoall", false, Extent::whole, Extent::whole},
+    {"scan", true, Extent::whole, Extent::whole},
+    {"exscan", true, Extent::whole, Extent::whole_but_rank_0},
+    {"neighbor_allgather", false, Extent::if_it_tells, Extent::of_sources},
+    {"neighbor_alltoall", false, Extent::to_targets, Extent::of_sources},
 }};
 
 const Traits& traits(Collective collective) { return kTraits[static_cast<std::size_t>(collective)]; }
@@ -89,7 +88,10 @@ const std::vector<Collective>& all_collectives() {
   return all;
 }
 
-bool is_rooted(Collective collective) { return traits(collective).rooted; }
+bool synchronizes(Collective collective) {
+  return !is_rooted(collective) && !follows_graph(collective) && collective != Collective::scan &&
+         collective != Collective::exscan;
+}
 bool is_reduction(Collective collective) { return traits(collective).reduces; }
 bool is_blocked(Collective collective) {
   return traits(collective).input == Extent::block || traits(collective).output == Extent::block ||

@@ -52,7 +52,12 @@ constexpr Collective algorithms_of(Collective collective) {
 }
 
 // One rank gives or gets what the others do not: broadcast, reduce, scatter, gather.
-bool is_rooted(Collective collective);
+constexpr bool is_rooted(Collective collective) {
+  return collective == Collective::broadcast || collective == Collective::reduce ||
+         collective == Collective::scatter || collective == Collective::gather;
+}
+// No rank can leave it before all have come to it.
+bool synchronizes(Collective collective);
 // Elements are combined: reduce, allreduce, reduce_scatter (and _block), scan, exscan (and a barrier's tokens).
 bool is_reduction(Collective collective);
 // The whole is one block for every rank: reduce_scatter (and _block), scatter, gather, allgather, alltoall.

@@ -16,6 +16,7 @@ using net::GroupView;
 // What stands against serving instead of the native collective; empty if nothing does.
 std::string why_native(const Measurement& eco, const Measurement& native, double gain_needed) {
   if (native.median_s / eco.median_s <= 1 + gain_needed) return ": native";
+  if (eco.lags) return ", but not from a common start: native";
   const bool beyond_spread = eco.median_s + eco.spread_s < native.median_s - native.spread_s;
   return beyond_spread ? "" : ", within the spread: native";
 }
@@ -52,6 +53,7 @@ Row choose(const CommonProblem& problem, const GroupView& view, const Measuremen
   row.up_to_bytes = problem.bytes;
   row.native_s = native.median_s;
   row.native_is_least = native.is_least;
+  row.in_a_row = native.in_a_row;
   row.reason = "no candidate was measured";
   if (contenders.empty()) return row;
   std::vector<Contender> winners;

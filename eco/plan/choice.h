@@ -17,6 +17,8 @@ namespace eco::plan {
 struct Measurement {
   double median_s = 0;
   double spread_s = 0;  // half of the interquartile range and of what ranks overslept (runtime::TrialResult)
+  bool in_a_row = false;  // of one call among others, not of one from a common start
+  bool lags = false;      // in a row it wins, but from a common start the library is as fast
   bool is_least = false;  // of the native collective: it takes no less, and was not run
 };
 

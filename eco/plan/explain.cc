@@ -79,6 +79,7 @@ std::string describe(const Row& row) {
   if (row.native_s > 0)
     text += std::string("; native ") + (row.native_is_least ? "at least " : "") + milliseconds(row.native_s) +
             " ms";
+  if (row.in_a_row) text += "; calls in a row";
   return text + "\n";
 }
 

@@ -36,13 +36,14 @@ const std::array kGuidelines = std::to_array<Guideline>({
     {Collective::allgather, {Collective::alltoall}},
 });
 
-const Served* find(std::span<const Served> served, Collective collective, const coll::CommonProblem& like,
-                   std::size_t bytes) {
-  const int root = coll::is_rooted(collective) && coll::is_rooted(like.collective) ? like.root : 0;
+// Of as many bytes, timed alike.
+const Served* find(std::span<const Served> served, Collective collective, const Served& like) {
+  const bool same_kind = coll::is_rooted(collective) && coll::is_rooted(like.problem.collective);
+  const int root = same_kind ? like.problem.root : 0;
   for (const Served& one : served) {
     const bool same_root = !coll::is_rooted(collective) || one.problem.root == root;
-    if (one.problem.collective == collective && same_root && one.problem.bytes == bytes && one.seconds > 0)
-      return &one;
+    const bool alike = one.problem.bytes == like.problem.bytes && one.in_a_row == like.in_a_row;
+    if (one.problem.collective == collective && same_root && alike && one.seconds > 0) return &one;
   }
   return nullptr;
 }
@@ -53,8 +54,8 @@ bool is_beyond(double seconds, double bound_s) { return seconds > (1 + kGuidelin
 const Served* next_larger(std::span<const Served> served, const Served& than) {
   const Served* next = nullptr;
   for (const Served& one : served) {
-    const bool alike =
-        one.problem.collective == than.problem.collective && one.problem.root == than.problem.root;
+    const bool alike = one.problem.collective == than.problem.collective &&
+                       one.problem.root == than.problem.root && one.in_a_row == than.in_a_row;
     if (!alike || one.seconds <= 0 || one.problem.bytes <= than.problem.bytes) continue;
     if (next == nullptr || one.problem.bytes < next->problem.bytes) next = &one;
   }
@@ -107,7 +108,7 @@ std::vector<Violation> violations(std::span<const Served> served) {
       if (rule.left != one.problem.collective) continue;
       Violation violation{index(&one), &rule, {}, 0};
       for (const Collective part : rule.right) {
-        const Served* does_too = find(served, part, one.problem, one.problem.bytes);
+        const Served* does_too = find(served, part, one);
         if (does_too == nullptr) break;
         violation.does_too.push_back(index(does_too));
         violation.bound_s += does_too->seconds;

@@ -40,6 +40,7 @@ struct Served {
   coll::CommonProblem problem;
   double seconds = 0;                  // not measured: 0
   std::optional<algo::Recipe> recipe;  // nothing: the native collective
+  bool in_a_row = false;               // as in Row: compared with its like alone
 };
 
 struct Violation {

@@ -53,6 +53,17 @@ TEST(Guidelines, CompareTheSameBytesAndRoot) {
   EXPECT_EQ(group.broken(), std::vector<std::string>{"scatter <= broadcast"});
 }
 
+TEST(Guidelines, CompareWhatWasTimedAlike) {
+  Group group;
+  group.add(Collective::gather, 8, 0.010);
+  group.add(Collective::allgather, 8, 0.004);
+  group.add(Collective::gather, 64, 0.004);
+  group.served[1].in_a_row = group.served[2].in_a_row = true;
+  EXPECT_TRUE(group.broken().empty());
+  group.served[0].in_a_row = true;
+  EXPECT_EQ(group.broken().size(), 2U);
+}
+
 TEST(Guidelines, FewerBytesTakeNoLonger) {
   Group group;
   group.add(Collective::alltoall, 1024, 0.010);

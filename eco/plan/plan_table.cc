@@ -86,6 +86,7 @@ Row row_from(const json& object, const std::string& where) {
   row.measured_s = seconds_of(object, "measured_s", where);
   row.native_s = seconds_of(object, "native_s", where);
   row.native_is_least = flag_of(object, "native_is_least", where);
+  row.in_a_row = flag_of(object, "in_a_row", where);
   row.reason = text_of(object, "reason", where);
   row.open = flag_of(object, "open", where);
   if (object.contains("effort")) {
@@ -136,6 +137,7 @@ ordered_json to_json_object(const Row& row) {
   object["measured_s"] = row.measured_s;
   object["native_s"] = row.native_s;
   if (row.native_is_least) object["native_is_least"] = true;
+  if (row.in_a_row) object["in_a_row"] = true;
   object["reason"] = row.reason;
   if (row.open) object["open"] = true;
   if (row.effort != Row{}.effort) object["effort"] = name(row.effort);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "eco/algo/recipe.h"
+#include "eco/base/hot.h"
 #include "eco/coll/problem.h"
 #include "eco/net/group_view.h"
 #include "eco/plan/effort.h"
@@ -39,6 +40,8 @@ struct Row {
   Effort effort = Effort::job;
   // The library takes no less than native_s: it was not run at this size, because fewer bytes took it long.
   bool native_is_least = false;
+  // Its times are of calls in a row (runtime/trials.h), which say nothing beside times from a common start.
+  bool in_a_row = false;
 
   // At its size, with at least so much effort.
   bool is_measured(Effort least = Effort::job) const { return native_s > 0 && effort >= least; }
@@ -53,7 +56,7 @@ struct Entry {
 };
 
 // Where a table has the problem's entry.
-int root_subnet(const coll::CommonProblem& problem, const net::GroupView& view);
+ECO_ON_EVERY_CALL int root_subnet(const coll::CommonProblem& problem, const net::GroupView& view);
 
 // Seconds that a call gains by its recipe.
 struct Gain {
@@ -72,10 +75,11 @@ struct PlanTable {
   std::string made_by;
   std::string proof;
 
-  const Entry* find_entry(coll::Collective collective, int root_subnet) const;
-  const Row* find_row(coll::Collective collective, int root_subnet, std::size_t bytes) const;
-  const algo::Recipe* lookup(coll::Collective collective, int root_subnet, std::size_t bytes,
-                             bool commutative = true) const;
+  ECO_ON_EVERY_CALL const Entry* find_entry(coll::Collective collective, int root_subnet) const;
+  ECO_ON_EVERY_CALL const Row* find_row(coll::Collective collective, int root_subnet,
+                                        std::size_t bytes) const;
+  ECO_ON_EVERY_CALL const algo::Recipe* lookup(coll::Collective collective, int root_subnet,
+                                               std::size_t bytes, bool commutative = true) const;
   // As recipe and library were measured; nothing where that was not, or the library serves it.
   Gain gain(const coll::CommonProblem& problem, const net::GroupView& view) const;
   // Seconds that a call takes by its recipe when all ranks come together, as its row says: measured or else predicted, of

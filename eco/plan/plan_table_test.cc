@@ -119,9 +119,11 @@ TEST(PlanTable, SaysWhetherAGainMayBeMore) {
   EXPECT_DOUBLE_EQ(table.gain(problem, view).seconds, 0.015 - 0.0042);
   EXPECT_FALSE(table.gain(problem, view).is_least);
   table.entries[0].rows[1].native_is_least = true;
+  table.entries[0].rows[1].in_a_row = true;
   const PlanTable again = PlanTable::from_json(table.to_json());
   EXPECT_TRUE(again.gain(problem, view).is_least);
   EXPECT_FALSE(again.entries[0].rows[0].native_is_least) << "absent in the file";
+  EXPECT_FALSE(again.entries[0].rows[0].in_a_row);
   coll::CommonProblem native = problem;
   native.bytes = 64;
   EXPECT_EQ(again.gain(native, view).seconds, 0) << "the library serves it";

@@ -318,7 +318,7 @@ class Planning {
       const Row& row = cell.row;
       const double native_s = row.native_is_least ? 0 : row.native_s;  // not known
       const double seconds = row.recipe ? row.measured_s : native_s;
-      served.push_back({cell.problem, row.is_measured() ? seconds : 0, row.recipe});
+      served.push_back({cell.problem, row.is_measured() ? seconds : 0, row.recipe, row.in_a_row});
     }
     for (const Violation& violation : violations(served)) {
       Cell& cell = cells_.all[violation.broken];

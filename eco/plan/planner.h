@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "eco/algo/recipe.h"
+#include "eco/base/hot.h"
 #include "eco/net/group_view.h"
 #include "eco/plan/choice.h"
 #include "eco/plan/forecast.h"
@@ -43,9 +44,9 @@ using Measure = std::function<std::vector<std::optional<Measurement>>(
 const std::vector<std::size_t>& default_sizes();
 // Those at which a job plans the calls that it makes: also between sizes that are far apart, so that a call is tried at no more
 // than twice its bytes where bytes take time, and larger ones, which fast networks have time for (docs/adr/0030).
-const std::vector<std::size_t>& sizes_in_job();
+ECO_ON_EVERY_CALL const std::vector<std::size_t>& sizes_in_job();
 // Which of these plans for calls of so many bytes are made at; their number for calls that are larger than any.
-std::size_t size_class(std::size_t bytes);
+ECO_ON_EVERY_CALL std::size_t size_class(std::size_t bytes);
 // The size at which a job plans calls of so many bytes; nothing where it leaves them to the library: those larger than any, and
 // on one host those larger than default_sizes(), which memory holds up whoever runs them, so that trials would cost more than
 // they find.

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "eco/base/hot.h"
 #include "eco/coll/problem.h"
 #include "eco/exec/executor.h"
 #include "eco/late/forms.h"
@@ -99,9 +100,9 @@ class Communicator {
   // Local: all calls of it.
   bool knows(coll::Collective collective) const { return known_.knows_all(collective); }
   // Local, the same on all ranks: there was no time to plan calls like this one, which is known.
-  bool is_open(const coll::CommonProblem& call) const;
+  ECO_ON_EVERY_CALL bool is_open(const coll::CommonProblem& call) const;
   // The same, once for every call that is open: there may be time by now.
-  bool may_be_learned_again(const coll::CommonProblem& call);
+  ECO_ON_EVERY_CALL bool may_be_learned_again(const coll::CommonProblem& call);
   // Collective, inside the program's call that is not known yet: looks for a plan of calls like it or makes it within
   // `earned_s` and half of what Options::budget_s has beyond that (MeasurePolicy::never: it only looks), adds it to the table
   // and to what is remembered. Rank 0's `earned_s` counts.
@@ -138,9 +139,9 @@ class Communicator {
   // Collective, inside the program's call, then: maybe a look at the network. Throws TransportError where the library fails.
   void ask_about_ambient(transport::Native& native);
   // Local, the same on all ranks.
-  void begin_call(const coll::CommonProblem& problem);
+  ECO_ON_EVERY_CALL void begin_call(const coll::CommonProblem& problem);
   // Local: the call that was begun was the library's, and took this rank so long. run() notes its own.
-  void note_passed(std::uint64_t nanoseconds);
+  ECO_ON_EVERY_CALL void note_passed(std::uint64_t nanoseconds);
   // Local: what looks found and what races showed, a line each, since it was last taken; no more than kMostAccount in all.
   static constexpr std::size_t kMostAccount = 200;
   std::vector<std::string> take_ambient_account() { return std::exchange(ambient_account_, {}); }
@@ -152,7 +153,7 @@ class Communicator {
   // Local, integers only: the recipe for this problem, or nullptr for the native collective. Holds until learn().
   const algo::Recipe* serves(const coll::CommonProblem& problem) const;
   // The same for the call that was begun: while recipes are compared, each in its turn.
-  const algo::Recipe* serves_this_call(const coll::CommonProblem& problem) const;
+  ECO_ON_EVERY_CALL const algo::Recipe* serves_this_call(const coll::CommonProblem& problem) const;
 
   // Collective. `buffers` are ignored for a barrier. After a failure every later call fails too.
   [[nodiscard]] transport::Status run(const coll::CommonProblem& problem, const algo::Recipe& recipe,
@@ -211,7 +212,7 @@ class Communicator {
   // plan::Row::stands() of its row.
   bool stands(const coll::CommonProblem& call) const;
   bool may_be_served(const coll::CommonProblem& problem) const;
-  const algo::Recipe* served_by_table(const coll::CommonProblem& problem) const;
+  ECO_ON_EVERY_CALL const algo::Recipe* served_by_table(const coll::CommonProblem& problem) const;
   const algo::Recipe* recipe_of(const coll::CommonProblem& problem, const AmbientWatch::Choice* choice) const;
   template <class Text>
   void account_for(const Text& text);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "eco/base/hot.h"
 #include "eco/coll/problem.h"
 
 namespace eco::runtime {
@@ -21,7 +22,7 @@ class KnownCells {
   explicit KnownCells(int n_subnets);
 
   // Planned, whatever came out. Calls larger than any size that jobs plan are one cell.
-  bool knows(const coll::CommonProblem& call, int root_subnet) const;
+  ECO_ON_EVERY_CALL bool knows(const coll::CommonProblem& call, int root_subnet) const;
   // All of its cells.
   bool knows_all(coll::Collective collective) const;
   void add(const coll::CommonProblem& call, int root_subnet);

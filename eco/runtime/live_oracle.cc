@@ -38,8 +38,10 @@ class LiveOracle {
       trial.candidates.emplace_back((*recipes_)[choices[c].form][choices[c].point]);
       trial.is_checked = checked_.contains(choices[c]) && trial.is_checked;
     }
+    trial.calls_in_a_row = calls_in_a_row_;
     const TrialResult result =
         trials_->order(trial, [&](const Cost&) { return Repetitions{times, 1, false}; });
+    calls_in_a_row_ = result.calls_in_a_row;  // what one search compares is timed alike
     for (std::size_t i = 0; i < left.size(); ++i) {
       all[left[i]] = result.seconds[i];
       // What failed its check is checked again.
@@ -52,6 +54,7 @@ class LiveOracle {
   const std::vector<std::vector<algo::Recipe>>* recipes_;
   std::function<bool()> may_go_on_;
   std::set<tune::Choice> checked_;
+  int calls_in_a_row_ = Trial::kAsCheckShows;
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ std::string Trial::text() const {
   out.precision(std::numeric_limits<double>::max_digits10);
   out << coll::name(problem.collective) << ' ' << problem.n_ranks << ' ' << problem.root << ' '
       << problem.bytes << ' ' << problem.element_bytes << ' ' << keeps_all << ' ' << is_checked << ' '
-      << predicted_s.size() << ' ' << native_least_s;
+      << calls_in_a_row << ' ' << predicted_s.size() << ' ' << native_least_s;
   for (const double seconds : predicted_s)
     out << ' ' << std::min(seconds, std::numeric_limits<double>::max());
   out << '\n';
@@ -41,8 +41,8 @@ Trial Trial::parse(std::string_view text) {
   std::string collective;
   std::size_t n_predicted = 0;
   first >> collective >> trial.problem.n_ranks >> trial.problem.root >> trial.problem.bytes >>
-      trial.problem.element_bytes >> trial.keeps_all >> trial.is_checked >> n_predicted >>
-      trial.native_least_s;
+      trial.problem.element_bytes >> trial.keeps_all >> trial.is_checked >> trial.calls_in_a_row >>
+      n_predicted >> trial.native_least_s;
   for (double seconds = 0; trial.predicted_s.size() < n_predicted && first >> seconds;)
     trial.predicted_s.push_back(seconds);
   const auto known = coll::collective_from_name(collective);

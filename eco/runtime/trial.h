@@ -21,6 +21,9 @@ struct Trial {
   // What each is predicted to take. Where it is given, a candidate is not run that has nothing to offer, since an earlier one's
   // first run was as predicted (undecided.h).
   std::vector<double> predicted_s{};
+  // How many calls in a row each time is of (trials.h); none: of one that begins at a common start.
+  static constexpr int kAsCheckShows = -1;
+  int calls_in_a_row = kAsCheckShows;
   double native_least_s = 0;  // the library's own takes no less, as is known from fewer bytes
 
   // Pure. In which order they are checked: their own, but where the library is known to take long already it comes last, as
@@ -39,6 +42,7 @@ struct TrialResult {
   // How late even the first rank woke, in the middle of the runs: taken off their seconds, but finer than that nothing can be
   // told. In a program ranks come by themselves, and a difference that a trial shows below it is another one there.
   double overslept_s = 0;
+  int calls_in_a_row = 0;      // that each time is of; none: it began at a common start
   bool spares_native = false;  // it did not run: a recipe takes less than it is known to take for fewer bytes
 };
 
@@ -55,6 +59,7 @@ struct Repetitions {
 struct Cost {
   double run_s = 0;
   double wake_s = 0;
+  bool in_a_row = false;  // a run is of several calls in a row
 };
 
 // How often to run those that were not decided by their first runs; no round: there is no time to decide it.

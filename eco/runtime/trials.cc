@@ -29,6 +29,27 @@ constexpr double kNoSample = std::numeric_limits<double>::infinity();  // surviv
 constexpr double kRoom = 1.25;
 constexpr double kRoom_s = 3e-3;
 
+// Whatever takes less from a common start is timed in a row: as many calls for each time as take about so long.
+constexpr double kMostInARow_s = 3e-3;
+constexpr double kRow_s = 8e-3;
+constexpr double kFewestInARow = 2;
+constexpr double kMostInARow = 16;
+
+// How many calls each time is of, where they are timed in a row; else none. The same on all ranks.
+int calls_in_a_row(const Trial& trial, const std::vector<std::int64_t>& able,
+                   const std::vector<double>& first_s) {
+  if (trial.calls_in_a_row != Trial::kAsCheckShows) return trial.calls_in_a_row;
+  if (!coll::synchronizes(trial.problem.collective)) return 0;
+  double fastest_s = kNoSample;
+  for (std::size_t c = 0; c < able.size(); ++c) {
+    if (able[c] != 0) fastest_s = std::min(fastest_s, first_s[c]);
+  }
+  if (fastest_s >= kMostInARow_s) return 0;
+  return static_cast<int>(std::clamp(kRow_s / std::max(fastest_s, 1e-9), kFewestInARow, kMostInARow));
+}
+
+double seconds_since(std::int64_t began_ns) { return static_cast<double>(now_ns() - began_ns) * 1e-9; }
+
 }  // namespace
 
 // This rank's part of a trial.
@@ -107,23 +128,39 @@ Trials::Run Trials::run_once(const Trial& trial, Prepared& prepared, std::size_t
     std::fill(output.begin(), output.end(), kUntouched);
   }
   const Begin begin = after_s > 0 ? start_.wait_after(after_s) : start_.wait();
+  call(trial, prepared, candidate);
+  if (prepared.lost) return {};
+  return {seconds_since(begin.at_ns), begin.late, begin.at_ns, begin.overslept_s};
+}
+
+void Trials::call(const Trial& trial, Prepared& prepared, std::size_t candidate) {
   if (prepared.schedules[candidate]) {
     // After a failure this rank still meets the others in the native calls, but runs nothing of its own.
-    if (prepared.lost) return {};
+    if (prepared.lost) return;
     // Tags may be the same every time: messages of one tag match in order.
     if (executor_->run(*prepared.schedules[candidate], prepared.buffers, 0) != Status::ok) {
       prepared.lost = "a trial of " + trial.candidates[candidate]->text() + " failed on rank " +
                       std::to_string(transport_.rank());
-      return {};
     }
-  } else {
-    try {
-      native_.run(problem, prepared.buffers.input, output);
-    } catch (const TransportError& error) {  // here alone, perhaps: the others go on to what comes next
-      prepared.wrong = error.what();
-    }
+    return;
   }
-  return {static_cast<double>(now_ns() - begin.at_ns) * 1e-9, begin.late, begin.at_ns, begin.overslept_s};
+  try {
+    native_.run(trial.problem, prepared.buffers.input, prepared.output);
+  } catch (const TransportError& error) {  // here alone, perhaps: the others go on to what comes next
+    prepared.wrong = error.what();
+  }
+}
+
+void Trials::run_in_a_row(const Trial& trial, Prepared& prepared, std::size_t candidate, int n_calls,
+                          std::size_t n_times, Times& times) {
+  call(trial, prepared, candidate);  // all are awake when it ends, and their connections
+  for (std::size_t k = 0; k < n_times; ++k) {
+    const std::int64_t began_ns = now_ns();
+    for (int i = 0; i < n_calls; ++i) call(trial, prepared, candidate);
+    // Of one rank: all have as many calls behind them, and what one is ahead of another is no part of what a call takes.
+    const double seconds = transport_.rank() == 0 ? seconds_since(began_ns) / n_calls : 0;
+    times.set(candidate * n_times + k, {.seconds = seconds});
+  }
 }
 
 void Trials::Times::set(std::size_t i, const Run& run) {
@@ -244,8 +281,9 @@ TrialResult Trials::run(const Trial& trial, const Repeat& repeat) {
     conduct.emplace(trial, able, checked.first_s, first_counts);
     conduct->learn(result.seconds, 1);
   }
+  result.calls_in_a_row = checked.calls_in_a_row = calls_in_a_row(trial, able, checked.first_s);
   const Next next = agree_on_rounds(conduct, checked, check_s, repeat);
-  if (!next.is_decided) run_rounds(trial, prepared, checked.first_s, next.wanted, conduct, result);
+  if (!next.is_decided) run_rounds(trial, prepared, checked, next.wanted, conduct, result);
   return result;
 }
 
@@ -258,15 +296,21 @@ Trials::Next Trials::agree_on_rounds(const std::optional<Conduct>& conduct, cons
     const std::vector<double>& first_s = checked.first_s;
     const double runs_s = std::accumulate(first_s.begin(), first_s.end(), 0.0);
     const double begin_s = std::max(0.0, check_s - runs_s) / static_cast<double>(first_s.size());
-    const auto told_s = [&](double run_s) { return run_s + begin_s; };
-    const auto behind_s = [&](double run_s) { return is_short(run_s) ? next_after_s(run_s) : told_s(run_s); };
-    if (!next.is_decided) next.wanted = repeat(conduct->cost(told_s, behind_s));
+    const int n_calls = checked.calls_in_a_row;
+    const auto told_s = [&](double run_s) { return n_calls > 0 ? run_s : run_s + begin_s; };
+    const auto behind_s = [&](double run_s) {
+      if (n_calls > 0) return n_calls * run_s;
+      return is_short(run_s) ? next_after_s(run_s) : told_s(run_s);
+    };
+    Cost cost = conduct->cost(told_s, behind_s);
+    cost.in_a_row = n_calls > 0;
+    if (!next.is_decided) next.wanted = repeat(cost);
   }
   native_.broadcast(std::as_writable_bytes(std::span(&next, 1)), 0);
   return next;
 }
 
-void Trials::run_rounds(const Trial& trial, Prepared& prepared, const std::vector<double>& first_s,
+void Trials::run_rounds(const Trial& trial, Prepared& prepared, const Checked& checked,
                         const Repetitions& wanted, std::optional<Conduct>& conduct, TrialResult& result) {
   const std::size_t n = trial.candidates.size();
   const auto n_in_turn = static_cast<std::size_t>(wanted.in_turn);
@@ -290,10 +334,15 @@ void Trials::run_rounds(const Trial& trial, Prepared& prepared, const std::vecto
       // The order in which they run is turned from round to round.
       const std::size_t c = (i + static_cast<std::size_t>(round)) % n;
       if (letters[c] == Letter::out) continue;
+      if (checked.calls_in_a_row > 0) {
+        run_in_a_row(trial, prepared, c, checked.calls_in_a_row, n_in_turn, runs);
+        continue;
+      }
       double after_s = 0;  // the first of a turn is told, so that nobody's delay outlives the turn
+      const double first_s = checked.first_s[c];
       const auto next_run = [&] {
         const Run run = run_once(trial, prepared, c, after_s);
-        if (keeps_time && is_short(first_s[c])) after_s = next_after_s(first_s[c]);
+        if (keeps_time && is_short(first_s)) after_s = next_after_s(first_s);
         return run;
       };
       if (letters[c] == Letter::wakes_and_runs) next_run();

@@ -103,6 +103,7 @@ class Trials {
     std::vector<double> first_s;  // of the latest rank
     bool late = false;            // any rank
     bool spares_native = false;
+    int calls_in_a_row = 0;      // for each time; none: each run begins at a common start
     std::vector<double> agreed;  // room to agree on it
   };
   // Collective. Runs each once; `able`: of whom all ranks' results were right.
@@ -118,12 +119,17 @@ class Trials {
   Next agree_on_rounds(const std::optional<Conduct>& conduct, const Checked& checked, double check_s,
                        const Repeat& repeat);
   // Collective.
-  void run_rounds(const Trial& trial, Prepared& prepared, const std::vector<double>& first_s,
-                  const Repetitions& wanted, std::optional<Conduct>& conduct, TrialResult& result);
+  void run_rounds(const Trial& trial, Prepared& prepared, const Checked& checked, const Repetitions& wanted,
+                  std::optional<Conduct>& conduct, TrialResult& result);
   // Collective: rank 0's order, on every rank, read there. Throws TransportError on all ranks alike.
   void share_order(std::string& order, const std::function<void()>& read);
   // Collective. So long after the last run began, or (0) when all have been told to.
   Run run_once(const Trial& trial, Prepared& prepared, std::size_t candidate, double after_s = 0);
+  // Collective. What the candidate itself does, this rank's part.
+  void call(const Trial& trial, Prepared& prepared, std::size_t candidate);
+  // Collective. Sets so many times, each of so many calls one after the other.
+  void run_in_a_row(const Trial& trial, Prepared& prepared, std::size_t candidate, int n_calls,
+                    std::size_t n_times, Times& times);
   // Whether a run of so long is so short that telling all when the next one begins would take longer; and when it begins.
   bool is_short(double run_s) const;
   static double next_after_s(double run_s);

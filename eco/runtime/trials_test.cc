@@ -75,6 +75,39 @@ Outcome trial_beside(double native_s, double message_s) {
   return trial_of(trial_with({"allreduce/chain"}), native_s, message_s);
 }
 
+// Three times of each, of calls in a row where a common start would be most of what is timed.
+TEST(Trials, ShortCallsThatAllRanksWaitInAreTimedInARow) {
+  struct Case {
+    coll::Collective collective;
+    double native_s;
+    int calls_in_a_row;
+    bool is_in_a_row;
+  };
+  constexpr int kShown = Trial::kAsCheckShows;
+  for (const auto& [collective, native_s, asked, in_a_row] :
+       {Case{coll::Collective::allreduce, 0, kShown, true}, Case{coll::Collective::barrier, 0, kShown, true},
+        Case{coll::Collective::allreduce, 0, 0, false}, Case{coll::Collective::allreduce, 0.05, 3, true},
+        Case{coll::Collective::broadcast, 0, kShown, false},
+        Case{coll::Collective::scan, 0, kShown, false}}) {
+    const std::string name(coll::name(collective));
+    Trial trial{.problem = testing::problem_of(collective, collective == coll::Collective::barrier ? 0 : 8),
+                .candidates = {std::nullopt, algo::parse_recipe(name + "/flat")},
+                .keeps_all = true,
+                .calls_in_a_row = asked};
+    const TrialResult result = trial_of(trial, native_s, 0).result;
+    EXPECT_EQ(result.calls_in_a_row > 0, in_a_row) << name << ' ' << asked;
+    if (asked > 0) EXPECT_EQ(result.calls_in_a_row, asked);
+    if (in_a_row) EXPECT_EQ(result.overslept_s, 0) << name;
+    for (const auto& seconds : result.seconds) EXPECT_LE(seconds.size(), 2U) << name << ": two rounds of one";
+    if (native_s > 0) EXPECT_NEAR(result.seconds[0].front(), native_s, 0.04) << "of one call";
+  }
+}
+
+TEST(Trials, LongCallsBeginTogether) {
+  EXPECT_GT(trial_beside(0.001, 0).result.calls_in_a_row, 0);
+  EXPECT_EQ(trial_beside(0.3, 0.05).result.calls_in_a_row, 0);
+}
+
 TEST(Trials, RunEveryCandidateInTurn) {
   const Outcome outcome = trial_beside(0.001, 0);
   EXPECT_EQ(outcome.asked, 1);
@@ -216,6 +249,7 @@ TEST(Trials, WhoIsLateByTheClockCostsRunsAndNotTheTrial) {
     Trials trials(stumbling, native, view, CommonStart(native, true, 2 * kLead_ns));
     Trial trial = trial_with({"allreduce/chain"});
     trial.keeps_all = true;
+    trial.calls_in_a_row = 0;
     const TrialResult result = trials.run(trial, [](const Cost&) { return Repetitions{2, 3}; });
     EXPECT_GE(result.seconds[1].size(), 3U) << "the runs of the next round are told";
     EXPECT_LT(result.seconds[1].size(), 6U) << "whoever begins late does not count";
@@ -227,7 +261,9 @@ TEST(Trials, WhatRanksOversleepIsPartOfTheSpread) {
   const plan::Measurement overslept = summarize({3, 1, 2, 5, 4}, 0.5);
   EXPECT_DOUBLE_EQ(overslept.spread_s, 1.25);
   EXPECT_DOUBLE_EQ(overslept.median_s, 3);
-  const Outcome outcome = trial_beside(0.001, 0);
+  Trial trial = trial_with({"allreduce/chain"});
+  trial.calls_in_a_row = 0;
+  const Outcome outcome = trial_of(trial, 0.001, 0);
   EXPECT_GT(outcome.result.overslept_s, 0);
   EXPECT_LT(outcome.result.overslept_s, 0.05) << "of four threads not one wakes in time";
 }
@@ -282,6 +318,7 @@ TEST(Trials, AnOrderIsReadAsItWasWritten) {
   trial.problem = {
       .collective = coll::Collective::allreduce, .n_ranks = 7, .bytes = 123456, .element_bytes = 8};
   trial.keeps_all = true;
+  trial.calls_in_a_row = 5;
   trial.native_least_s = 0.1 + 0.2;
   for (const bool is_checked : {false, true}) {
     trial.is_checked = is_checked;
@@ -293,6 +330,7 @@ TEST(Trials, AnOrderIsReadAsItWasWritten) {
     EXPECT_EQ(again.problem.element_bytes, trial.problem.element_bytes);
     EXPECT_EQ(again.candidates, trial.candidates);
     EXPECT_EQ(again.keeps_all, trial.keeps_all);
+    EXPECT_EQ(again.calls_in_a_row, 5);
     EXPECT_EQ(again.is_checked, is_checked);
     EXPECT_EQ(again.native_least_s, trial.native_least_s);
     EXPECT_TRUE(again.predicted_s.empty());

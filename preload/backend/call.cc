@@ -85,7 +85,8 @@ struct Decision {
 enum class Armed { if_due, already };
 
 // What the call is, by arguments that all ranks have alike; a fate if no recipe could serve it.
-std::optional<Fate> pose(const Group& group, const Call& call, const Sides& sides, Decision& decision) {
+ECO_ON_EVERY_CALL std::optional<Fate> pose(const Group& group, const Call& call, const Sides& sides,
+                                           Decision& decision) {
   coll::CommonProblem& problem = decision.problem;
   problem.collective = call.collective;
   problem.n_ranks = group.n_ranks();
@@ -111,7 +112,7 @@ std::optional<Fate> pose(const Group& group, const Call& call, const Sides& side
   return std::nullopt;
 }
 
-Decision decide(Group& group, const Call& call, const Sides& sides, Armed armed) noexcept {
+ECO_ON_EVERY_CALL Decision decide(Group& group, const Call& call, const Sides& sides, Armed armed) noexcept {
   Decision decision;
   const auto passes = [&](Fate fate) {
     decision.fate = fate;
@@ -142,7 +143,7 @@ Decision decide(Group& group, const Call& call, const Sides& sides, Armed armed)
 }
 
 // Of a call that ECO does not serve.
-Attempt unserved(const Call& call, const Decision& decision) {
+ECO_ON_EVERY_CALL Attempt unserved(const Call& call, const Decision& decision) {
   if (!decision.refused) {
     Attempt attempt{.bytes = decision.problem.bytes, .fate = decision.fate};
     if (decision.fate == Fate::waiting) attempt.unarmed = decision.problem;

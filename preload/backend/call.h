@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "eco/base/hot.h"
 #include "eco/coll/problem.h"
 #include "preload/backend/session.h"
 #include "preload/backend/sides.h"
@@ -44,14 +45,15 @@ struct Attempt {
   std::optional<coll::CommonProblem> unarmed{};
 };
 // Collective like the call. No exception leaves it.
-Attempt try_to_serve(Session& session, Group& group, const Call& call, const Sides& sides) noexcept;
+ECO_ON_EVERY_CALL Attempt try_to_serve(Session& session, Group& group, const Call& call,
+                                       const Sides& sides) noexcept;
 
 // The same for a call that must not wait, and so never arms; `request` is set if it is served.
 Attempt try_to_begin(Session& session, Group& group, const Call& call, const Sides& sides,
                      MPI_Request* request) noexcept;
 
 // The barrier's: nothing to read or write, and it arms for nonblocking calls alone.
-Attempt try_to_serve_barrier(Session& session, Group& group) noexcept;
+ECO_ON_EVERY_CALL Attempt try_to_serve_barrier(Session& session, Group& group) noexcept;
 
 // Of any call on a communicator that is poisoned.
 Attempt refused(const Group& group);
@@ -68,7 +70,7 @@ std::optional<int> disagreement(Session& session, Group* group, const char* name
 
 // "scan/chain", what served this thread's last call, or "native"; asking resets it.
 const char* take_last_algorithm();
-void note_native();
+ECO_ON_EVERY_CALL void note_native();
 
 inline std::uint64_t now_ns() {
   timespec now = {};
@@ -220,7 +222,7 @@ Nonblocking(const char*, MPI_Request*, Native) -> Nonblocking<Native>;
 #define ECO_HAS_LARGE_COUNTS 1
 #endif
 
-#define ECO_ENTRY extern "C" __attribute__((visibility("default")))
+#define ECO_ENTRY extern "C" __attribute__((visibility("default"), hot))
 
 // The entries of one call, with its parameters and arguments in parentheses; ECO_BOTH_FORMS makes the nonblocking one too.
 //

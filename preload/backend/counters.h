@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "eco/base/hot.h"
 #include "eco/coll/problem.h"
 #include "eco/plan/plan_table.h"
 #include "eco/runtime/ambient_watch.h"
@@ -36,8 +37,9 @@ static_assert(sizeof(Tally) == kTallyNumbers * sizeof(std::uint64_t));
 
 class Counters {
  public:
-  void served(coll::Collective collective, std::size_t bytes, std::uint64_t nanoseconds,
-              const plan::Gain& gain, const sched::Crossing& crossing, bool formed = false) {
+  ECO_ON_EVERY_CALL void served(coll::Collective collective, std::size_t bytes, std::uint64_t nanoseconds,
+                                const plan::Gain& gain, const sched::Crossing& crossing,
+                                bool formed = false) {
     Cell& cell = cells_[static_cast<std::size_t>(collective)];
     cell.calls_served.fetch_add(1, std::memory_order_relaxed);
     if (formed) cell.calls_formed.fetch_add(1, std::memory_order_relaxed);
@@ -48,7 +50,8 @@ class Counters {
     gain_nanoseconds_.fetch_add(static_cast<std::int64_t>(gain.seconds * 1e9), std::memory_order_relaxed);
     if (gain.is_least) gain_is_least_.store(true, std::memory_order_relaxed);
   }
-  void passed(coll::Collective collective, std::size_t bytes, std::uint64_t nanoseconds, bool unplanned) {
+  ECO_ON_EVERY_CALL void passed(coll::Collective collective, std::size_t bytes, std::uint64_t nanoseconds,
+                                bool unplanned) {
     Cell& cell = cells_[static_cast<std::size_t>(collective)];
     cell.calls_passed.fetch_add(1, std::memory_order_relaxed);
     if (unplanned) cell.calls_unplanned.fetch_add(1, std::memory_order_relaxed);

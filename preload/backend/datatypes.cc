@@ -48,7 +48,7 @@ struct OpEntry {
 //
 // Sizes are asked for once: MPICH takes some 150 ns for the answer. That is sound for predefined types alone, whose
 // handles are never freed and used again.
-const auto& types() {
+ECO_ON_EVERY_CALL const auto& types() {
   static const auto kTypes = [] {
     std::array table = {
         TypeEntry{MPI_INT, kInteger},

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 
+#include "eco/base/hot.h"
 #include "eco/exec/executor.h"
 #include "eco/transport/mpi/mpi_groups.h"
 
@@ -19,7 +20,7 @@ namespace eco::preload {
 
 // Bytes of `count` elements of `type` without gaps; the largest number there is where that is no number. Local.
 // `count` >= 0.
-std::size_t total_bytes(long long count, MPI_Datatype type);
+ECO_ON_EVERY_CALL std::size_t total_bytes(long long count, MPI_Datatype type);
 
 // From one element in memory to the next. Local.
 std::ptrdiff_t extent_bytes(MPI_Datatype type);
@@ -51,7 +52,7 @@ struct Reduction {
 };
 
 // Nothing if ECO does not serve this pair or MPI does not define it: the library then does, or reports the error.
-std::optional<Reduction> find_reduction(MPI_Datatype type, MPI_Op op);
+ECO_ON_EVERY_CALL std::optional<Reduction> find_reduction(MPI_Datatype type, MPI_Op op);
 
 // What people call them: "MPI_SUM", "MPI_INT", "a derived type". Local.
 const char* op_name(MPI_Op op);

@@ -362,6 +362,7 @@ void Group::learn(const coll::CommonProblem& call) {
 }
 
 void Group::learn_wishes() {
+  if (!std::exchange(has_wishes_, false)) return;
   for (std::optional<coll::CommonProblem>& wish : wished_) {
     const std::optional<coll::CommonProblem> wished = std::exchange(wish, std::nullopt);
     if (wished && !runtime_->knows(*wished)) learn(*wished);

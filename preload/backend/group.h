@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "eco/algo/algorithm.h"
+#include "eco/base/hot.h"
 #include "eco/runtime/common_start.h"
 #include "eco/runtime/communicator.h"
 #include "eco/runtime/missed_calls.h"
@@ -58,7 +59,7 @@ class Group {
   // Collective in the call that arms, in the first call of every other collective after it, and where ranks ask each other
   // who comes late, or whether calls take longer; else local. Only from blocking calls that no binding of the library can
   // bypass, with facts that all ranks share, so that all ranks do the same in the same call.
-  void prepare(const coll::CommonProblem& problem);
+  ECO_ON_EVERY_CALL void prepare(const coll::CommonProblem& problem);
   // The same in a barrier, for the nonblocking calls before it: they can't arm or learn.
   void prepare_in_barrier();
   // Before it, in calls that follow a graph: collective in the first that could arm or learn, else local.
@@ -110,7 +111,7 @@ class Group {
     return runtime_ ? runtime_->serves_this_call(problem) : nullptr;
   }
   // Local: what becomes of this call, which no recipe serves.
-  Fate fate_of(const coll::CommonProblem& call) const;
+  ECO_ON_EVERY_CALL Fate fate_of(const coll::CommonProblem& call) const;
   // Collective. False: the communicator is lost to ECO and to its program (poisoned() from now on).
   [[nodiscard]] bool run(const coll::CommonProblem& problem, const algo::Recipe& recipe,
                          const exec::Buffers& buffers);
@@ -127,6 +128,7 @@ class Group {
   // A call that never arms was the library's, and is to be learned by the next that may. The same on all ranks.
   void wish_for(const coll::CommonProblem& call) {
     wished_[static_cast<std::size_t>(call.collective)] = call;
+    has_wishes_ = true;
   }
   // May reductions that form combine numbers that round (ECO_ANY_ORDER)? The same on all ranks.
   bool any_order() const;
@@ -170,8 +172,8 @@ class Group {
   enum class AtHand { yes, no };
   void arm(const coll::CommonProblem& problem, AtHand at_hand);
   void learn(const coll::CommonProblem& call);
-  void learn_wishes();
-  void session_passed(std::uint64_t nanoseconds);
+  ECO_ON_EVERY_CALL void learn_wishes();
+  ECO_ON_EVERY_CALL void session_passed(std::uint64_t nanoseconds);
   // Behind a call that there was no time to plan, the next one takes what that takes on other ranks.
   void note_behind(std::uint64_t nanoseconds) {
     if (is_behind_open_) session_passed(nanoseconds);
@@ -234,6 +236,7 @@ class Group {
   bool has_looked_for_neighbors_ = false;
   bool knows_no_network_ = false;  // after a look: another would find none either
   bool poisoned_ = false;
+  bool has_wishes_ = false;
   std::string why_native_ = "too few or too short calls to be armed";
   std::array<std::optional<coll::CommonProblem>, coll::kCollectives> wished_{};
   // Until the lane has them, which gives them back after all calls.

@@ -8,7 +8,7 @@ namespace {
 using coll::Collective;
 
 // Of a rank that has a whole vector and gets one: all but the ranks of a reduce that are not its root.
-Sides sides_of_vectors(const void* in, void* out, long long count, MPI_Datatype type) {
+ECO_ON_EVERY_CALL Sides sides_of_vectors(const void* in, void* out, long long count, MPI_Datatype type) {
   const Data result{out, count, type};
   if (in == MPI_IN_PLACE) return {.whole = result, .input = result, .output = result, .in_place = true};
   const Data mine{in, count, type};

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "eco/base/hot.h"
 #include "eco/runtime/communicator.h"
 #include "eco/runtime/options.h"
 #include "preload/backend/background.h"
@@ -30,7 +31,7 @@ namespace eco::preload {
 
 class Session {
  public:
-  static Session& instance();
+  ECO_ON_EVERY_CALL static Session& instance();
 
   // Collective over MPI_COMM_WORLD, from MPI_Init; once.
   void start();
@@ -58,13 +59,13 @@ class Session {
     int code = MPI_SUCCESS;
   };
   // Local. The group of this communicator, made if this is its first call; none for MPI_COMM_NULL or without memory.
-  Found group(MPI_Comm comm);
+  ECO_ON_EVERY_CALL Found group(MPI_Comm comm);
   // Local. For calls that arm nothing: a group is made only where their communicator is counted or compared by.
   Found group_if_wanted(MPI_Comm comm) {
     return profiles_ || checks_.is_open() ? group(comm) : find_group(comm);
   }
   // Local. The group if there is one.
-  Found find_group(MPI_Comm comm) const;
+  ECO_ON_EVERY_CALL Found find_group(MPI_Comm comm) const;
 
   const runtime::Options& options() const { return options_; }
   const runtime::Identity& identity() const { return identity_; }

@@ -49,6 +49,7 @@ std::vector<Wanted> read_trials(const std::string& path, int n_ranks) {
     for (const json& entry : list.at("trials")) {
       runtime::Trial trial;
       trial.keeps_all = true;
+      trial.calls_in_a_row = 0;
       trial.problem = problem_of(entry.at("collective").get<std::string>(),
                                  entry.at("bytes").get<std::size_t>(), entry.at("root").get<int>(), n_ranks);
       trial.candidates.emplace_back();

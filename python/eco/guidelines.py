@@ -114,10 +114,10 @@ def of_bench(results: Results) -> list[Series]:
 
 
 def of_plan(text: str) -> list[Series]:
-    """The library's own and what the plan serves, of each root class."""
+    """The library's own and what the plan serves, of each root class; what is timed differently is not compared."""
     plan = json.loads(_core.check_plan(text))
-    native: dict[int, dict[Call, list[float]]] = {}
-    served: dict[int, dict[Call, list[float]]] = {}
+    native: dict[tuple[int, bool], dict[Call, list[float]]] = {}
+    served: dict[tuple[int, bool], dict[Call, list[float]]] = {}
     roots = {entry["root_subnet"] for entry in plan["entries"]}
     for entry in plan["entries"]:
         rooted = entry["collective"] in ROOTED
@@ -130,11 +130,11 @@ def of_plan(text: str) -> list[Series]:
             for root in {entry["root_subnet"]} if rooted else roots:
                 for seconds, of_roots in ((native_s, native), (served_s, served)):
                     if seconds is not None:
-                        of_roots.setdefault(root, {})[call] = [seconds]
+                        of_roots.setdefault((root, row.get("in_a_row", False)), {})[call] = [seconds]
     return [
-        Series(f"{what}, roots in subnet {root}", calls)
+        Series(f"{what}{', calls in a row' if in_a_row else ''}, roots in subnet {root}", calls)
         for what, of_roots in ((plan["library"] or "native", native), ("the plan", served))
-        for root, calls in sorted(of_roots.items())
+        for (root, in_a_row), calls in sorted(of_roots.items())
     ]
 
 

@@ -63,6 +63,18 @@ def test_a_plan_is_asked_for_the_library_and_for_what_it_serves(tmp_path: Path) 
     assert served.seconds == {("allreduce", 1024): [0.03]}
 
 
+def test_what_is_timed_in_a_row_is_compared_with_its_like_alone(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    plan = json.loads(plan_of(0.012))
+    for entry in plan["entries"]:
+        if entry["collective"] == "allreduce":
+            entry["rows"][0]["in_a_row"] = True
+    path.write_text(json.dumps(plan))
+    apart = guidelines.read(path)
+    assert len(apart) == 4
+    assert all(guidelines.violations(one.seconds) == [] for one in apart)
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": "eco.network", "version": 1}'])
 def test_other_files_are_refused_by_name(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.json"
