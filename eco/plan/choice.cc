@@ -36,6 +36,10 @@ const Contender& best_of(const std::vector<Contender>& contenders, bool one_pack
 
 }  // namespace
 
+bool wins(const Measurement& eco, const Measurement& native, double gain_needed) {
+  return why_native(eco, native, gain_needed).empty();
+}
+
 std::string times_text(double ratio) {
   char text[32];
   std::snprintf(text, sizeof text, "%.2fx", ratio);
@@ -58,7 +62,7 @@ Row choose(const CommonProblem& problem, const GroupView& view, const Measuremen
   if (contenders.empty()) return row;
   std::vector<Contender> winners;
   std::copy_if(contenders.begin(), contenders.end(), std::back_inserter(winners),
-               [&](const Contender& one) { return why_native(one.measured, native, gain_needed).empty(); });
+               [&](const Contender& one) { return wins(one.measured, native, gain_needed); });
   const Contender& best = best_of(winners.empty() ? contenders : winners, is_one_packet(problem, view));
   row.predicted_s = best.candidate->forecast.seconds;
   row.measured_s = best.measured.median_s;

@@ -18,9 +18,13 @@ struct Measurement {
   double median_s = 0;
   double spread_s = 0;  // half of the interquartile range and of what ranks overslept (runtime::TrialResult)
   bool in_a_row = false;  // of one call among others, not of one from a common start
-  bool lags = false;      // in a row it wins, but from a common start the library is as fast
+  bool lags = false;      // faster in a row, but was not seen to be from a common start too
   bool is_least = false;  // of the native collective: it takes no less, and was not run
 };
+
+// Pure. Whether a recipe serves instead of the native collective: it is faster by `gain_needed`, a share, beyond both spreads, and
+// does not lag.
+bool wins(const Measurement& eco, const Measurement& native, double gain_needed);
 
 // A candidate that was measured beside the native collective.
 struct Contender {
@@ -28,7 +32,7 @@ struct Contender {
   Measurement measured;
 };
 
-// Pure. A row with its evidence. A contender must be faster by `gain_needed`, a share, and beyond both spreads; of the winners
+// Pure. A row with its evidence. Of those that win
 // the fastest serves, and of equally fast ones of problems of one packet the lightest.
 Row choose(const coll::CommonProblem& problem, const net::GroupView& view, const Measurement& native,
            const std::vector<Contender>& contenders, double gain_needed);

@@ -207,12 +207,12 @@ Gain PlanTable::gain(const coll::CommonProblem& problem, const net::GroupView& v
 double PlanTable::recipe_s(const coll::CommonProblem& problem, const net::GroupView& view) const {
   const Row* row = find_row(problem.collective, root_subnet(problem, view), problem.bytes);
   if (row == nullptr || !row->recipe) return 0;
-  return row->measured_s > 0 ? row->measured_s : row->predicted_s;
+  return row->measured_s > 0 && !row->in_a_row ? row->measured_s : row->predicted_s;
 }
 
 double PlanTable::call_s(const coll::CommonProblem& problem, const net::GroupView& view) const {
   const Row* row = find_row(problem.collective, root_subnet(problem, view), problem.bytes);
-  if (row == nullptr) return 0;
+  if (row == nullptr || row->in_a_row) return 0;
   return row->recipe ? row->measured_s : row->native_s;
 }
 

@@ -85,8 +85,8 @@ struct PlanTable {
   // Seconds that a call takes by its recipe when all ranks come together, as its row says: measured or else predicted, of
   // the row's largest size; 0 where neither is known.
   double recipe_s(const coll::CommonProblem& problem, const net::GroupView& view) const;
-  // Seconds that a call takes, as its row was measured, of the row's largest size: by its recipe or by the library; 0 where
-  // that is not known.
+  // Seconds that a call takes from a common start, as its row was measured, of the row's largest size: by its recipe or by the
+  // library; 0 where that is not known.
   double call_s(const coll::CommonProblem& problem, const net::GroupView& view) const;
   // The same by the library, whatever serves it.
   double native_s(const coll::CommonProblem& problem, const net::GroupView& view) const;

@@ -124,6 +124,9 @@ TEST(PlanTable, SaysWhetherAGainMayBeMore) {
   EXPECT_TRUE(again.gain(problem, view).is_least);
   EXPECT_FALSE(again.entries[0].rows[0].native_is_least) << "absent in the file";
   EXPECT_FALSE(again.entries[0].rows[0].in_a_row);
+  EXPECT_TRUE(again.entries[0].rows[1].in_a_row);
+  EXPECT_GT(table.entries[0].rows[1].native_s, 0);
+  EXPECT_EQ(again.call_s(problem, view), 0) << "from a common start it is not known";
   coll::CommonProblem native = problem;
   native.bytes = 64;
   EXPECT_EQ(again.gain(native, view).seconds, 0) << "the library serves it";

@@ -1,5 +1,6 @@
 #include "eco/runtime/live_oracle.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -41,7 +42,9 @@ class LiveOracle {
     trial.calls_in_a_row = calls_in_a_row_;
     const TrialResult result =
         trials_->order(trial, [&](const Cost&) { return Repetitions{times, 1, false}; });
-    calls_in_a_row_ = result.calls_in_a_row;  // what one search compares is timed alike
+    const auto ran = [](const std::vector<double>& seconds) { return !seconds.empty(); };
+    if (std::any_of(result.seconds.begin(), result.seconds.end(), ran))
+      calls_in_a_row_ = result.calls_in_a_row;  // what one search compares is timed alike
     for (std::size_t i = 0; i < left.size(); ++i) {
       all[left[i]] = result.seconds[i];
       // What failed its check is checked again.

@@ -35,11 +35,11 @@ constexpr double kRow_s = 8e-3;
 constexpr double kFewestInARow = 2;
 constexpr double kMostInARow = 16;
 
-// How many calls each time is of, where they are timed in a row; else none. The same on all ranks.
+// How many calls each time of a short candidate is of, where they are timed in a row; else none. The same on all ranks.
 int calls_in_a_row(const Trial& trial, const std::vector<std::int64_t>& able,
                    const std::vector<double>& first_s) {
   if (trial.calls_in_a_row != Trial::kAsCheckShows) return trial.calls_in_a_row;
-  if (!coll::synchronizes(trial.problem.collective)) return 0;
+  if (trial.is_checked || !coll::synchronizes(trial.problem.collective)) return 0;
   double fastest_s = kNoSample;
   for (std::size_t c = 0; c < able.size(); ++c) {
     if (able[c] != 0) fastest_s = std::min(fastest_s, first_s[c]);
@@ -47,6 +47,9 @@ int calls_in_a_row(const Trial& trial, const std::vector<std::int64_t>& able,
   if (fastest_s >= kMostInARow_s) return 0;
   return static_cast<int>(std::clamp(kRow_s / std::max(fastest_s, 1e-9), kFewestInARow, kMostInARow));
 }
+
+// A candidate whose first run took so long needs no more than one.
+int calls_of(int calls_in_a_row, double first_s) { return first_s < kMostInARow_s ? calls_in_a_row : 1; }
 
 double seconds_since(std::int64_t began_ns) { return static_cast<double>(now_ns() - began_ns) * 1e-9; }
 
@@ -152,8 +155,9 @@ void Trials::call(const Trial& trial, Prepared& prepared, std::size_t candidate)
 }
 
 void Trials::run_in_a_row(const Trial& trial, Prepared& prepared, std::size_t candidate, int n_calls,
-                          std::size_t n_times, Times& times) {
-  call(trial, prepared, candidate);  // all are awake when it ends, and their connections
+                          bool wakes, std::size_t n_times, Times& times) {
+  if (wakes || n_calls > 1)
+    call(trial, prepared, candidate);  // all are awake when it ends, and their connections
   for (std::size_t k = 0; k < n_times; ++k) {
     const std::int64_t began_ns = now_ns();
     for (int i = 0; i < n_calls; ++i) call(trial, prepared, candidate);
@@ -299,7 +303,7 @@ Trials::Next Trials::agree_on_rounds(const std::optional<Conduct>& conduct, cons
     const int n_calls = checked.calls_in_a_row;
     const auto told_s = [&](double run_s) { return n_calls > 0 ? run_s : run_s + begin_s; };
     const auto behind_s = [&](double run_s) {
-      if (n_calls > 0) return n_calls * run_s;
+      if (n_calls > 0) return calls_of(n_calls, run_s) * run_s;
       return is_short(run_s) ? next_after_s(run_s) : told_s(run_s);
     };
     Cost cost = conduct->cost(told_s, behind_s);
@@ -335,7 +339,8 @@ void Trials::run_rounds(const Trial& trial, Prepared& prepared, const Checked& c
       const std::size_t c = (i + static_cast<std::size_t>(round)) % n;
       if (letters[c] == Letter::out) continue;
       if (checked.calls_in_a_row > 0) {
-        run_in_a_row(trial, prepared, c, checked.calls_in_a_row, n_in_turn, runs);
+        run_in_a_row(trial, prepared, c, calls_of(checked.calls_in_a_row, checked.first_s[c]),
+                     letters[c] == Letter::wakes_and_runs, n_in_turn, runs);
         continue;
       }
       double after_s = 0;  // the first of a turn is told, so that nobody's delay outlives the turn

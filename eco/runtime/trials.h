@@ -8,7 +8,9 @@
 // A trial is one problem and several candidates. Each candidate runs once untimed, with its result checked (but for
 // barriers, which have none: that nobody leaves before all have come is what plan::prove() showed of their recipes
 // before they got here); then in turn, as often as rank 0's clock allows, those whose further runs may still change what serves
-// (undecided.h). Every run begins at a common instant (see CommonStart); its time is the latest rank's. Interleaving lets
+// (undecided.h). Every run begins at a common instant (see CommonStart); its time is the latest rank's. Where that would be most of
+// what is timed (short collectives that nobody leaves before all have come) each time is of several calls in a row instead, on rank 0:
+// docs/adr/0037. Interleaving lets
 // ambient traffic hit all candidates alike; the median is reported because single delays (a retransmission, a preempted
 // rank) are many times the quantity measured.
 #pragma once
@@ -128,7 +130,7 @@ class Trials {
   // Collective. What the candidate itself does, this rank's part.
   void call(const Trial& trial, Prepared& prepared, std::size_t candidate);
   // Collective. Sets so many times, each of so many calls one after the other.
-  void run_in_a_row(const Trial& trial, Prepared& prepared, std::size_t candidate, int n_calls,
+  void run_in_a_row(const Trial& trial, Prepared& prepared, std::size_t candidate, int n_calls, bool wakes,
                     std::size_t n_times, Times& times);
   // Whether a run of so long is so short that telling all when the next one begins would take longer; and when it begins.
   bool is_short(double run_s) const;

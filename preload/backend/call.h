@@ -222,14 +222,14 @@ Nonblocking(const char*, MPI_Request*, Native) -> Nonblocking<Native>;
 #define ECO_HAS_LARGE_COUNTS 1
 #endif
 
-#define ECO_ENTRY extern "C" __attribute__((visibility("default"), hot))
+#define ECO_ENTRY extern "C" __attribute__((visibility("default")))
 
 // The entries of one call, with its parameters and arguments in parentheses; ECO_BOTH_FORMS makes the nonblocking one too.
 //
 //   ECO_BOTH_FORMS(Bcast, bcast, broadcast, _c, (void* buffer, ...), (buffer, ...))
 #define ECO_LIST(...) __VA_ARGS__
 #define ECO_BLOCKING_FORM(Name, function, suffix, parameters, arguments)                     \
-  ECO_ENTRY int eco_wrap_MPI_##Name##suffix parameters noexcept {                            \
+  ECO_ENTRY __attribute__((hot)) int eco_wrap_MPI_##Name##suffix parameters noexcept {       \
     return eco::preload::function(                                                           \
         eco::preload::Blocking{"MPI_" #Name, [&] { return PMPI_##Name##suffix arguments; }}, \
         ECO_LIST arguments);                                                                 \
