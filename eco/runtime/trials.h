@@ -8,11 +8,10 @@
 // A trial is one problem and several candidates. Each candidate runs once untimed, with its result checked (but for
 // barriers, which have none: that nobody leaves before all have come is what plan::prove() showed of their recipes
 // before they got here); then in turn, as often as rank 0's clock allows, those whose further runs may still change what serves
-// (undecided.h). Every run begins at a common instant (see CommonStart); its time is the latest rank's. Where that would be most of
-// what is timed (short collectives that nobody leaves before all have come) each time is of several calls in a row instead, on rank 0:
-// docs/adr/0037. Interleaving lets
-// ambient traffic hit all candidates alike; the median is reported because single delays (a retransmission, a preempted
-// rank) are many times the quantity measured.
+// (undecided.h). Every run begins at a common instant (see CommonStart); its time is the latest rank's. Where that would be
+// most of what is timed, in short collectives that nobody leaves before all have come, each time is of several calls in a row
+// instead, on rank 0 (docs/adr/0037). Interleaving lets ambient traffic hit all candidates alike; the median is reported
+// because single delays (a retransmission, a preempted rank) are many times the quantity measured.
 #pragma once
 
 #include <algorithm>
