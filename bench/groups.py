@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from compiled import compiled
+from compiled import rows_of
 from rich.console import Console
 from rich.table import Table
 
@@ -27,19 +27,12 @@ from eco.report.records import write_json
 
 SOURCE = Path(__file__).with_name("groups") / "together.c"
 CUTS = ("across", "threads", "nonblocking")
-TIMEOUT_S = 280.0
 WARM_CALLS = "1"
 
 
 def launch(place: jobs.LabPlace, served: bool, words: list[str]) -> list[dict[str, Any]]:
     """Each operation and communicator: seconds of a call alone, and beside the others."""
-    with jobs.scratch("groups") as folder:
-        out = folder / "out"
-        command = [str(compiled(place.library, SOURCE, "-pthread")), *words, str(out)]
-        line = place.with_eco(command, {"ECO_ARM_AFTER": "0"}) if served else place.stock(command)
-        ended = place.start(line, TIMEOUT_S)
-        jobs.check(ended, f"launch of {' '.join(words)}", "start it by hand to see more")
-        rows = [row.split() for row in out.read_text().splitlines()]
+    rows = rows_of(place, served, SOURCE, words, "-pthread")
     return [
         {"operation": op, "communicator": int(comm), "alone_s": float(alone), "beside_s": float(beside)}
         for op, comm, alone, beside in rows

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from compiled import compiled
+from compiled import rows_of
 from rich.console import Console
 from rich.table import Table
 
@@ -27,17 +27,11 @@ from eco.tune import Part, tune_place
 
 SOURCE = Path(__file__).with_name("in_a_row") / "loop.c"
 OPERATIONS = "barrier,allreduce,allgather,alltoall"
-TIMEOUT_S = 280.0
 Times = dict[tuple[str, int], float]  # operation and bytes: seconds of a call
 
 
 def launch(place: jobs.LabPlace, served: bool, words: list[str]) -> Times:
-    with jobs.scratch("in-a-row") as folder:
-        out = folder / "out"
-        command = [str(compiled(place.library, SOURCE)), *words, str(out)]
-        line = place.with_eco(command, {"ECO_ARM_AFTER": "0"}) if served else place.stock(command)
-        jobs.check(place.start(line, TIMEOUT_S), "launch of loop", "start it by hand to see more")
-        rows = [row.split() for row in out.read_text().splitlines()]
+    rows = rows_of(place, served, SOURCE, words)
     return {(op, int(size)): float(seconds) for op, size, seconds in rows}
 
 
