@@ -75,10 +75,6 @@ void Communicator::begin_call(const CommonProblem& problem) {
   if (watch_) watch_->begin_call(problem, plan::root_subnet(problem, view_));
 }
 
-void Communicator::note_passed(std::uint64_t nanoseconds) {
-  if (watch_) watch_->note_took(static_cast<std::int64_t>(nanoseconds));
-}
-
 // Where the recipe does not fit this root or these elements: the same on all ranks.
 const algo::Recipe* Communicator::recipe_of(const CommonProblem& problem, const Choice* choice) const {
   if (choice == nullptr) return served_by_table(problem);

@@ -141,7 +141,9 @@ class Communicator {
   // Local, the same on all ranks.
   ECO_ON_EVERY_CALL void begin_call(const coll::CommonProblem& problem);
   // Local: the call that was begun was the library's, and took this rank so long. run() notes its own.
-  ECO_ON_EVERY_CALL void note_passed(std::uint64_t nanoseconds);
+  void note_passed(std::uint64_t nanoseconds) {
+    if (watch_) watch_->note_took(static_cast<std::int64_t>(nanoseconds));
+  }
   // Local: what looks found and what races showed, a line each, since it was last taken; no more than kMostAccount in all.
   static constexpr std::size_t kMostAccount = 200;
   std::vector<std::string> take_ambient_account() { return std::exchange(ambient_account_, {}); }

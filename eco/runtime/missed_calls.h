@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "eco/base/hot.h"
 #include "eco/coll/problem.h"
 #include "eco/runtime/known_in_job.h"
 
@@ -20,7 +21,7 @@ class MissedCalls {
  public:
   // Calls of one collective, root and size class (plan::size_class) are one kind. A program has few kinds of calls; what it
   // has beyond kMostKinds counts for nothing, as do operations that do not commute, for which plans may have no recipe.
-  void add(const coll::CommonProblem& call);
+  ECO_ON_EVERY_CALL void add(const coll::CommonProblem& call);
 
   // In seconds, each kind by the row that serves the least of its calls.
   double gain_s(const KnownGroup& known) const;

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "eco/base/hot.h"
 #include "eco/transport/native.h"
 
 namespace eco::runtime {
@@ -60,7 +61,7 @@ class Pace {
   explicit Pace(std::int64_t first) : next_(first) {}
 
   // Local. A call of so many bytes passes; true if its ranks ask before it.
-  bool is_due(std::size_t bytes);
+  ECO_ON_EVERY_CALL bool is_due(std::size_t bytes);
   // Local. One passes before which they can't ask.
   void note(std::size_t bytes);
 

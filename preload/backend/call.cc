@@ -1,5 +1,6 @@
 #include "preload/backend/call.h"
 
+#include <atomic>
 #include <climits>
 #include <cstdio>
 #include <exception>
@@ -23,7 +24,7 @@ constexpr std::size_t kMostBytes = INT_MAX;
 constexpr std::size_t kMostPackedBytes = std::size_t{256} << 20;
 constexpr const char* kNative = "native";
 
-thread_local const char* last_algorithm = kNative;
+std::atomic<const char*> last_algorithm{kNative};
 
 std::size_t most_bytes(Collective collective) {
   return collective == Collective::allreduce ? kMostBytes : kMostPackedBytes;
@@ -39,7 +40,8 @@ struct PackedIsFree {
 
 template <class Run>
 Attempt serve(Group& group, const coll::CommonProblem& problem, const algo::Recipe& recipe, const Run& run) {
-  last_algorithm = recipe.algorithm.c_str();
+  const char* const algorithm = recipe.algorithm.c_str();
+  last_algorithm.store(algorithm);
   bool ran = false;
   try {
     ran = run();
@@ -48,12 +50,12 @@ Attempt serve(Group& group, const coll::CommonProblem& problem, const algo::Reci
           stderr,
           "eco: rank %d: %zu bytes by %s failed half-way, so the communicator is lost; whether ranks "
           "called something else ECO_CHECK=communication tells\n",
-          world().rank, problem.bytes, last_algorithm);
+          world().rank, problem.bytes, algorithm);
     }
   } catch (const std::exception& error) {
     // On this rank alone: the others are in the call already.
     std::fprintf(stderr, "eco: cannot serve %zu bytes by %s (%s); the communicator is lost\n", problem.bytes,
-                 last_algorithm, error.what());
+                 algorithm, error.what());
   }
   if (!ran) group.poison();
   const int code = ran ? MPI_SUCCESS : refuse(group.comm());
@@ -152,6 +154,16 @@ ECO_ON_EVERY_CALL Attempt unserved(const Call& call, const Decision& decision) {
   return {.served = true, .code = refuse(call.comm), .bytes = decision.problem.bytes};
 }
 
+// Would every call with the same handles and lengths come to the same, as long as the plan does? Calls that are compared go all
+// the way.
+bool may_be_kept(const Session& session, Fate fate) {
+  return !session.checks().is_open() && (fate == Fate::plan || fate == Fate::communicator);
+}
+bool may_be_kept(const Session& session, const Decision& decision, const Sides& sides) {
+  return !decision.refused && may_be_kept(session, decision.fate) && is_predefined(sides.whole.type) &&
+         (!decision.reduction || decision.reduction->predefined);
+}
+
 std::uint64_t digest_of(const algo::Recipe* recipe) {
   return recipe != nullptr ? std::stoull(base::digest(recipe->text()), nullptr, 16) : 0;
 }
@@ -236,7 +248,11 @@ std::optional<int> disagreement(Session& session, Group* group, const char* name
 
 Attempt try_to_serve(Session& session, Group& group, const Call& call, const Sides& sides) noexcept {
   Decision decision = decide(group, call, sides, Armed::if_due);
-  if (decision.recipe == nullptr) return unserved(call, decision);
+  if (decision.recipe == nullptr) {
+    if (may_be_kept(session, decision, sides))
+      group.keep_passed(call, {decision.problem.bytes, decision.fate});
+    return unserved(call, decision);
+  }
   const coll::CommonProblem& problem = decision.problem;
   return serve_to_the_end(session, group, problem, *decision.recipe, [&] {
     const PackedIsFree packed_is_free{group};
@@ -265,19 +281,21 @@ Attempt try_to_begin(Session& session, Group& group, const Call& call, const Sid
 
 Attempt refused(const Group& group) { return {.served = true, .code = refuse(group.comm())}; }
 
-Attempt try_to_serve_barrier(Session& session, Group& group) noexcept {
+Attempt try_to_serve_barrier(Session& session, Group& group, const Call& call) noexcept {
   if (!group.poisoned()) group.prepare_in_barrier();
   if (group.poisoned()) return refused(group);
   const coll::CommonProblem problem{.collective = Collective::barrier, .n_ranks = group.n_ranks()};
   const algo::Recipe* recipe = group.recipe(problem);
   if (recipe == nullptr) {
     group.note_missed(problem);
-    return {.fate = group.fate_of(problem)};
+    const Fate fate = group.fate_of(problem);
+    if (may_be_kept(session, fate)) group.keep_passed(call, {.fate = fate});
+    return {.fate = fate};
   }
   return serve_to_the_end(session, group, problem, *recipe, [&] { return group.run(problem, *recipe, {}); });
 }
 
-const char* take_last_algorithm() { return std::exchange(last_algorithm, kNative); }
-void note_native() { last_algorithm = kNative; }
+const char* take_last_algorithm() { return last_algorithm.exchange(kNative); }
+void note_native() { last_algorithm.store(kNative, std::memory_order_relaxed); }
 
 }  // namespace eco::preload

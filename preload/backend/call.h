@@ -24,14 +24,6 @@
 
 namespace eco::preload {
 
-struct Call {
-  coll::Collective collective = coll::Collective::broadcast;
-  MPI_Comm comm = MPI_COMM_NULL;
-  int root = 0;             // rooted collectives
-  MPI_Op op = MPI_OP_NULL;  // reductions
-  const char* name = "";    // "MPI_Ibcast", also with large counts
-};
-
 // The code of a call on a communicator on which one failed half-way, after its error handler was told: ranks no longer
 // agree on what was sent, so nothing more goes over it.
 int refuse(MPI_Comm comm);
@@ -53,7 +45,7 @@ Attempt try_to_begin(Session& session, Group& group, const Call& call, const Sid
                      MPI_Request* request) noexcept;
 
 // The barrier's: nothing to read or write, and it arms for nonblocking calls alone.
-ECO_ON_EVERY_CALL Attempt try_to_serve_barrier(Session& session, Group& group) noexcept;
+ECO_ON_EVERY_CALL Attempt try_to_serve_barrier(Session& session, Group& group, const Call& call) noexcept;
 
 // Of any call on a communicator that is poisoned.
 Attempt refused(const Group& group);
@@ -68,7 +60,7 @@ std::optional<int> disagreement(Session& session, Group& group, const Call& call
 std::optional<int> disagreement(Session& session, Group* group, const char* name,
                                 int root = runtime::CallRecord::kNoRoot) noexcept;
 
-// "scan/chain", what served this thread's last call, or "native"; asking resets it.
+// "scan/chain", what served this process's last call, or "native"; asking resets it.
 const char* take_last_algorithm();
 ECO_ON_EVERY_CALL void note_native();
 
@@ -89,6 +81,11 @@ int pass(Session& session, Group* group, coll::Collective collective, const Atte
   session.counters().passed(collective, attempt.bytes, took_ns, attempt.fate == Fate::unplanned);
   if (group != nullptr) group->note_passed(collective, attempt.bytes, attempt.fate, took_ns);
   return code;
+}
+
+// What a call came to that was like this one, where nothing has changed since.
+inline const PassedCall* passed_before(const Group* group, const Call& call) {
+  return group != nullptr && call.lengths ? group->passed_before(call) : nullptr;
 }
 
 // Has the communicator such a root, and one side?
@@ -121,8 +118,12 @@ template <class Native, class Describe>
 int run(const Call& call, const Native& native, const Describe& describe) {
   Session& session = Session::instance();
   if (!session.running()) return native();
+  const Session::Found found = session.group(call.comm);
+  if (const PassedCall* const before = passed_before(found.group, call))
+    return pass(session, found.group, call.collective, {.bytes = before->bytes, .fate = before->fate},
+                native);
   return serve_or_pass(
-      session, session.group(call.comm), call, CallCheck::Waits::yes, native, describe,
+      session, found, call, CallCheck::Waits::yes, native, describe,
       [&](Group& group, const Sides& sides) { return try_to_serve(session, group, call, sides); });
 }
 

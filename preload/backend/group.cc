@@ -241,6 +241,7 @@ void Group::arm_on(LibraryAgreement& agreement, const std::vector<int>& world_ra
   if (forms || follows) agreement.steps.agreement().failed(adapt, able);
   if (able[0] == 0) runtime_->stay_static();
   if (able[1] == 0) runtime_->ignore_ambient();
+  adapts_ = runtime_->forms_around_the_late() || runtime_->follows_ambient();
   state_ = State::armed;
   why_native_ = std::move(result.reason);
   session_.note_armed(*this);
@@ -335,6 +336,7 @@ void Group::session_passed(std::uint64_t nanoseconds) {
 }
 
 void Group::learn(const coll::CommonProblem& call) {
+  passed_calls_.forget();
   try {
     LibraryAgreement agreement(comm_, rank_, n_ranks_);
     const runtime::Readiness ready =
@@ -445,6 +447,7 @@ plan::Gain Group::planned_gain(const coll::CommonProblem& problem) const {
 }
 
 void Group::release() {
+  passed_calls_.forget();
   watch_.reset();
   runtime_.reset();
   // After an error messages under these tags may still be on their way.

@@ -27,6 +27,7 @@
 #include "preload/backend/call_check.h"
 #include "preload/backend/job_rails.h"
 #include "preload/backend/neighbors.h"
+#include "preload/backend/passed_calls.h"
 #include "preload/backend/profile.h"
 
 namespace eco::runtime {
@@ -68,8 +69,17 @@ class Group {
   const std::shared_ptr<const coll::Neighborhood>& neighbors() const { return neighbors_; }
   // Local: what becomes of a call without it.
   Fate fate_of_neighbors() const;
+  // Local: what a call like this came to, which passed, where nothing has happened since that another could come to something
+  // else by, and where passing is all there is to it: nothing is to be learned, asked or counted up to.
+  const PassedCall* passed_before(const Call& call) const {
+    return is_settled() ? passed_calls_.find(call) : nullptr;
+  }
+  void keep_passed(const Call& call, const PassedCall& came_to) {
+    if (call.lengths) passed_calls_.add(call, came_to);
+  }
   // Local. A call of the program was the library's, or ECO's, and took so long.
-  void note_passed(coll::Collective collective, std::size_t bytes, Fate fate, std::uint64_t nanoseconds) {
+  ECO_ON_EVERY_CALL void note_passed(coll::Collective collective, std::size_t bytes, Fate fate,
+                                     std::uint64_t nanoseconds) {
     // What barriers take is the wait for the last rank: no reason to arm.
     if (collective != coll::Collective::barrier) {
       passed_ns_ += nanoseconds;
@@ -159,6 +169,11 @@ class Group {
  private:
   enum class State { waiting, armed, native };
 
+  bool is_settled() const {
+    if (poisoned() || is_open_ || is_behind_open_ || has_wishes_ || adapts_) return false;
+    return state_ != State::waiting;
+  }
+
   // Of a call that has ended now.
   void note_arrival(int operation, std::size_t bytes, std::uint64_t took_ns) {
     if (arrivals_ == nullptr) return;
@@ -166,7 +181,7 @@ class Group {
   }
 
   // Local, and the same on all ranks: may this call arm?
-  bool is_due(std::size_t bytes);
+  ECO_ON_EVERY_CALL bool is_due(std::size_t bytes);
   // Collective, like what they are called by; see the comment at arm().
   // For a call that follows, or that has begun before.
   enum class AtHand { yes, no };
@@ -214,6 +229,7 @@ class Group {
   MPI_Comm comm_;
   int n_ranks_ = 1;
   int rank_ = 0;
+  PassedCalls passed_calls_;
   std::optional<int> arm_after_;  // calls
   bool arms_when_due_ = false;    // whatever its calls took
   int passed_ = 0;
@@ -237,6 +253,7 @@ class Group {
   bool knows_no_network_ = false;  // after a look: another would find none either
   bool poisoned_ = false;
   bool has_wishes_ = false;
+  bool adapts_ = false;  // armed, and who is late or ambient traffic may change what serves
   std::string why_native_ = "too few or too short calls to be armed";
   std::array<std::optional<coll::CommonProblem>, coll::kCollectives> wished_{};
   // Until the lane has them, which gives them back after all calls.

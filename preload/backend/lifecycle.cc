@@ -10,14 +10,17 @@ int barrier(MPI_Comm comm) {
   if (!session.running()) return native();
   const Session::Found found = session.group_if_wanted(comm);
   if (found.refused) return found.code;
+  const Call call{
+      .collective = coll::Collective::barrier, .comm = comm, .lengths = Lengths{}, .name = "MPI_Barrier"};
+  if (const PassedCall* const before = passed_before(found.group, call))
+    return pass(session, found.group, call.collective, {.fate = before->fate}, native);
   if (found.group != nullptr && session.checks().is_open()) {
-    const Call call{.collective = coll::Collective::barrier, .comm = comm, .name = "MPI_Barrier"};
     const auto code = disagreement(session, *found.group, call, nullptr, CallCheck::Waits::yes);
     if (code) return *code;
   }
-  const Attempt attempt = found.group != nullptr ? try_to_serve_barrier(session, *found.group) : Attempt{};
-  return attempt.served ? attempt.code
-                        : pass(session, found.group, coll::Collective::barrier, attempt, native);
+  const Attempt attempt =
+      found.group != nullptr ? try_to_serve_barrier(session, *found.group, call) : Attempt{};
+  return attempt.served ? attempt.code : pass(session, found.group, call.collective, attempt, native);
 }
 
 }  // namespace
@@ -48,6 +51,8 @@ ECO_ENTRY int eco_wrap_MPI_Finalize() noexcept {
   return PMPI_Finalize();
 }
 
-ECO_ENTRY int eco_wrap_MPI_Barrier(MPI_Comm comm) noexcept { return eco::preload::barrier(comm); }
+ECO_ENTRY __attribute__((hot)) int eco_wrap_MPI_Barrier(MPI_Comm comm) noexcept {
+  return eco::preload::barrier(comm);
+}
 
 ECO_ENTRY const char* eco_backend_last_algorithm() noexcept { return eco::preload::take_last_algorithm(); }

@@ -19,40 +19,47 @@ Sides sides_of_receiver(const Member& me, const Data& mine, const Data& block) {
 
 template <class Form, class Count>
 int broadcast(const Form& form, void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm) {
-  return form({.collective = Collective::broadcast, .comm = comm, .root = root}, [&](const Member&) -> Sides {
-    const Data data{buffer, count, type};
-    return {.whole = data, .output = data};
-  });
+  const Lengths lengths{.out_count = count, .out_type = type};
+  return form({.collective = Collective::broadcast, .comm = comm, .root = root, .lengths = lengths},
+              [&](const Member&) -> Sides {
+                const Data data{buffer, count, type};
+                return {.whole = data, .output = data};
+              });
 }
 
 template <class Form, class Count>
 int scatter(const Form& form, const void* in, Count in_count, MPI_Datatype in_type, void* out,
             Count out_count, MPI_Datatype out_type, int root, MPI_Comm comm) {
-  return form(
-      {.collective = Collective::scatter, .comm = comm, .root = root}, [&](const Member& me) -> Sides {
-        const Data mine{out, out_count, out_type};
-        if (me.rank != root) return {.whole = blocks(me.n_ranks, mine), .output = mine};
-        const Data block{in, in_count, in_type};
-        const Data all = blocks(me.n_ranks, block);
-        if (out == MPI_IN_PLACE) return {.whole = all, .input = all};
-        return {.whole = all, .input = all, .output = mine, .twins = {{mine, block_at(me.rank, block)}}};
-      });
+  const Lengths lengths{in_count, in_type, out_count, out_type};
+  return form({.collective = Collective::scatter, .comm = comm, .root = root, .lengths = lengths},
+              [&](const Member& me) -> Sides {
+                const Data mine{out, out_count, out_type};
+                if (me.rank != root) return {.whole = blocks(me.n_ranks, mine), .output = mine};
+                const Data block{in, in_count, in_type};
+                const Data all = blocks(me.n_ranks, block);
+                if (out == MPI_IN_PLACE) return {.whole = all, .input = all};
+                return {
+                    .whole = all, .input = all, .output = mine, .twins = {{mine, block_at(me.rank, block)}}};
+              });
 }
 
 template <class Form, class Count>
 int gather(const Form& form, const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count,
            MPI_Datatype out_type, int root, MPI_Comm comm) {
-  return form({.collective = Collective::gather, .comm = comm, .root = root}, [&](const Member& me) -> Sides {
-    const Data mine{in, in_count, in_type};
-    if (me.rank != root) return {.whole = blocks(me.n_ranks, mine), .input = mine};
-    return sides_of_receiver(me, mine, {out, out_count, out_type});
-  });
+  const Lengths lengths{in_count, in_type, out_count, out_type};
+  return form({.collective = Collective::gather, .comm = comm, .root = root, .lengths = lengths},
+              [&](const Member& me) -> Sides {
+                const Data mine{in, in_count, in_type};
+                if (me.rank != root) return {.whole = blocks(me.n_ranks, mine), .input = mine};
+                return sides_of_receiver(me, mine, {out, out_count, out_type});
+              });
 }
 
 template <class Form, class Count>
 int allgather(const Form& form, const void* in, Count in_count, MPI_Datatype in_type, void* out,
               Count out_count, MPI_Datatype out_type, MPI_Comm comm) {
-  return form({.collective = Collective::allgather, .comm = comm}, [&](const Member& me) {
+  const Lengths lengths{in_count, in_type, out_count, out_type};
+  return form({.collective = Collective::allgather, .comm = comm, .lengths = lengths}, [&](const Member& me) {
     return sides_of_receiver(me, {in, in_count, in_type}, {out, out_count, out_type});
   });
 }
@@ -83,12 +90,15 @@ int allgatherv(const Form& form, const void* in, Count in_count, MPI_Datatype in
 template <class Form, class Count>
 int alltoall(const Form& form, const void* in, Count in_count, MPI_Datatype in_type, void* out,
              Count out_count, MPI_Datatype out_type, MPI_Comm comm) {
-  return form({.collective = Collective::alltoall, .comm = comm}, [&](const Member& me) -> Sides {
-    const Data to_me = blocks(me.n_ranks, {out, out_count, out_type});
-    if (in == MPI_IN_PLACE) return {.whole = to_me, .input = to_me, .output = to_me, .in_place = true};
-    const Data from_me = blocks(me.n_ranks, {in, in_count, in_type});
-    return {.whole = to_me, .input = from_me, .output = to_me, .twins = {{from_me, to_me}}};
-  });
+  const Lengths lengths{in_count, in_type, out_count, out_type};
+  return form({.collective = Collective::alltoall, .comm = comm, .lengths = lengths},
+              [&](const Member& me) -> Sides {
+                const Data to_me = blocks(me.n_ranks, {out, out_count, out_type});
+                if (in == MPI_IN_PLACE)
+                  return {.whole = to_me, .input = to_me, .output = to_me, .in_place = true};
+                const Data from_me = blocks(me.n_ranks, {in, in_count, in_type});
+                return {.whole = to_me, .input = from_me, .output = to_me, .twins = {{from_me, to_me}}};
+              });
 }
 
 }  // namespace

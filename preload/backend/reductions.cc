@@ -23,10 +23,17 @@ Sides sides_of_blocks(const Member& me, const void* in, void* out, long long cou
   return {.whole = all, .input = all, .output = result, .twins = {{block, result}}};
 }
 
+// All ranks have the same.
+Lengths lengths_of(long long count, MPI_Datatype type) { return {.in_count = count, .in_type = type}; }
+
 template <class Form, class Count>
 int reduce(const Form& form, const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, int root,
            MPI_Comm comm) {
-  return form({.collective = Collective::reduce, .comm = comm, .root = root, .op = op},
+  return form({.collective = Collective::reduce,
+               .comm = comm,
+               .root = root,
+               .op = op,
+               .lengths = lengths_of(count, type)},
               [&](const Member& me) -> Sides {
                 if (me.rank == root) return sides_of_vectors(in, out, count, type);
                 const Data mine{in, count, type};
@@ -37,14 +44,18 @@ int reduce(const Form& form, const void* in, void* out, Count count, MPI_Datatyp
 template <class Form, class Count>
 int allreduce(const Form& form, const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op,
               MPI_Comm comm) {
-  return form({.collective = Collective::allreduce, .comm = comm, .op = op},
-              [&](const Member&) { return sides_of_vectors(in, out, count, type); });
+  return form(
+      {.collective = Collective::allreduce, .comm = comm, .op = op, .lengths = lengths_of(count, type)},
+      [&](const Member&) { return sides_of_vectors(in, out, count, type); });
 }
 
 template <class Form, class Count>
 int reduce_scatter_block(const Form& form, const void* in, void* out, Count count, MPI_Datatype type,
                          MPI_Op op, MPI_Comm comm) {
-  return form({.collective = Collective::reduce_scatter_block, .comm = comm, .op = op},
+  return form({.collective = Collective::reduce_scatter_block,
+               .comm = comm,
+               .op = op,
+               .lengths = lengths_of(count, type)},
               [&](const Member& me) { return sides_of_blocks(me, in, out, count, type); });
 }
 
@@ -70,19 +81,20 @@ int reduce_scatter(const Form& form, const void* in, void* out, const Count* cou
 template <class Form, class Count>
 int scan(const Form& form, const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op,
          MPI_Comm comm) {
-  return form({.collective = Collective::scan, .comm = comm, .op = op},
+  return form({.collective = Collective::scan, .comm = comm, .op = op, .lengths = lengths_of(count, type)},
               [&](const Member&) { return sides_of_vectors(in, out, count, type); });
 }
 
 template <class Form, class Count>
 int exscan(const Form& form, const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op,
            MPI_Comm comm) {
-  return form({.collective = Collective::exscan, .comm = comm, .op = op}, [&](const Member& me) {
-    Sides sides = sides_of_vectors(in, out, count, type);
-    // Rank 0 gets nothing: its receive buffer stays as it is.
-    if (me.rank == 0) sides.output.reset();
-    return sides;
-  });
+  return form({.collective = Collective::exscan, .comm = comm, .op = op, .lengths = lengths_of(count, type)},
+              [&](const Member& me) {
+                Sides sides = sides_of_vectors(in, out, count, type);
+                // Rank 0 gets nothing: its receive buffer stays as it is.
+                if (me.rank == 0) sides.output.reset();
+                return sides;
+              });
 }
 
 }  // namespace

@@ -192,23 +192,16 @@ void Session::release_groups() {
 }
 
 Session::Found Session::find_group(MPI_Comm comm) const {
-  // MPICH takes some 400 ns to find an attribute, more than all the rest of a call that passes. What a thread found
-  // last holds as long as no group was made or freed since; a handle can only be used again after that.
-  struct Last {
-    std::uint64_t generation = 0;
-    MPI_Comm comm = MPI_COMM_NULL;
-    Group* group = nullptr;
-  };
-  thread_local Last last;
   if (comm == MPI_COMM_NULL) return {};
   const std::uint64_t generation = generation_.load(std::memory_order_acquire);
-  if (last.comm == comm && last.generation == generation) return {.group = last.group};
+  if (const std::optional<Group*> before = found_groups_.find(comm, generation)) return {.group = *before};
   void* value = nullptr;
   int found = -1;  // stays so if the library never came to look
   const int code = PMPI_Comm_get_attr(comm, keyval_, &value, &found);
   if (code != MPI_SUCCESS || found < 0) return {.refused = true, .code = code};
-  last = {generation, comm, found != 0 ? static_cast<Group*>(value) : nullptr};
-  return {.group = last.group};
+  Group* const group = found != 0 ? static_cast<Group*>(value) : nullptr;
+  found_groups_.keep(comm, generation, group);
+  return {.group = group};
 }
 
 Session::Found Session::group(MPI_Comm comm) {

@@ -21,6 +21,7 @@
 #include "preload/backend/busy_time.h"
 #include "preload/backend/call_checks.h"
 #include "preload/backend/counters.h"
+#include "preload/backend/found_groups.h"
 #include "preload/backend/group.h"
 #include "preload/backend/job_rails.h"
 #include "preload/backend/profile.h"
@@ -74,6 +75,7 @@ class Session {
   // Could nonblocking calls be served at all? The same on all ranks.
   bool serves_beside() const { return background_.is_open() && !options_.is_beside_mpi(); }
   CallChecks& checks() { return checks_; }
+  const CallChecks& checks() const { return checks_; }
   JobRails& rails() { return rails_; }
   // Local, from the library's progress: what goes on beside calls.
   void advance_beside() {
@@ -174,7 +176,13 @@ class Session {
   static int on_comm_free(MPI_Comm comm, int keyval, void* group, void* session);
   static int on_self_free(MPI_Comm comm, int keyval, void* value, void* session);
 
+  // What every call reads or writes comes first.
   std::atomic<bool> running_{false};
+  std::atomic<std::uint64_t> generation_{1};  // grows when a group is made or freed
+  std::atomic<std::uint64_t> passed_ns_{0};
+  std::atomic<std::uint64_t> unplanned_ns_{0};
+  mutable FoundGroups found_groups_;
+  Counters counters_;
   bool arms_ = false;
   bool started_ = false;
   bool switched_off_ = false;
@@ -186,7 +194,6 @@ class Session {
   runtime::Options options_;
   runtime::Identity identity_;
   runtime::KnownInJob known_;
-  Counters counters_;
   Profile profile_;
   bool profiles_ = false;
   ClockReadings clock_at_start_{};
@@ -200,12 +207,9 @@ class Session {
   int keyval_ = MPI_KEYVAL_INVALID;  // of groups
   double started_s_ = 0;
   std::atomic<bool> first_is_claimed_{false};
-  std::atomic<std::uint64_t> generation_{1};  // grows when a group is made or freed
   std::atomic<int> slots_{0};
   std::atomic<std::int64_t> budget_left_us_{0};  // of what the job began with; what is earned is spent first
   std::atomic<std::int64_t> earned_spent_us_{0};
-  std::atomic<std::uint64_t> passed_ns_{0};
-  std::atomic<std::uint64_t> unplanned_ns_{0};
   static constexpr double kEarnedShare = 0.05;
   static constexpr double kEarnedUnplannedShare = 0.25;
   static constexpr double kEarlyShare = 0.05;

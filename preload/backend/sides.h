@@ -17,6 +17,26 @@
 
 namespace eco::preload {
 
+// Counts and types as a call has them that has no more than these. Which of them mean something on a rank is the call's business.
+struct Lengths {
+  long long in_count = 0;
+  MPI_Datatype in_type = MPI_DATATYPE_NULL;
+  long long out_count = 0;
+  MPI_Datatype out_type = MPI_DATATYPE_NULL;
+
+  friend bool operator==(const Lengths&, const Lengths&) = default;
+};
+
+// What a call says before anything is looked up.
+struct Call {
+  coll::Collective collective = coll::Collective::broadcast;
+  MPI_Comm comm = MPI_COMM_NULL;
+  int root = 0;             // rooted collectives
+  MPI_Op op = MPI_OP_NULL;  // reductions
+  std::optional<Lengths> lengths{};
+  const char* name = "";  // "MPI_Ibcast", also with large counts
+};
+
 // This process in the call's communicator.
 struct Member {
   int rank;

@@ -167,6 +167,47 @@ def test_calls_that_the_plan_leaves_to_the_library(library: Library) -> None:
     assert "s lost in a job of" in ended.stderr
 
 
+#: Short calls of every kind, native by plan, then a long one, over handles that are freed and used again.
+REUSED_HANDLES = """
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+short, long, n_reused = bytearray(8), bytearray(4096), 0
+last = None
+for turn in range(20):
+    for length in (8, 4096):
+        block = MPI.BYTE.Create_contiguous(length).Commit()
+        n_reused += last == MPI._handleof(block)
+        last = MPI._handleof(block)
+        data = short if length == 8 else long
+        if world.rank == turn % 3:
+            data[:] = bytes([turn + 1]) * length
+        world.Bcast([data, 1, block], root=turn % 3)
+        assert data == bytes([turn + 1]) * length, (turn, length)
+        block.Free()
+    for length, data in ((8, short), (4096, long)):
+        if world.rank == turn % 3:
+            data[:] = bytes([turn + 101]) * length
+        world.Bcast([data, length, MPI.BYTE], root=turn % 3)
+        assert data == bytes([turn + 101]) * length, (turn, length)
+print("reused" if n_reused else "not reused", flush=True) if world.rank == 0 else None
+"""
+
+
+def test_calls_like_one_that_passed_pass_and_others_are_served(library: Library, tmp_path: Path) -> None:
+    """What a communicator keeps of calls that passed (docs/adr/0037) is nothing that another call could be taken for."""
+    script = tmp_path / "reused.py"
+    script.write_text(REUSED_HANDLES)
+    settings = {"ECO_REPORT": str(tmp_path / "report.json")}
+    rows: Rows = {"broadcast": [(64, None), (1 << 20, "broadcast/binomial")]}
+    ended = library.run_served(3, [library.python, str(script)], settings, rows=rows)
+    assert (ended.returncode, ended.stdout) == (0, "reused\n"), ended.stderr
+    assert ended.served() == (40, 40), ended.stderr
+    broadcasts = ended.report["collectives"]["broadcast"]
+    collectives = ended.report["collectives"]
+    assert isinstance(collectives, dict)
+    assert collectives["broadcast"]["bytes"] == 40 * (8 + 4096), "of rank 0"
+
+
 def test_a_job_of_nothing_but_calls_longer_than_jobs_plan_is_served_by_its_plan(
     library: Library, tmp_path: Path
 ) -> None:
