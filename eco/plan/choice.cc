@@ -16,7 +16,7 @@ using net::GroupView;
 // What stands against serving instead of the native collective; empty if nothing does.
 std::string why_native(const Measurement& eco, const Measurement& native, double gain_needed) {
   if (native.median_s / eco.median_s <= 1 + gain_needed) return ": native";
-  if (eco.lags) return ", but not from a common start: native";
+  if (eco.lags) return eco.in_a_row ? ", but not from a common start: native" : ", but not again: native";
   const bool beyond_spread = eco.median_s + eco.spread_s < native.median_s - native.spread_s;
   return beyond_spread ? "" : ", within the spread: native";
 }

@@ -45,16 +45,26 @@ Cost expected_round(const Trial& trial, const std::vector<double>& expected_s) {
 // Calls in a row take so little time that there can be more rounds of them: what disturbs one disturbs its neighbours.
 constexpr int kRoundsInARow = 2;
 
-// In a row calls overlap; in a program ranks come from other work. What wins in a row must win from a common start too, by less: there
-// all have to wake. It takes a few starts where hosts are near, and is made though it gets late. Where a call gains so much that no
-// start could hide it, there is nothing to see.
-constexpr Repetitions kFromStart{.rounds = 6, .in_turn = 2, .wakes = false};
-constexpr double kGainFromStart = 0.03;
+// What wins among short calls is looked at again, from a common start, though it gets late: it takes a few starts where hosts are
+// near. In a row calls overlap, and in a program ranks come from other work; what won from a common start is the fastest of several
+// whose times scatter by more than what they gain. A gain of so much no start could hide, and of longer calls none is by chance.
 constexpr double kHidden_s = 3e-3;
 // The fastest so many.
 constexpr std::size_t kConfirmed = 3;
+struct SecondLook {
+  Repetitions repetitions;
+  double gain_needed;
+};
+// Less is needed than in a row, since here all have to wake.
+constexpr SecondLook kBehindRow{{.rounds = 6, .in_turn = 2, .wakes = false}, 0.03};
+constexpr SecondLook kBehindStart{{.rounds = 10, .in_turn = 2, .wakes = false}, plan::kGainNeeded};
 
-void confirm(Trials& trials, const Trial& rows, std::vector<std::optional<plan::Measurement>>& measured) {
+bool may_be_by_chance(const std::vector<std::optional<plan::Measurement>>& measured) {
+  return measured[0] && !measured[0]->is_least &&
+         (measured[0]->in_a_row || measured[0]->median_s < kHidden_s);
+}
+
+void confirm(Trials& trials, const Trial& first, std::vector<std::optional<plan::Measurement>>& measured) {
   std::vector<std::size_t> winners;
   for (std::size_t c = 1; c < measured.size(); ++c) {
     if (!measured[c] || !plan::wins(*measured[c], *measured[0], plan::kGainNeeded)) continue;
@@ -65,14 +75,16 @@ void confirm(Trials& trials, const Trial& rows, std::vector<std::optional<plan::
             [&](std::size_t a, std::size_t b) { return measured[a]->median_s < measured[b]->median_s; });
   for (const std::size_t c : winners) measured[c]->lags = true;
   winners.resize(std::min(winners.size(), kConfirmed));
-  Trial trial{.problem = rows.problem, .candidates = {std::nullopt}, .is_checked = true, .calls_in_a_row = 0};
-  for (const std::size_t c : winners) trial.candidates.push_back(rows.candidates[c]);
-  const TrialResult result = trials.order(trial, [](const Cost&) { return kFromStart; });
+  Trial trial{
+      .problem = first.problem, .candidates = {std::nullopt}, .is_checked = true, .calls_in_a_row = 0};
+  for (const std::size_t c : winners) trial.candidates.push_back(first.candidates[c]);
+  const SecondLook& look = measured[0]->in_a_row ? kBehindRow : kBehindStart;
+  const TrialResult result = trials.order(trial, [&](const Cost&) { return look.repetitions; });
   if (result.seconds[0].empty()) return;
   const double native_s = base::median(result.seconds[0]);
   for (std::size_t i = 0; i < winners.size(); ++i) {
     const std::vector<double>& seconds = result.seconds[i + 1];
-    measured[winners[i]]->lags = seconds.empty() || base::median(seconds) * (1 + kGainFromStart) > native_s;
+    measured[winners[i]]->lags = seconds.empty() || base::median(seconds) * (1 + look.gain_needed) > native_s;
   }
 }
 
@@ -134,7 +146,7 @@ plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialL
         measured[c] = plan::Measurement{.median_s = known.native_least_s, .is_least = true};
       if (measured[c]) measured[c]->in_a_row = result.calls_in_a_row > 0;
     }
-    if (result.calls_in_a_row > 0 && measured[0] && !result.spares_native) confirm(trials, trial, measured);
+    if (may_be_by_chance(measured)) confirm(trials, trial, measured);
     return measured;
   };
 }

@@ -281,6 +281,49 @@ TEST(Trials, WhatWinsInARowMustWinFromACommonStartToo) {
   }
 }
 
+// The library's own broadcast, of which the first calls take long.
+struct Waking final : transport::PassingNative {
+  Waking(transport::Native& below, int n_long) : PassingNative(below), n_long_(n_long) {}
+  void run(const coll::CommonProblem& problem, std::span<const std::byte> input,
+           std::span<std::byte> output) override {
+    if (n_long_-- > 0) std::this_thread::sleep_for(std::chrono::microseconds(2500));
+    below_.run(problem, input, output);
+  }
+  int n_long_;
+};
+
+// A busy machine may make runs long: then it is tried again.
+TEST(Trials, ShortCallsThatWinAreLookedAtAgain) {
+  const auto network = std::make_shared<const net::Network>(net::synthetic_network(testing::kNetwork));
+  const net::GroupView view = net::make_view(network, {0, 1, 2, 3});
+  const algo::Recipe recipe = algo::parse_recipe("broadcast/binomial");
+  const coll::CommonProblem problem = testing::problem_of(coll::Collective::broadcast, 8);
+  constexpr int kInFirstLook = 1 + 2 * (1 + 2);
+  constexpr int kAlways = 1000;
+  for (const int n_long : {kInFirstLook, kAlways}) {
+    bool seen = false;
+    for (int i = 0; i < 20 && !seen; ++i) {
+      transport::Hub hub(4);
+      transport::run_ranks(
+          hub, [&](transport::LoopbackTransport& transport, transport::LoopbackNative& native) {
+            Waking waking(native, n_long);
+            Slow slow(transport, 2e-4);
+            Trials trials(slow, waking, view, CommonStart(waking, true, kLead_ns));
+            if (transport.rank() != 0) return trials.follow();
+            const Clock clock = [] { return 1e-9 * static_cast<double>(now_ns()); };
+            const TrialLimits limits{.until_s = clock() + 100, .cell_s = 0.5, .fewest = 2, .most = 2};
+            const auto found =
+                measure_by_trials(trials, clock, limits)(problem, {nullptr, &recipe}, {{1e-4, 1e-4}});
+            trials.end();
+            if (found.size() != 2 || !found[0] || !found[1]) return;
+            seen = !found[0]->in_a_row && found[1]->median_s < found[0]->median_s &&
+                   found[1]->lags == (n_long != kAlways);
+          });
+    }
+    EXPECT_TRUE(seen) << n_long;
+  }
+}
+
 // One message of one rank takes longer than the time until the next run begins by the clock.
 struct Stumbling final : testing::PassingTransport {
   Stumbling(transport::Transport& below, int at) : PassingTransport(below), at_(at) {}
