@@ -1,5 +1,5 @@
 // What a communicator's last calls came to that the library got, so that one like them looks up nothing: after work of the
-// program's own, every table and function that a call goes through costs the time to fetch it from memory (docs/adr/0037).
+// program's own, every table and function that a call goes through costs the time to fetch it from memory (docs/adr/0038).
 //
 //   if (const PassedCall* known = passed.find(call)) ...
 //   passed.add(call, {.bytes = 64, .fate = Fate::plan});

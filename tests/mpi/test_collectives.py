@@ -194,7 +194,7 @@ print("reused" if n_reused else "not reused", flush=True) if world.rank == 0 els
 
 
 def test_calls_like_one_that_passed_pass_and_others_are_served(library: Library, tmp_path: Path) -> None:
-    """What a communicator keeps of calls that passed (docs/adr/0037) is nothing that another call could be taken for."""
+    """What a communicator keeps of calls that passed (docs/adr/0038) is nothing that another call could be taken for."""
     script = tmp_path / "reused.py"
     script.write_text(REUSED_HANDLES)
     settings = {"ECO_REPORT": str(tmp_path / "report.json")}
