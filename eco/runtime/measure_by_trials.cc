@@ -45,30 +45,33 @@ Cost expected_round(const Trial& trial, const std::vector<double>& expected_s) {
 // Calls in a row take so little time that there can be more rounds of them: what disturbs one disturbs its neighbours.
 constexpr int kRoundsInARow = 2;
 
-// What wins among short calls is looked at again, from a common start, though it gets late: it takes a few starts where hosts are
-// near. In a row calls overlap, and in a program ranks come from other work; what won from a common start is the fastest of several
-// whose times scatter by more than what they gain. A gain of so much no start could hide, and of longer calls none is by chance.
-constexpr double kHidden_s = 3e-3;
-// The fastest so many.
-constexpr std::size_t kConfirmed = 3;
+// What wins among short calls is looked at again, from a common start: in a row calls overlap, and in a program ranks come from other
+// work; what won from a common start is the fastest of several whose times scatter by more than what they gain. Longer calls are not:
+// it would take long, and they scatter by less. Nor is a gain that no start could hide.
 struct SecondLook {
   Repetitions repetitions;
   double gain_needed;
 };
-// Less is needed than in a row, since here all have to wake.
+// A few starts, of which each has to wake all: less is needed than in a row.
 constexpr SecondLook kBehindRow{{.rounds = 6, .in_turn = 2, .wakes = false}, 0.03};
-constexpr SecondLook kBehindStart{{.rounds = 10, .in_turn = 2, .wakes = false}, plan::kGainNeeded};
+// The fastest so many.
+constexpr std::size_t kConfirmed = 3;
 
-bool may_be_by_chance(const std::vector<std::optional<plan::Measurement>>& measured) {
-  return measured[0] && !measured[0]->is_least &&
-         (measured[0]->in_a_row || measured[0]->median_s < kHidden_s);
+// `first`: how often they ran then. As often again, if that was from a common start, and so in no more time.
+SecondLook second_look(bool in_a_row, const Repetitions& first) {
+  return in_a_row ? kBehindRow : SecondLook{first, plan::kGainNeeded};
 }
 
-void confirm(Trials& trials, const Trial& first, std::vector<std::optional<plan::Measurement>>& measured) {
+void confirm(Trials& trials, const Trial& first, const Repetitions& ran,
+             std::vector<std::optional<plan::Measurement>>& measured) {
+  if (!measured[0] || measured[0]->is_least) return;
+  if (!measured[0]->in_a_row && measured[0]->median_s >= kShort_s) return;
+  const SecondLook look = second_look(measured[0]->in_a_row, ran);
+  if (look.repetitions.rounds == 0) return;
   std::vector<std::size_t> winners;
   for (std::size_t c = 1; c < measured.size(); ++c) {
     if (!measured[c] || !plan::wins(*measured[c], *measured[0], plan::kGainNeeded)) continue;
-    if (measured[0]->median_s - measured[c]->median_s < kHidden_s) winners.push_back(c);
+    if (measured[0]->median_s - measured[c]->median_s < kShort_s) winners.push_back(c);
   }
   if (winners.empty()) return;
   std::sort(winners.begin(), winners.end(),
@@ -78,7 +81,6 @@ void confirm(Trials& trials, const Trial& first, std::vector<std::optional<plan:
   Trial trial{
       .problem = first.problem, .candidates = {std::nullopt}, .is_checked = true, .calls_in_a_row = 0};
   for (const std::size_t c : winners) trial.candidates.push_back(first.candidates[c]);
-  const SecondLook& look = measured[0]->in_a_row ? kBehindRow : kBehindStart;
   const TrialResult result = trials.order(trial, [&](const Cost&) { return look.repetitions; });
   if (result.seconds[0].empty()) return;
   const double native_s = base::median(result.seconds[0]);
@@ -127,7 +129,8 @@ plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialL
     if (rounds_in(limits.until_s - clock() - checks_s, expected, turn_of(expected)) < fewest) return {};
     std::vector<std::optional<plan::Measurement>> measured(candidates.size());
     const double began_s = clock();
-    const TrialResult result = trials.order(trial, [&](const Cost& cost) -> Repetitions {
+    Repetitions ran;
+    const auto repeat = [&](const Cost& cost) -> Repetitions {
       const int in_turn = turn_of(cost);
       const int most = (cost.in_a_row ? kRoundsInARow : 1) * limits.most;
       const double left = rounds_in(limits.until_s - clock(), cost, in_turn);
@@ -139,14 +142,15 @@ plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialL
       const double wanted = std::clamp(rounds_in(limits.cell_s, cost, in_turn),
                                        static_cast<double>(limits.fewest), static_cast<double>(most));
       return {static_cast<int>(std::min(wanted, left)), in_turn};
-    });
+    };
+    const TrialResult result = trials.order(trial, [&](const Cost& cost) { return ran = repeat(cost); });
     for (std::size_t c = 0; c < candidates.size(); ++c) {
       if (!result.seconds[c].empty()) measured[c] = summarize(result.seconds[c], result.overslept_s);
       if (candidates[c] == nullptr && result.spares_native)
         measured[c] = plan::Measurement{.median_s = known.native_least_s, .is_least = true};
       if (measured[c]) measured[c]->in_a_row = result.calls_in_a_row > 0;
     }
-    if (may_be_by_chance(measured)) confirm(trials, trial, measured);
+    confirm(trials, trial, ran, measured);
     return measured;
   };
 }

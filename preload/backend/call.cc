@@ -1,10 +1,12 @@
 #include "preload/backend/call.h"
 
-#include <atomic>
+#include <algorithm>
+#include <array>
 #include <climits>
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "eco/base/json_file.h"
@@ -24,7 +26,18 @@ constexpr std::size_t kMostBytes = INT_MAX;
 constexpr std::size_t kMostPackedBytes = std::size_t{256} << 20;
 constexpr const char* kNative = "native";
 
-std::atomic<const char*> last_algorithm{kNative};
+// Of the last call that this thread was served, until it asks. A copy: its recipe may be gone by then.
+struct LastServed {
+  std::array<char, 64> algorithm{};
+  bool is_new = false;
+
+  void note(std::string_view name) {
+    const std::size_t length = std::min(name.size(), algorithm.size() - 1);
+    algorithm[name.copy(algorithm.data(), length)] = '\0';
+    is_new = true;
+  }
+};
+thread_local LastServed last_served;
 
 std::size_t most_bytes(Collective collective) {
   return collective == Collective::allreduce ? kMostBytes : kMostPackedBytes;
@@ -41,7 +54,7 @@ struct PackedIsFree {
 template <class Run>
 Attempt serve(Group& group, const coll::CommonProblem& problem, const algo::Recipe& recipe, const Run& run) {
   const char* const algorithm = recipe.algorithm.c_str();
-  last_algorithm.store(algorithm);
+  last_served.note(recipe.algorithm);
   bool ran = false;
   try {
     ran = run();
@@ -154,14 +167,17 @@ ECO_ON_EVERY_CALL Attempt unserved(const Call& call, const Decision& decision) {
   return {.served = true, .code = refuse(call.comm), .bytes = decision.problem.bytes};
 }
 
-// Would every call with the same handles and lengths come to the same, as long as the plan does? Calls that are compared go all
-// the way.
-bool may_be_kept(const Session& session, Fate fate) {
-  return !session.checks().is_open() && (fate == Fate::plan || fate == Fate::communicator);
+// Would every call with the same handles and lengths come to the same, as long as the plan does? Not where it is still to be
+// learned: then ranks whose types keep nothing would learn it without this one. Calls that are compared go all the way.
+bool may_be_kept(const Session& session, const Group& group, const coll::CommonProblem& problem, Fate fate) {
+  if (session.checks().is_open()) return false;
+  const bool learns = problem.collective != Collective::barrier;
+  return fate == Fate::communicator || (fate == Fate::plan && (!learns || group.knows(problem)));
 }
-bool may_be_kept(const Session& session, const Decision& decision, const Sides& sides) {
-  return !decision.refused && may_be_kept(session, decision.fate) && is_predefined(sides.whole.type) &&
-         (!decision.reduction || decision.reduction->predefined);
+bool may_be_kept(const Session& session, const Group& group, const Decision& decision, const Sides& sides) {
+  return !decision.refused && is_predefined(sides.whole.type) &&
+         (!decision.reduction || decision.reduction->predefined) &&
+         may_be_kept(session, group, decision.problem, decision.fate);
 }
 
 std::uint64_t digest_of(const algo::Recipe* recipe) {
@@ -249,7 +265,7 @@ std::optional<int> disagreement(Session& session, Group* group, const char* name
 Attempt try_to_serve(Session& session, Group& group, const Call& call, const Sides& sides) noexcept {
   Decision decision = decide(group, call, sides, Armed::if_due);
   if (decision.recipe == nullptr) {
-    if (may_be_kept(session, decision, sides))
+    if (may_be_kept(session, group, decision, sides))
       group.keep_passed(call, {decision.problem.bytes, decision.fate});
     return unserved(call, decision);
   }
@@ -289,13 +305,14 @@ Attempt try_to_serve_barrier(Session& session, Group& group, const Call& call) n
   if (recipe == nullptr) {
     group.note_missed(problem);
     const Fate fate = group.fate_of(problem);
-    if (may_be_kept(session, fate)) group.keep_passed(call, {.fate = fate});
+    if (may_be_kept(session, group, problem, fate)) group.keep_passed(call, {.fate = fate});
     return {.fate = fate};
   }
   return serve_to_the_end(session, group, problem, *recipe, [&] { return group.run(problem, *recipe, {}); });
 }
 
-const char* take_last_algorithm() { return last_algorithm.exchange(kNative); }
-void note_native() { last_algorithm.store(kNative, std::memory_order_relaxed); }
+const char* take_last_algorithm() {
+  return std::exchange(last_served.is_new, false) ? last_served.algorithm.data() : kNative;
+}
 
 }  // namespace eco::preload

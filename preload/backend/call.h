@@ -7,7 +7,7 @@
 // Read run(), then try_to_serve() and decide() in call.cc; begin() and try_to_begin() are the nonblocking calls'. Whether
 // ranks arm, serve or pass together is decided from what all of them share: communicator, collective, root, operation, and
 // the bytes, which every rank works out from the arguments that are significant on it. Wrong arguments pass, so that the
-// library reports them as always.
+// library reports them as always. What a call like it came to before (passed_calls.h) is each rank's own memory of that decision.
 #pragma once
 
 #include <mpi.h>
@@ -60,9 +60,8 @@ std::optional<int> disagreement(Session& session, Group& group, const Call& call
 std::optional<int> disagreement(Session& session, Group* group, const char* name,
                                 int root = runtime::CallRecord::kNoRoot) noexcept;
 
-// "scan/chain", what served this process's last call, or "native"; asking resets it.
+// "scan/chain", what served the last of this thread's calls that was served since it asked; "native" if none was.
 const char* take_last_algorithm();
-ECO_ON_EVERY_CALL void note_native();
 
 inline std::uint64_t now_ns() {
   timespec now = {};
@@ -74,7 +73,6 @@ inline std::uint64_t now_ns() {
 template <class Native>
 int pass(Session& session, Group* group, coll::Collective collective, const Attempt& attempt,
          const Native& native) {
-  note_native();
   const std::uint64_t began = now_ns();
   const int code = native();
   const std::uint64_t took_ns = now_ns() - began;
@@ -84,8 +82,8 @@ int pass(Session& session, Group* group, coll::Collective collective, const Atte
 }
 
 // What a call came to that was like this one, where nothing has changed since.
-inline const PassedCall* passed_before(const Group* group, const Call& call) {
-  return group != nullptr && call.lengths ? group->passed_before(call) : nullptr;
+inline std::optional<PassedCall> passed_before(const Group* group, const Call& call) {
+  return group != nullptr && call.lengths ? group->passed_before(call) : std::nullopt;
 }
 
 // Has the communicator such a root, and one side?
@@ -119,7 +117,7 @@ int run(const Call& call, const Native& native, const Describe& describe) {
   Session& session = Session::instance();
   if (!session.running()) return native();
   const Session::Found found = session.group(call.comm);
-  if (const PassedCall* const before = passed_before(found.group, call))
+  if (const std::optional<PassedCall> before = passed_before(found.group, call))
     return pass(session, found.group, call.collective, {.bytes = before->bytes, .fate = before->fate},
                 native);
   return serve_or_pass(
@@ -162,7 +160,6 @@ template <class Native, class Bytes>
 int watch(const Watched& call, const char* name, CallCheck::Waits waits, const Native& native,
           const Bytes& bytes_of_me) {
   Session& session = Session::instance();
-  note_native();
   if (!session.running() || !(session.profiles() || session.checks().is_open())) return native();
   const Session::Found found = session.group(call.comm);
   if (found.refused) return found.code;

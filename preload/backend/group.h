@@ -71,11 +71,11 @@ class Group {
   Fate fate_of_neighbors() const;
   // Local: what a call like this came to, which passed, where nothing has happened since that another could come to something
   // else by, and where passing is all there is to it: nothing is to be learned, asked or counted up to.
-  const PassedCall* passed_before(const Call& call) const {
-    return is_settled() ? passed_calls_.find(call) : nullptr;
+  std::optional<PassedCall> passed_before(const Call& call) const {
+    return is_settled() ? passed_calls_.find(call) : std::nullopt;
   }
   void keep_passed(const Call& call, const PassedCall& came_to) {
-    if (call.lengths) passed_calls_.add(call, came_to);
+    if (call.lengths && is_settled()) passed_calls_.add(call, came_to);
   }
   // Local. A call of the program was the library's, or ECO's, and took so long.
   ECO_ON_EVERY_CALL void note_passed(coll::Collective collective, std::size_t bytes, Fate fate,

@@ -12,7 +12,7 @@ int barrier(MPI_Comm comm) {
   if (found.refused) return found.code;
   const Call call{
       .collective = coll::Collective::barrier, .comm = comm, .lengths = Lengths{}, .name = "MPI_Barrier"};
-  if (const PassedCall* const before = passed_before(found.group, call))
+  if (const std::optional<PassedCall> before = passed_before(found.group, call))
     return pass(session, found.group, call.collective, {.fate = before->fate}, native);
   if (found.group != nullptr && session.checks().is_open()) {
     const auto code = disagreement(session, *found.group, call, nullptr, CallCheck::Waits::yes);

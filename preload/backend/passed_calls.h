@@ -1,17 +1,20 @@
-// What a communicator's last calls came to that the library got, so that one like them looks up nothing: after work of the
-// program's own, every table and function that a call goes through costs the time to fetch it from memory (docs/adr/0038).
+// What a communicator's calls came to that the library got, so that one like them looks up nothing: after work of the program's
+// own, every table and function that a call goes through costs the time to fetch it from memory (docs/adr/0038).
 //
-//   if (const PassedCall* known = passed.find(call)) ...
+//   if (const std::optional<PassedCall> known = passed.find(call)) ...
 //   passed.add(call, {.bytes = 64, .fate = Fate::plan});
-//   passed.forget();                                      // something else is planned now
+//   passed.forget();                                               // something else is planned now
 //
-// Local: what is kept is what this rank would come to again. Handles that a program may free and use again are not kept.
+// Local, and another on each rank: what is kept is what this rank would come to again. Kept are calls whose outcome follows from
+// handles that are never freed (may_be_kept() in call.cc); a handle that says nothing on this rank is compared as it is.
 #pragma once
 
 #include <mpi.h>
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 
 #include "eco/base/hot.h"
 #include "preload/backend/profile.h"
@@ -26,37 +29,45 @@ struct PassedCall {
 
 class PassedCalls {
  public:
-  // Null: none like it. Of calls that say their lengths alone.
-  ECO_ON_EVERY_CALL const PassedCall* find(const Call& call) const {
-    for (const Kept& kept : kept_) {
-      if (kept.is_like(call)) return &kept.came_to;
-    }
-    return nullptr;
+  // Of a call that says its lengths, as add().
+  ECO_ON_EVERY_CALL std::optional<PassedCall> find(const Call& call) const {
+    const Kept& kept = kept_[place(call)];
+    if (!kept.is_like(call)) return std::nullopt;
+    return PassedCall{kept.bytes, kept.fate};
   }
   void add(const Call& call, const PassedCall& came_to) {
-    kept_[next_] = {*call.lengths, call.op, call.collective, call.root, true, came_to};
-    next_ = (next_ + 1) % kept_.size();
+    kept_[place(call)] = {*call.lengths,   call.op,      came_to.bytes, call.root,
+                          call.collective, came_to.fate, true};
   }
   void forget() { kept_ = {}; }
 
  private:
-  // A program alternates between few.
-  static constexpr std::size_t kKept = 4;
-  struct Kept {
+  // Each has one place, so that a look touches one line of memory.
+  static constexpr unsigned kBits = 3;
+  struct alignas(64) Kept {
     Lengths lengths{};
     MPI_Op op = MPI_OP_NULL;
-    coll::Collective collective{};
+    std::size_t bytes = 0;
     int root = 0;
+    coll::Collective collective{};
+    Fate fate{};
     bool is_one = false;
-    PassedCall came_to{};
 
     bool is_like(const Call& call) const {
       return is_one && call.collective == collective && call.root == root && call.op == op &&
              call.lengths == lengths;
     }
   };
-  std::array<Kept, kKept> kept_{};
-  std::size_t next_ = 0;
+  static_assert(sizeof(Kept) == 64);
+
+  static std::size_t place(const Call& call) {
+    constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;
+    const auto counts = static_cast<std::uint64_t>(call.lengths->in_count + call.lengths->out_count);
+    const auto who = static_cast<std::uint64_t>(call.collective) + 16 * static_cast<std::uint64_t>(call.root);
+    return static_cast<std::size_t>(((counts * kGolden) ^ who) * kGolden >> (64 - kBits));
+  }
+
+  std::array<Kept, std::size_t{1} << kBits> kept_{};
 };
 
 }  // namespace eco::preload

@@ -8,9 +8,9 @@ extern "C" __attribute__((visibility("hidden"), used)) void* eco_trampoline_reso
   eco::trampoline::give_up("found no MPI library that has this function", name);
 }
 
-// The algorithm that served this process's last intercepted call since this was asked last ("broadcast/subnets");
-// "native" if the library served it or there was none. Valid until the communicator is freed. For tools that want to
-// know what they measured: dlsym(RTLD_DEFAULT, "eco_last_algorithm").
+// The algorithm that served the last of this thread's calls that was served since this was asked ("broadcast/subnets"); "native"
+// if the library got them all, or there was none. Valid until the thread is served again. For tools that want to know what they
+// measured: dlsym(RTLD_DEFAULT, "eco_last_algorithm").
 extern "C" __attribute__((visibility("default"))) const char* eco_last_algorithm() {
   using Function = const char* (*)();
   const auto function =

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eco import plans
+from eco import paths, plans
 from eco.collectives import COLLECTIVES
 from eco.plans import Rows
 
@@ -167,7 +167,7 @@ def test_calls_that_the_plan_leaves_to_the_library(library: Library) -> None:
     assert "s lost in a job of" in ended.stderr
 
 
-#: Short calls of every kind, native by plan, then a long one, over handles that are freed and used again.
+#: Broadcasts that are native by plan and longer ones, over handles that are freed and used again.
 REUSED_HANDLES = """
 from mpi4py import MPI
 world = MPI.COMM_WORLD
@@ -194,7 +194,7 @@ print("reused" if n_reused else "not reused", flush=True) if world.rank == 0 els
 
 
 def test_calls_like_one_that_passed_pass_and_others_are_served(library: Library, tmp_path: Path) -> None:
-    """What a communicator keeps of calls that passed (docs/adr/0038) is nothing that another call could be taken for."""
+    """What a communicator keeps of calls that passed (docs/adr/0038) fits no other call."""
     script = tmp_path / "reused.py"
     script.write_text(REUSED_HANDLES)
     settings = {"ECO_REPORT": str(tmp_path / "report.json")}
@@ -202,10 +202,56 @@ def test_calls_like_one_that_passed_pass_and_others_are_served(library: Library,
     ended = library.run_served(3, [library.python, str(script)], settings, rows=rows)
     assert (ended.returncode, ended.stdout) == (0, "reused\n"), ended.stderr
     assert ended.served() == (40, 40), ended.stderr
-    broadcasts = ended.report["collectives"]["broadcast"]
     collectives = ended.report["collectives"]
     assert isinstance(collectives, dict)
     assert collectives["broadcast"]["bytes"] == 40 * (8 + 4096), "of rank 0"
+
+
+#: The same broadcasts with a type of the library on rank 0 and derived ones elsewhere; between them calls that arm, are
+#: learned, wished for by nonblocking ones, or open.
+MIXED_TYPES = """
+import numpy
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+blocks = {length: MPI.BYTE.Create_contiguous(length).Commit() for length in (8, 300)}
+ones, sums = numpy.ones(4), numpy.zeros(4)
+long, all_of_it = numpy.zeros(1 << 20, "b"), numpy.zeros(4 * world.size)
+for turn in range(400):
+    for length, block in blocks.items():
+        data = bytearray(bytes([turn % 200 + 1]) * length if world.rank == 0 else length)
+        world.Bcast([data, length, MPI.BYTE] if world.rank == 0 else [data, 1, block], root=0)
+        assert data == bytes([turn % 200 + 1]) * length, (turn, length)
+    if turn % 100 == 40:
+        world.Allreduce(ones, sums)
+        assert (sums == world.size).all()
+    if turn % 100 == 50:
+        world.Ireduce(ones, sums, root=1).Wait()
+        world.Iscan(ones, sums).Wait()
+        assert (sums == world.rank + 1).all()
+    if turn % 100 == 60:
+        world.Bcast(long, root=1)
+        world.Allgather(ones, all_of_it)
+        world.Barrier()
+print("right", flush=True) if world.rank == 0 else None
+"""
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"ECO_AMBIENT": "always"}, {"ECO_LATE": "auto"}, {"ECO_BUDGET": "0.05"}, {"ECO_MEASURE": "never"}],
+    ids=lambda settings: "-".join(settings) or "as it is",
+)
+def test_ranks_that_keep_what_passed_and_ranks_that_do_not_stay_together(
+    library: Library, tmp_path: Path, settings: dict[str, str]
+) -> None:
+    script = tmp_path / "mixed.py"
+    script.write_text(MIXED_TYPES)
+    forgetful = {"ECO_CACHE_DIR": str(tmp_path), "ECO_NETWORK": str(library.network), "ECO_ARM_AFTER": "3"}
+    words = [str(paths.native_file("eco-exec")), library.python, str(script)]
+    ended = library.run(3, words, forgetful | settings)
+    assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
+    served, passed = ended.served()
+    assert served + passed == 800 + 4 * 6, ended.stderr
 
 
 def test_a_job_of_nothing_but_calls_longer_than_jobs_plan_is_served_by_its_plan(

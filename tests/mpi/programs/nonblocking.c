@@ -29,6 +29,7 @@ static void arm(MPI_Comm comm) {
     MPI_Allgather(in, 1, MPI_INT, out, 1, MPI_INT, comm);
     MPI_Reduce_scatter(in, out, ones, MPI_INT, MPI_SUM, comm);
   }
+  if (last_algorithm != NULL) last_algorithm(); /* of the calls that follow alone */
 }
 
 /* Two at once that no number of ranks divides, so that one has a part more than its plan's largest call, and channels for it:
@@ -329,6 +330,7 @@ static void left_alone(void) {
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   CHECK(sum == n_ranks * (n_ranks - 1) / 2);
   for (turn = 0; turn < 2; ++turn) {
+    if (last_algorithm != NULL) last_algorithm();
     MPI_Igather(&rank, 1, MPI_INT, gathered, 1, MPI_INT, 0, MPI_COMM_WORLD, &request);
     if (last_algorithm != NULL) CHECK(!strcmp(last_algorithm(), "native"));
     MPI_Wait(&request, MPI_STATUS_IGNORE);
