@@ -235,3 +235,16 @@ def test_an_interrupt_ends_what_computes_for_long(network: Path) -> None:
             assert process.wait(timeout=300) == 128 + signal.SIGINT
         finally:
             process.kill()
+
+
+@pytest.mark.parametrize(("option", "name"), [("--gantt", "chart.pdf"), ("--map", "map.svg")])
+def test_a_picture_of_another_kind_is_refused_before_the_work(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, option: str, name: str
+) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("predicted for a picture that nobody can draw")
+
+    monkeypatch.setattr("eco.cli.predict.make_group", never)
+    done = CliRunner().invoke(app, ["predict", option, str(tmp_path / name)])
+    assert isinstance(done.exception, InvalidArgument), done.output
+    assert "is written as .html" in str(done.exception)

@@ -3,13 +3,14 @@
 def tune(command: LauncherPrefix, library: Library = None, ops: Ops = "all") -> None: ...
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from eco.lab.launch import LAUNCHERS
-from eco.report.records import check_writable, check_writable_in
+from eco.report.records import PICTURES, check_ending, check_writable, check_writable_in
 from eco.topology import MOST_NODES
 
 # What is started.
@@ -73,6 +74,17 @@ def _checked(file: Path | None) -> Path | None:
 def output_file(does: str, *names: str) -> Any:
     """The option of a file that a command writes at its end: looked at before the work, which may take long."""
     return typer.Option(*names, help=does, metavar="FILE", callback=_checked)
+
+
+def picture_file(does: str, *names: str, endings: Sequence[str] = PICTURES) -> Any:
+    """The same for a picture, whose name says its kind."""
+
+    def checked(file: Path | None) -> Path | None:
+        if file is not None:
+            check_ending(file, endings)
+        return _checked(file)
+
+    return typer.Option(*names, help=does, metavar="FILE", callback=checked)
 
 
 def output_argument(does: str) -> Any:

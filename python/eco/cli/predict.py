@@ -22,9 +22,10 @@ from rich.table import Table
 
 from eco import _core
 from eco.cli.explain import Candidate, Group, candidates, latest_network, make_group
-from eco.cli.options import NetworkFile, Placement, Ranks, Root, output_file
+from eco.cli.options import NetworkFile, Placement, Ranks, Root, output_file, picture_file
 from eco.collectives import check_known
 from eco.errors import EcoError, InvalidArgument
+from eco.report.decision_map import ENDINGS as MAP_ENDINGS
 from eco.report.decision_map import Choice
 from eco.report.gantt import Interval, Timeline
 from eco.report.progress import busy, make_console
@@ -136,11 +137,13 @@ def predict(
     ] = None,
     gantt_file: Annotated[
         Path | None,
-        output_file("draw what the cheapest does when: .html or .svg", "--gantt"),
+        picture_file("draw what the cheapest does when: .html or .svg", "--gantt"),
     ] = None,
     map_file: Annotated[
         Path | None,
-        output_file("draw the choice for each size and number of ranks: .html", "--map"),
+        picture_file(
+            "draw the choice for each size and number of ranks: .html", "--map", endings=MAP_ENDINGS
+        ),
     ] = None,
 ) -> None:
     """Say what recipes would take on a network, by term, and draw it."""

@@ -19,7 +19,14 @@ from rich.console import Console
 
 from eco import jobs
 from eco.characterize import characterize_place
-from eco.cli.options import LabOrLauncher, LabOrSrunLibrary, LauncherPrefixOrLab, Root, output_file
+from eco.cli.options import (
+    LabOrLauncher,
+    LabOrSrunLibrary,
+    LauncherPrefixOrLab,
+    Root,
+    output_file,
+    picture_file,
+)
 from eco.collectives import check_known
 from eco.errors import InvalidArgument
 from eco.lab import Lab, load
@@ -82,15 +89,13 @@ def trace(
         int, typer.Option(help="how often it runs; the one in the middle is shown", min=1, max=1000)
     ] = 9,
     picture: Annotated[
-        Path | None, output_file("write both charts, as .html with the table or as .svg")
+        Path | None, picture_file("write both charts, as .html with the table or as .svg")
     ] = None,
     json: Annotated[Path | None, output_file("write every operation, for a program to read")] = None,
     timeout: Annotated[float, typer.Option(help="seconds that one launch may take")] = 300.0,
 ) -> None:
     """Run a recipe and say, or with --picture draw, what every rank does when, as predicted and as it happened."""
     check_known(op)
-    if picture:
-        trace_view.check_ending(picture)
     options = TraceOptions(op, parse_size(size), root, recipe, runs, timeout)
     console = make_console()
     with (

@@ -9,9 +9,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from eco.errors import InvalidArgument
 from eco.report.picture import PALETTE, nothing, write_page
-from eco.report.records import seconds_text, size_text
+from eco.report.records import check_ending, seconds_text, size_text
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,10 @@ def figure(choices: Sequence[Choice], title: str) -> go.Figure:
     return chart
 
 
+#: Too much of it is read by pointing at it.
+ENDINGS = (".html",)
+
+
 def write(choices: Sequence[Choice], title: str, path: Path) -> None:
-    if path.suffix != ".html":
-        raise InvalidArgument(f"{path}: a decision map is written as .html")
+    check_ending(path, ENDINGS)
     write_page(figure(choices, title), path)

@@ -13,9 +13,8 @@ from xml.sax.saxutils import escape
 
 import plotly.graph_objects as go
 
-from eco.errors import InvalidArgument
 from eco.report.picture import PALETTE, drawing, write_page
-from eco.report.records import seconds_text, size_text, write_text
+from eco.report.records import check_ending, seconds_text, size_text, write_text
 
 
 @dataclass(frozen=True)
@@ -121,9 +120,8 @@ def svg(timeline: Timeline) -> str:
 
 def write(timeline: Timeline, path: Path) -> None:
     """By the file's ending: .html, which needs no network to look at, or .svg."""
+    check_ending(path)
     if path.suffix == ".svg":
         write_text(path, svg(timeline))
-    elif path.suffix == ".html":
-        write_page(figure(timeline), path)
     else:
-        raise InvalidArgument(f"{path}: a chart is written as .html or .svg")
+        write_page(figure(timeline), path)

@@ -12,10 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from eco.errors import InvalidArgument
 from eco.network import Curve, Network, PLogP
 from eco.report.picture import drawing
-from eco.report.records import seconds_text, size_text, write_text
+from eco.report.records import check_ending, seconds_text, size_text, write_text
 
 #: The three curves, by the paper's names, with the colours that pictures give them.
 CURVES: tuple[tuple[str, str, Callable[[PLogP], Curve]], ...] = (
@@ -76,8 +75,7 @@ def tables(network: Network) -> Group:
 def write_picture(network: Network, path: Path) -> None:
     """The curves of every class, logarithmic both ways: an interactive page (.html) or a drawing (.svg)."""
     writers = {".html": write_html, ".svg": write_svg}
-    if path.suffix not in writers:
-        raise InvalidArgument(f"--picture {path}: the name ends with neither .html nor .svg")
+    check_ending(path)
     writers[path.suffix](network, path)
 
 

@@ -319,6 +319,18 @@ def check_writable(path: Path) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
+#: A page that needs no network to look at, and a drawing.
+PICTURES = (".html", ".svg")
+
+
+def check_ending(path: Path, endings: Sequence[str] = PICTURES) -> None:
+    """A picture's kind follows from its name. Throws InvalidArgument."""
+    if path.suffix not in endings:
+        raise InvalidArgument(
+            f"{path}: what is drawn is written as {' or '.join(endings)}; let the name end so"
+        )
+
+
 def check_writable_in(folder: Path) -> None:
     """The same for a folder of files, which is not made yet: what it would be made in can be written."""
     try:

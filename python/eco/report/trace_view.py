@@ -13,10 +13,9 @@ from plotly.subplots import make_subplots
 from rich import box
 from rich.table import Table
 
-from eco.errors import InvalidArgument
 from eco.report import trace_drawing
 from eco.report.picture import write_page
-from eco.report.records import seconds_text, write_text
+from eco.report.records import check_ending, seconds_text, write_text
 from eco.report.trace_bars import bars, colour, lane, lanes_of, which_run, words
 from eco.trace import RankSteps, TracedRun
 
@@ -121,12 +120,6 @@ def table(run: TracedRun, most: int = 16) -> Table:
     if len(found) > most:
         out.caption = f"and {len(found) - most} ranks whose end was predicted better"
     return out
-
-
-def check_ending(path: Path) -> None:
-    """Before anything is measured for it."""
-    if path.suffix not in (".html", ".svg"):
-        raise InvalidArgument(f"{path}: predicted and traced charts are written as .html or .svg")
 
 
 def write(run: TracedRun, path: Path) -> None:
