@@ -24,7 +24,7 @@ from eco.cli.options import (
     Ops,
     Sizes,
     output_file,
-    picture_file,
+    output_picture,
     words_of,
 )
 from eco.errors import EcoError, InvalidArgument
@@ -73,7 +73,7 @@ def bench(
         float, typer.Option(help="seconds for a cell in a launch, beyond --min-reps")
     ] = 1.0,
     json: Annotated[Path | None, output_file("write records and samples")] = None,
-    picture: Annotated[Path | None, picture_file("write F.html or F.svg")] = None,
+    picture: Annotated[Path | None, output_picture("write F.html or F.svg")] = None,
     no_tune: Annotated[
         bool, typer.Option("--no-tune", help="let the launches find or measure the network")
     ] = False,

@@ -76,7 +76,7 @@ def output_file(does: str, *names: str) -> Any:
     return typer.Option(*names, help=does, metavar="FILE", callback=_checked)
 
 
-def picture_file(does: str, *names: str, endings: Sequence[str] = PICTURES) -> Any:
+def output_picture(does: str, *names: str, endings: Sequence[str] = PICTURES) -> Any:
     """The same for a picture, whose name says its kind."""
 
     def checked(file: Path | None) -> Path | None:

@@ -22,7 +22,7 @@ from rich.table import Table
 
 from eco import _core
 from eco.cli.explain import Candidate, Group, candidates, latest_network, make_group
-from eco.cli.options import NetworkFile, Placement, Ranks, Root, output_file, picture_file
+from eco.cli.options import NetworkFile, Placement, Ranks, Root, output_file, output_picture
 from eco.collectives import check_known
 from eco.errors import EcoError, InvalidArgument
 from eco.report.decision_map import ENDINGS as MAP_ENDINGS
@@ -137,11 +137,11 @@ def predict(
     ] = None,
     gantt_file: Annotated[
         Path | None,
-        picture_file("draw what the cheapest does when: .html or .svg", "--gantt"),
+        output_picture("draw what the cheapest does when: .html or .svg", "--gantt"),
     ] = None,
     map_file: Annotated[
         Path | None,
-        picture_file(
+        output_picture(
             "draw the choice for each size and number of ranks: .html", "--map", endings=MAP_ENDINGS
         ),
     ] = None,

@@ -19,7 +19,7 @@ from rich.console import Console
 
 from eco import network as networks
 from eco import paths
-from eco.cli.options import output_file, picture_file
+from eco.cli.options import output_file, output_picture
 from eco.errors import EcoError, InvalidArgument
 from eco.network import Network
 from eco.report import network_view, plogp_view
@@ -85,7 +85,7 @@ def show(
         bool,
         typer.Option("--figure2", help="the subnets that Figure 2 of the ECO paper makes of the same pairs"),
     ] = False,
-    picture: Annotated[Path | None, picture_file("with --plogp: draw them, as .html or .svg")] = None,
+    picture: Annotated[Path | None, output_picture("with --plogp: draw them, as .html or .svg")] = None,
 ) -> None:
     """Show a network: its subnets, what they share, and the time between every pair of hosts."""
     if (file is None) != remembered_:

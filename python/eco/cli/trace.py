@@ -25,7 +25,7 @@ from eco.cli.options import (
     LauncherPrefixOrLab,
     Root,
     output_file,
-    picture_file,
+    output_picture,
 )
 from eco.collectives import check_known
 from eco.errors import InvalidArgument
@@ -89,7 +89,7 @@ def trace(
         int, typer.Option(help="how often it runs; the one in the middle is shown", min=1, max=1000)
     ] = 9,
     picture: Annotated[
-        Path | None, picture_file("write both charts, as .html with the table or as .svg")
+        Path | None, output_picture("write both charts, as .html with the table or as .svg")
     ] = None,
     json: Annotated[Path | None, output_file("write every operation, for a program to read")] = None,
     timeout: Annotated[float, typer.Option(help="seconds that one launch may take")] = 300.0,
