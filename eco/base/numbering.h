@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "eco/base/assert.h"
+#include "eco/base/place.h"
 
 namespace eco::base {
 
@@ -65,11 +66,9 @@ class Numbering {
     return {number, true};
   }
 
-  // Where the key stands, or would: the next free place from the one that its hash names (Knuth's multiplicative hash,
-  // TAOCP 3, section 6.4).
+  // Where the key stands, or would: the next free place from its own.
   std::size_t find(std::uint64_t key) const {
-    constexpr std::uint64_t kGoldenRatio = 0x9E3779B97F4A7C15U;
-    std::size_t at = (key * kGoldenRatio) >> shift_;
+    std::size_t at = place_of(key, bits_);
     while (places_[at].number != kNothing && places_[at].key != key) at = (at + 1) & (places_.size() - 1);
     return at;
   }
@@ -77,8 +76,8 @@ class Numbering {
   void grow() {
     std::vector<Place> old =
         std::exchange(places_, std::vector<Place>(places_.empty() ? kFewest : 2 * places_.size()));
-    shift_ = 64;
-    for (std::size_t size = places_.size(); size > 1; size /= 2) --shift_;
+    bits_ = 0;
+    for (std::size_t size = places_.size(); size > 1; size /= 2) ++bits_;
     for (const Place& place : old) {
       if (place.number != kNothing) places_[find(place.key)] = place;
     }
@@ -87,7 +86,7 @@ class Numbering {
   std::vector<Place> places_;  // at most half of them taken
   std::vector<std::uint32_t> direct_;
   std::uint32_t n_ = 0;
-  int shift_ = 64;
+  int bits_ = 0;
 };
 
 }  // namespace eco::base

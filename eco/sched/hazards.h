@@ -19,6 +19,7 @@
 #include <tuple>
 #include <vector>
 
+#include "eco/base/place.h"
 #include "eco/sched/schedule.h"
 
 namespace eco::sched {
@@ -77,10 +78,9 @@ class Hazards {
   // Accesses alive in one cell from which on narrower cells are worth sorting them anew.
   static constexpr std::size_t kCrowd = 16;
 
-  // Spread by a multiplicative hash: blocks of all ranks are apart by powers of two, and would meet in few cells.
+  // Blocks of all ranks are apart by powers of two, and would meet in few cells.
   static std::size_t slot_of(Buffer buffer, std::size_t cell) {
-    constexpr std::uint64_t kGoldenRatio = 0x9E3779B97F4A7C15U;
-    return ((cell * 3 + static_cast<std::size_t>(buffer)) * kGoldenRatio) >> (64 - kCellBits);
+    return base::place_of(cell * 3 + static_cast<std::size_t>(buffer), kCellBits);
   }
 
   bool is_wide(const Access& access) const {

@@ -175,9 +175,8 @@ bool may_be_kept(const Session& session, const Group& group, const coll::CommonP
   return fate == Fate::communicator || (fate == Fate::plan && (!learns || group.knows(problem)));
 }
 bool may_be_kept(const Session& session, const Group& group, const Decision& decision, const Sides& sides) {
-  return !decision.refused && is_predefined(sides.whole.type) &&
-         (!decision.reduction || decision.reduction->predefined) &&
-         may_be_kept(session, group, decision.problem, decision.fate);
+  return !decision.refused && may_be_kept(session, group, decision.problem, decision.fate) &&
+         is_predefined(sides.whole.type) && (!decision.reduction || decision.reduction->predefined);
 }
 
 std::uint64_t digest_of(const algo::Recipe* recipe) {

@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "eco/base/hot.h"
+#include "eco/base/place.h"
 
 namespace eco::preload {
 
@@ -49,7 +50,7 @@ class FoundGroups {
   }
 
  private:
-  static constexpr unsigned kBits = 4;
+  static constexpr int kBits = 4;
   // A line of its own, so that threads on communicators of their own do not wait for each other. An odd version is being written.
   struct alignas(64) Slot {
     std::atomic<std::uint64_t> version{0};
@@ -58,11 +59,8 @@ class FoundGroups {
     std::atomic<Group*> group{nullptr};
   };
 
-  // Handles are numbers in a row under MPICH and addresses under Open MPI: their upper bits after a multiplication are neither.
-  static std::size_t place(MPI_Comm comm) {
-    constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;
-    return static_cast<std::size_t>(((std::uint64_t)comm * kGolden) >> (64 - kBits));
-  }
+  // Handles are numbers in a row under MPICH and addresses under Open MPI.
+  static std::size_t place(MPI_Comm comm) { return base::place_of((std::uint64_t)comm, kBits); }
 
   std::array<Slot, std::size_t{1} << kBits> slots_{};
 };

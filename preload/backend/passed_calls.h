@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "eco/base/hot.h"
+#include "eco/base/place.h"
 #include "preload/backend/profile.h"
 #include "preload/backend/sides.h"
 
@@ -43,7 +44,7 @@ class PassedCalls {
 
  private:
   // Each has one place, so that a look touches one line of memory.
-  static constexpr unsigned kBits = 3;
+  static constexpr int kBits = 3;
   struct alignas(64) Kept {
     Lengths lengths{};
     MPI_Op op = MPI_OP_NULL;
@@ -61,10 +62,9 @@ class PassedCalls {
   static_assert(sizeof(Kept) == 64);
 
   static std::size_t place(const Call& call) {
-    constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;
     const auto counts = static_cast<std::uint64_t>(call.lengths->in_count + call.lengths->out_count);
-    const auto who = static_cast<std::uint64_t>(call.collective) + 16 * static_cast<std::uint64_t>(call.root);
-    return static_cast<std::size_t>(((counts * kGolden) ^ who) * kGolden >> (64 - kBits));
+    const auto root = static_cast<std::uint64_t>(call.root);
+    return base::place_of((counts << 24) ^ (root << 4) ^ static_cast<std::uint64_t>(call.collective), kBits);
   }
 
   std::array<Kept, std::size_t{1} << kBits> kept_{};
