@@ -197,6 +197,9 @@ class Planning {
   bool is_long(const Cell& cell) const {
     return !cell.ranked.empty() && cell.ranked.front().forecast.seconds > options_.race.longest_s;
   }
+  static bool is_short(const Cell& cell) {
+    return !cell.ranked.empty() && cell.ranked.front().forecast.seconds < kShort_s;
+  }
   static std::string why_none(const Cell& cell) {
     return cell.ranked.empty() ? "no algorithm serves it" : "no candidate: " + cell.ranked.front().why_not;
   }
@@ -242,6 +245,11 @@ class Planning {
       for (const Candidate* candidate :
            raced_shortlist(cell.ranked, options_.shortlist, cell.problem, view_, options_.race, guided_))
         candidates.push_back(*candidate);
+      // A race of short calls is won by chance: what is predicted best is held against its winners.
+      if (is_short(cell)) {
+        for (const Candidate& candidate : shortlisted(cell, options_.shortlist))
+          add_candidate(cell.problem, candidate.recipe, candidates);
+      }
     }
     if (candidates.empty()) {
       candidates = shortlisted(cell, std::min(options_.shortlist, is_long(cell) ? kLongShortlist : SIZE_MAX));

@@ -1,6 +1,7 @@
 #include "eco/runtime/measure_by_trials.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -42,8 +43,14 @@ Cost expected_round(const Trial& trial, const std::vector<double>& expected_s) {
   return conduct.cost(as_it_was, as_it_was);
 }
 
-// Calls in a row take so little time that there can be more rounds of them: what disturbs one disturbs its neighbours.
+// Calls in a row take so little time that there can be more rounds of them: what disturbs one disturbs its neighbours. So do
+// short ones, which scatter by more than what most recipes gain.
 constexpr int kRoundsInARow = 2;
+constexpr int kRoundsOfShort = 4;
+
+// Medians of n runs differ, at 95 %, if they are farther apart than the sum of both IQR * kNotch / sqrt(n): notches of box plots
+// (McGill, Tukey and Larsen 1978, Variations of Box Plots, section 7).
+constexpr double kNotch = 1.57;
 
 // What wins among short calls is looked at again, from a common start: in a row calls overlap, and in a program ranks come from other
 // work; what won from a common start is the fastest of several whose times scatter by more than what they gain. Longer calls are not:
@@ -52,26 +59,28 @@ struct SecondLook {
   Repetitions repetitions;
   double gain_needed;
 };
-// A few starts, of which each has to wake all: less is needed than in a row.
-constexpr SecondLook kBehindRow{{.rounds = 6, .in_turn = 2, .wakes = false}, 0.03};
+// What is faster in a row has to be no slower from a common start, where waking all takes as long as the call and hides gains.
+constexpr int kRoundsBehindRow = 12;
+constexpr double kGainBehindRow = 0.02;
 // The fastest so many.
 constexpr std::size_t kConfirmed = 3;
 
 // `first`: how often they ran then. As often again, if that was from a common start, and so in no more time.
 SecondLook second_look(bool in_a_row, const Repetitions& first) {
-  return in_a_row ? kBehindRow : SecondLook{first, plan::kGainNeeded};
+  if (!in_a_row) return {first, plan::kGainNeeded};
+  return {{.rounds = kRoundsBehindRow, .in_turn = first.in_turn, .wakes = false}, kGainBehindRow};
 }
 
 void confirm(Trials& trials, const Trial& first, const Repetitions& ran,
              std::vector<std::optional<plan::Measurement>>& measured) {
   if (!measured[0] || measured[0]->is_least) return;
-  if (!measured[0]->in_a_row && measured[0]->median_s >= kShort_s) return;
+  if (!measured[0]->in_a_row && measured[0]->median_s >= plan::kShort_s) return;
   const SecondLook look = second_look(measured[0]->in_a_row, ran);
   if (look.repetitions.rounds == 0) return;
   std::vector<std::size_t> winners;
   for (std::size_t c = 1; c < measured.size(); ++c) {
     if (!measured[c] || !plan::wins(*measured[c], *measured[0], plan::kGainNeeded)) continue;
-    if (measured[0]->median_s - measured[c]->median_s < kShort_s) winners.push_back(c);
+    if (measured[0]->median_s - measured[c]->median_s < plan::kShort_s) winners.push_back(c);
   }
   if (winners.empty()) return;
   std::sort(winners.begin(), winners.end(),
@@ -95,7 +104,10 @@ void confirm(Trials& trials, const Trial& first, const Repetitions& ran,
 plan::Measurement summarize(std::vector<double> seconds, double overslept_s) {
   std::sort(seconds.begin(), seconds.end());
   using base::quantile;
-  return {quantile(seconds, 0.5), (quantile(seconds, 0.75) - quantile(seconds, 0.25) + overslept_s) / 2};
+  const double between_quartiles_s = quantile(seconds, 0.75) - quantile(seconds, 0.25);
+  // Few runs say less of quartiles than of the median: these half-widths do.
+  const double share = std::min(0.5, kNotch / std::sqrt(static_cast<double>(seconds.size())));
+  return {quantile(seconds, 0.5), share * between_quartiles_s + overslept_s / 2};
 }
 
 plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialLimits& limits) {
@@ -132,7 +144,8 @@ plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialL
     Repetitions ran;
     const auto repeat = [&](const Cost& cost) -> Repetitions {
       const int in_turn = turn_of(cost);
-      const int most = (cost.in_a_row ? kRoundsInARow : 1) * limits.most;
+      const bool is_short = cost.run_s < plan::kShort_s * static_cast<double>(candidates.size());
+      const int most = limits.most * (cost.in_a_row ? kRoundsInARow : is_short ? kRoundsOfShort : 1);
       const double left = rounds_in(limits.until_s - clock(), cost, in_turn);
       if (left < fewest) {
         const double most_s = std::min(kLate * (clock() - began_s), kOwn * (limits.until_s - began_s));

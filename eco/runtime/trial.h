@@ -13,10 +13,6 @@
 
 namespace eco::runtime {
 
-// A call that takes less from a common start is short: waking takes as long. Where all ranks wait in it, it is timed in a row
-// (docs/adr/0037); where a recipe wins, it is looked at again (docs/adr/0038).
-inline constexpr double kShort_s = 3e-3;
-
 struct Trial {
   coll::CommonProblem problem;
   std::vector<std::optional<algo::Recipe>> candidates;  // nothing: the native collective

@@ -43,12 +43,12 @@ int calls_in_a_row(const Trial& trial, const std::vector<std::int64_t>& able,
   for (std::size_t c = 0; c < able.size(); ++c) {
     if (able[c] != 0) fastest_s = std::min(fastest_s, first_s[c]);
   }
-  if (fastest_s >= kShort_s) return 0;
+  if (fastest_s >= plan::kShort_s) return 0;
   return static_cast<int>(std::clamp(kRow_s / std::max(fastest_s, 1e-9), kFewestInARow, kMostInARow));
 }
 
 // A candidate whose first run took so long needs no more than one.
-int calls_of(int calls_in_a_row, double first_s) { return first_s < kShort_s ? calls_in_a_row : 1; }
+int calls_of(int calls_in_a_row, double first_s) { return first_s < plan::kShort_s ? calls_in_a_row : 1; }
 
 double seconds_since(std::int64_t began_ns) { return static_cast<double>(now_ns() - began_ns) * 1e-9; }
 
