@@ -102,6 +102,12 @@ std::size_t n_blocks(const CommonProblem& problem) {
   return is_blocked(problem.collective) ? static_cast<std::size_t>(problem.n_ranks) : 1;
 }
 
+std::size_t grain_of(const CommonProblem& problem, std::size_t element_bytes) {
+  const bool fits = kPlannedElementBytes % element_bytes == 0 &&
+                    problem.bytes % (n_blocks(problem) * kPlannedElementBytes) == 0;
+  return fits ? kPlannedElementBytes : element_bytes;
+}
+
 std::size_t whole_bytes(const CommonProblem& problem, std::size_t bytes) {
   if (bytes == 0) return 0;
   const std::size_t grain = n_blocks(problem) * problem.element_bytes;

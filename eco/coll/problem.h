@@ -71,7 +71,7 @@ struct CommonProblem {
   // root's buffer; allgather: the result; alltoall, reduce_scatter: one rank's input); a barrier's is 0. Along a graph:
   // one block.
   std::size_t bytes = 0;
-  std::size_t element_bytes = 1;  // a reduction is never cut inside an element
+  std::size_t element_bytes = 1;  // a reduction is never cut inside an element, or so many (grain_of())
   bool commutative = true;        // reductions
   bool exact =
       false;  // reductions: the same bytes in whichever order elements are combined, or the user does not mind
@@ -82,6 +82,13 @@ struct CommonProblem {
 
 // Equal parts that the whole consists of: one block for every rank, or, where there are no blocks, one.
 std::size_t n_blocks(const CommonProblem& problem);
+
+// Reductions are planned with doubles. A vector of as many bytes in shorter elements is cut as theirs is: one of eight bytes
+// stays whole instead of going over a tree of each subnet.
+inline constexpr std::size_t kPlannedElementBytes = sizeof(double);
+// Pure. What a reduction of such elements, of one byte or more, is not cut inside: doubles, where the vector or each block
+// consists of whole ones and they of whole elements; else an element.
+std::size_t grain_of(const CommonProblem& problem, std::size_t element_bytes);
 
 // The number of bytes nearest to `bytes`, from below, that this collective can have: whole elements, equal blocks; at
 // least one element (of each block) if `bytes` is not 0.

@@ -14,14 +14,13 @@
 namespace eco::plan {
 
 // A call that takes less from a common start is short: waking takes as long. Where all ranks wait in it, it is timed in a row
-// (docs/adr/0037); where a recipe wins, it is looked at again (docs/adr/0038); it is cheap, so that more recipes are timed, and
-// more often (docs/adr/0039).
+// (docs/adr/0037); where a recipe wins, it is looked at again (docs/adr/0038); more recipes are timed (docs/adr/0039).
 inline constexpr double kShort_s = 3e-3;
 
 // Seconds of one candidate, or of the native collective, on the actual placement.
 struct Measurement {
   double median_s = 0;
-  double spread_s = 0;  // two medians that are apart by both of theirs differ (runtime::summarize)
+  double spread_s = 0;  // half of the interquartile range and of what ranks overslept (runtime::TrialResult)
   bool in_a_row = false;  // of one call among others, not of one from a common start
   bool lags = false;  // faster at first, but not when the fastest were looked at again, from a common start
   bool is_least = false;  // of the native collective: it takes no less, and was not run

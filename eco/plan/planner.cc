@@ -245,10 +245,11 @@ class Planning {
       for (const Candidate* candidate :
            raced_shortlist(cell.ranked, options_.shortlist, cell.problem, view_, options_.race, guided_))
         candidates.push_back(*candidate);
-      // A race of short calls is won by chance: what is predicted best is held against its winners.
+      // A race of short calls is won by chance: those that are predicted best are held against its winners.
       if (is_short(cell)) {
-        for (const Candidate& candidate : shortlisted(cell, options_.shortlist))
-          add_candidate(cell.problem, candidate.recipe, candidates);
+        for (Candidate& candidate : shortlisted(cell, options_.shortlist)) {
+          if (!has(candidates, candidate.recipe)) candidates.push_back(std::move(candidate));
+        }
       }
     }
     if (candidates.empty()) {
@@ -271,12 +272,15 @@ class Planning {
     return recipe != nullptr ? std::optional(*recipe) : std::nullopt;
   }
 
+  static bool has(const std::vector<Candidate>& candidates, const Recipe& recipe) {
+    return std::any_of(candidates.begin(), candidates.end(),
+                       [&](const Candidate& other) { return other.recipe == recipe; });
+  }
+
   // If it is new there, and can be run.
   void add_candidate(const CommonProblem& problem, const Recipe& recipe,
                      std::vector<Candidate>& candidates) const {
-    const bool is_there = std::any_of(candidates.begin(), candidates.end(),
-                                      [&](const Candidate& other) { return other.recipe == recipe; });
-    if (is_there || prove(recipe, problem, view_)) return;
+    if (has(candidates, recipe) || prove(recipe, problem, view_)) return;
     candidates.push_back(candidate_of(recipe, problem, view_, options_.forecast));
   }
 

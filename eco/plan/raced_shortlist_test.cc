@@ -142,7 +142,7 @@ TEST(RacedShortlist, ThePlannerHoldsItsBestAgainstTheNativeCollective) {
   EXPECT_TRUE(ranks.ran.contains(held[0]));
 }
 
-// Races of short calls are won by chance, so what is predicted best is measured with the winners; of long ones it is not.
+// Races of short calls are won by chance, so those predicted best are measured with the winners; of long ones they are not.
 TEST(RacedShortlist, OfShortCallsIsHeldAgainstWhatIsPredictedBest) {
   const net::GroupView view = view_of(kThreeSubnets);
   for (const bool is_short : {true, false}) {

@@ -49,8 +49,8 @@ CommonProblem planned_problem(coll::Collective collective, int root, std::size_t
   problem.n_ranks = view.n_ranks();
   problem.root = root;
   if (coll::follows_graph(collective)) problem.neighbors = view.neighbors;
-  problem.element_bytes =
-      sums(collective) && bytes >= coll::n_blocks(problem) * sizeof(double) ? sizeof(double) : 1;
+  const bool has_whole = bytes >= coll::n_blocks(problem) * coll::kPlannedElementBytes;
+  problem.element_bytes = sums(collective) && has_whole ? coll::kPlannedElementBytes : 1;
   problem.bytes = coll::whole_bytes(problem, bytes);
   return problem;
 }

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "eco/net/synthetic.h"
+#include "eco/plan/planner.h"
 #include "eco/plan/testing.h"
 #include "eco/runtime/testing.h"
 

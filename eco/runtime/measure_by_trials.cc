@@ -1,7 +1,6 @@
 #include "eco/runtime/measure_by_trials.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -43,40 +42,41 @@ Cost expected_round(const Trial& trial, const std::vector<double>& expected_s) {
   return conduct.cost(as_it_was, as_it_was);
 }
 
-// Calls in a row take so little time that there can be more rounds of them: what disturbs one disturbs its neighbours. So do
-// short ones, which scatter by more than what most recipes gain.
+// Calls in a row take so little time that there can be more rounds of them: what disturbs one disturbs its neighbours.
 constexpr int kRoundsInARow = 2;
-constexpr int kRoundsOfShort = 4;
-
-// Medians of n runs differ, at 95 %, if they are farther apart than the sum of both IQR * kNotch / sqrt(n): notches of box plots
-// (McGill, Tukey and Larsen 1978, Variations of Box Plots, section 7).
-constexpr double kNotch = 1.57;
 
 // What wins among short calls is looked at again, from a common start: in a row calls overlap, and in a program ranks come from other
 // work; what won from a common start is the fastest of several whose times scatter by more than what they gain. Longer calls are not:
 // it would take long, and they scatter by less. Nor is a gain that no start could hide.
 struct SecondLook {
-  Repetitions repetitions;
+  Repetitions most;
+  int fewest;  // rounds, however long they take
   double gain_needed;
 };
-// What is faster in a row has to be no slower from a common start, where waking all takes as long as the call and hides gains.
-constexpr int kRoundsBehindRow = 12;
+// Behind times in a row: from a common start waking all takes as long as the call and hides gains, so that less is needed, and times
+// scatter, so that it takes many starts to see it.
+constexpr int kMostBehindRow = 12;
+constexpr int kFewestBehindRow = 6;
+constexpr int kInTurnBehindRow = 2;  // at least
 constexpr double kGainBehindRow = 0.02;
 // The fastest so many.
 constexpr std::size_t kConfirmed = 3;
 
-// `first`: how often they ran then. As often again, if that was from a common start, and so in no more time.
+// `first`: how often they ran then. As often again, if that was from a common start.
 SecondLook second_look(bool in_a_row, const Repetitions& first) {
-  if (!in_a_row) return {first, plan::kGainNeeded};
-  return {{.rounds = kRoundsBehindRow, .in_turn = first.in_turn, .wakes = false}, kGainBehindRow};
+  if (!in_a_row) return {first, first.rounds, plan::kGainNeeded};
+  return {{.rounds = kMostBehindRow, .in_turn = std::max(first.in_turn, kInTurnBehindRow), .wakes = false},
+          kFewestBehindRow,
+          kGainBehindRow};
 }
 
-void confirm(Trials& trials, const Trial& first, const Repetitions& ran,
+// In no more than `aimed_s`, if the fewest rounds take no longer.
+void confirm(Trials& trials, const Trial& first, const Repetitions& ran, double aimed_s,
              std::vector<std::optional<plan::Measurement>>& measured) {
   if (!measured[0] || measured[0]->is_least) return;
   if (!measured[0]->in_a_row && measured[0]->median_s >= plan::kShort_s) return;
   const SecondLook look = second_look(measured[0]->in_a_row, ran);
-  if (look.repetitions.rounds == 0) return;
+  if (look.most.rounds == 0) return;
   std::vector<std::size_t> winners;
   for (std::size_t c = 1; c < measured.size(); ++c) {
     if (!measured[c] || !plan::wins(*measured[c], *measured[0], plan::kGainNeeded)) continue;
@@ -90,7 +90,12 @@ void confirm(Trials& trials, const Trial& first, const Repetitions& ran,
   Trial trial{
       .problem = first.problem, .candidates = {std::nullopt}, .is_checked = true, .calls_in_a_row = 0};
   for (const std::size_t c : winners) trial.candidates.push_back(first.candidates[c]);
-  const TrialResult result = trials.order(trial, [&](const Cost&) { return look.repetitions; });
+  const TrialResult result = trials.order(trial, [&](const Cost& cost) {
+    const double in_time = aimed_s / std::max(look.most.in_turn * cost.run_s, 1e-9);
+    Repetitions again = look.most;
+    again.rounds = std::min(again.rounds, std::max(look.fewest, static_cast<int>(std::min(in_time, 1e6))));
+    return again;
+  });
   if (result.seconds[0].empty()) return;
   const double native_s = base::median(result.seconds[0]);
   for (std::size_t i = 0; i < winners.size(); ++i) {
@@ -104,10 +109,7 @@ void confirm(Trials& trials, const Trial& first, const Repetitions& ran,
 plan::Measurement summarize(std::vector<double> seconds, double overslept_s) {
   std::sort(seconds.begin(), seconds.end());
   using base::quantile;
-  const double between_quartiles_s = quantile(seconds, 0.75) - quantile(seconds, 0.25);
-  // Few runs say less of quartiles than of the median: these half-widths do.
-  const double share = std::min(0.5, kNotch / std::sqrt(static_cast<double>(seconds.size())));
-  return {quantile(seconds, 0.5), share * between_quartiles_s + overslept_s / 2};
+  return {quantile(seconds, 0.5), (quantile(seconds, 0.75) - quantile(seconds, 0.25) + overslept_s) / 2};
 }
 
 plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialLimits& limits) {
@@ -144,8 +146,7 @@ plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialL
     Repetitions ran;
     const auto repeat = [&](const Cost& cost) -> Repetitions {
       const int in_turn = turn_of(cost);
-      const bool is_short = cost.run_s < plan::kShort_s * static_cast<double>(candidates.size());
-      const int most = limits.most * (cost.in_a_row ? kRoundsInARow : is_short ? kRoundsOfShort : 1);
+      const int most = (cost.in_a_row ? kRoundsInARow : 1) * limits.most;
       const double left = rounds_in(limits.until_s - clock(), cost, in_turn);
       if (left < fewest) {
         const double most_s = std::min(kLate * (clock() - began_s), kOwn * (limits.until_s - began_s));
@@ -163,7 +164,7 @@ plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialL
         measured[c] = plan::Measurement{.median_s = known.native_least_s, .is_least = true};
       if (measured[c]) measured[c]->in_a_row = result.calls_in_a_row > 0;
     }
-    confirm(trials, trial, ran, measured);
+    confirm(trials, trial, ran, limits.cell_s, measured);
     return measured;
   };
 }

@@ -9,6 +9,7 @@
 #include "eco/algo/algorithm.h"
 #include "eco/base/errors.h"
 #include "eco/base/quantile.h"
+#include "eco/plan/choice.h"
 #include "eco/plan/planner.h"
 #include "eco/runtime/abandoned.h"
 #include "eco/runtime/combine.h"

@@ -105,13 +105,12 @@ bool Binding::pad_input(exec::Buffers& buffers) {
   // the program's, the vector's first, and every rank has the same there.
   const std::byte* const filler = address(data);
   const std::size_t block = problem_.block_bytes();
+  const std::size_t element = total_bytes(1, data.type);
   sides_.pieces.for_each([&](int i, const Pieces::Piece& piece) {
     const std::span<std::byte> padded = copy.subspan(static_cast<std::size_t>(i) * block, block);
-    const std::size_t bytes = static_cast<std::size_t>(piece.count) * problem_.element_bytes;
+    const std::size_t bytes = static_cast<std::size_t>(piece.count) * element;
     if (bytes > 0) std::memcpy(padded.data(), address(part_of(data, piece)), bytes);
-    for (std::size_t at = bytes; at < block; at += problem_.element_bytes) {
-      std::memcpy(padded.data() + at, filler, problem_.element_bytes);
-    }
+    for (std::size_t at = bytes; at < block; at += element) std::memcpy(padded.data() + at, filler, element);
   });
   return true;
 }

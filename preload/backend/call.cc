@@ -120,7 +120,7 @@ ECO_ON_EVERY_CALL std::optional<Fate> pose(const Group& group, const Call& call,
   if (coll::is_reduction(call.collective)) {
     decision.reduction = find_reduction(sides.whole.type, call.op);
     if (!decision.reduction) return Fate::reduction;
-    problem.element_bytes = decision.reduction->element_bytes;
+    problem.element_bytes = coll::grain_of(problem, decision.reduction->element_bytes);
     problem.commutative = decision.reduction->commutative;
     problem.exact = decision.reduction->exact || group.any_order();
   }
