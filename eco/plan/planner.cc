@@ -245,15 +245,13 @@ class Planning {
       for (const Candidate* candidate :
            raced_shortlist(cell.ranked, options_.shortlist, cell.problem, view_, options_.race, guided_))
         candidates.push_back(*candidate);
-      // A race of short calls is won by chance: those that are predicted best are held against its winners.
-      if (is_short(cell)) {
-        for (Candidate& candidate : shortlisted(cell, options_.shortlist)) {
-          if (!has(candidates, candidate.recipe)) candidates.push_back(std::move(candidate));
-        }
-      }
     }
-    if (candidates.empty()) {
-      candidates = shortlisted(cell, std::min(options_.shortlist, is_long(cell) ? kLongShortlist : SIZE_MAX));
+    // A race of short calls is won by chance: those that are predicted best are held against its winners.
+    if (candidates.empty() || is_short(cell)) {
+      const std::size_t how_many = std::min(options_.shortlist, is_long(cell) ? kLongShortlist : SIZE_MAX);
+      for (Candidate& candidate : shortlisted(cell, how_many)) {
+        if (!has(candidates, candidate.recipe)) candidates.push_back(std::move(candidate));
+      }
     }
     const std::optional<Recipe> borrowed = borrow(cell);
     if (borrowed && !candidates.empty()) add_candidate(cell.problem, *borrowed, candidates);

@@ -42,6 +42,11 @@ Cost expected_round(const Trial& trial, const std::vector<double>& expected_s) {
   return conduct.cost(as_it_was, as_it_was);
 }
 
+// How many rounds take so long.
+double rounds_in(double seconds, const Cost& cost, int in_turn) {
+  return seconds / std::max(in_turn * cost.run_s + cost.wake_s, 1e-9);
+}
+
 // Calls in a row take so little time that there can be more rounds of them: what disturbs one disturbs its neighbours.
 constexpr int kRoundsInARow = 2;
 
@@ -91,9 +96,9 @@ void confirm(Trials& trials, const Trial& first, const Repetitions& ran, double 
       .problem = first.problem, .candidates = {std::nullopt}, .is_checked = true, .calls_in_a_row = 0};
   for (const std::size_t c : winners) trial.candidates.push_back(first.candidates[c]);
   const TrialResult result = trials.order(trial, [&](const Cost& cost) {
-    const double in_time = aimed_s / std::max(look.most.in_turn * cost.run_s, 1e-9);
+    const double in_time = rounds_in(aimed_s, {.run_s = cost.run_s}, look.most.in_turn);
     Repetitions again = look.most;
-    again.rounds = std::min(again.rounds, std::max(look.fewest, static_cast<int>(std::min(in_time, 1e6))));
+    again.rounds = static_cast<int>(std::clamp<double>(in_time, look.fewest, look.most.rounds));
     return again;
   });
   if (result.seconds[0].empty()) return;
@@ -116,9 +121,6 @@ plan::Measure measure_by_trials(Trials& trials, const Clock& clock, const TrialL
   return [&trials, clock, limits](
              const coll::CommonProblem& problem, const std::vector<const algo::Recipe*>& candidates,
              const plan::Beforehand& known) -> std::vector<std::optional<plan::Measurement>> {
-    const auto rounds_in = [](double seconds, const Cost& cost, int in_turn) {
-      return seconds / std::max(in_turn * cost.run_s + cost.wake_s, 1e-9);
-    };
     // Long runs have short turns: they keep their connections awake by themselves.
     const auto turn_of = [&](const Cost& cost) {
       int in_turn = limits.in_turn;
