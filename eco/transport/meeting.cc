@@ -99,8 +99,10 @@ std::vector<std::string> gather_lines(Native& native, int n_ranks, const std::st
   native.allgather(std::as_bytes(std::span<const char>(padded)),
                    std::as_writable_bytes(std::span<char>(all)));
   std::vector<std::string> lines;
-  for (std::size_t r = 0; r < static_cast<std::size_t>(n_ranks); ++r)
-    lines.push_back(all.substr(r * width, width));
+  for (std::size_t r = 0; r < static_cast<std::size_t>(n_ranks); ++r) {
+    std::string& line = lines.emplace_back(all.substr(r * width, width));
+    line.erase(line.find_last_not_of(' ') + 1);
+  }
   return lines;
 }
 

@@ -50,7 +50,7 @@ class FileStore final : public KeyValue {
   std::string directory_;
 };
 
-// Collective: every rank's line, by rank; through the store or the library.
+// Collective: every rank's line, by rank; through the store or the library (which takes spaces off its end).
 std::vector<std::string> gather_lines(KeyValue& store, int rank, int n_ranks, const std::string& mine,
                                       double timeout_s = 60);
 std::vector<std::string> gather_lines(Native& native, int n_ranks, const std::string& mine);

@@ -18,8 +18,7 @@ std::string why_not_ucx(Native& native, int n_ranks) {
   std::string reason;
   std::string version;
   const std::string said = mine.reason.empty() ? mine.version : "! " + mine.reason;
-  for (std::string line : gather_lines(native, n_ranks, said)) {
-    line.erase(line.find_last_not_of(' ') + 1);
+  for (const std::string& line : gather_lines(native, n_ranks, said)) {
     if (line.starts_with('!')) return line.substr(2);
     if (version.empty()) version = line;
     if (line != version) reason = "ranks have UCX " + version + " and " + line;

@@ -23,10 +23,10 @@
 #include "eco/runtime/common_start.h"
 #include "eco/runtime/options.h"
 #include "eco/runtime/this_host.h"
+#include "eco/transport/meeting.h"
 #include "eco/transport/mpi/mpi_native.h"
 #include "preload/rank/arguments.h"
 #include "preload/rank/cases.h"
-#include "preload/rank/identities.h"
 
 namespace eco::rank {
 namespace {
@@ -200,7 +200,8 @@ int bench(int argc, char** argv) {
   PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
   MpiNative native(comm);
   const bool one_clock = runtime::reads_one_clock(native, rank, n_ranks);
-  const std::vector<std::string> hosts = gather_texts(native, n_ranks, runtime::this_host({}).name);
+  const std::vector<std::string> hosts =
+      transport::gather_lines(native, n_ranks, runtime::this_host({}).name);
   Stopwatch stopwatch(native, comm, one_clock);
 
   // Under ECO_ARM_AFTER=0 ECO arms in the first broadcast or allreduce of a communicator; barriers alone would never let it.

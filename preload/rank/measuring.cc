@@ -11,7 +11,6 @@
 #include "eco/runtime/communicator.h"
 #include "eco/runtime/this_host.h"
 #include "preload/rank/arguments.h"
-#include "preload/rank/identities.h"
 #include "preload/rank/stage.h"
 
 namespace eco::rank {
@@ -46,8 +45,7 @@ int characterize(int argc, char** argv) {
   const runtime::Options options = options_of_environment();
   Stage stage(options);
   measure::CharacterizeOptions how;
-  how.host_of_rank =
-      gather_identities(*stage.native, stage.transport->n_ranks(), runtime::this_host(options));
+  how.host_of_rank = identities(stage, options);
   how.transport = runtime::transport_name(*stage.native, *stage.transport);
   how.measured_at = base::now_iso8601();
   how.budget_s = arguments.number("--budget", 0, 0, 86400);

@@ -13,12 +13,13 @@
 #include "eco/net/io.h"
 #include "eco/runtime/agreement.h"
 #include "eco/runtime/communicator.h"
+#include "eco/runtime/identities.h"
 #include "eco/runtime/rails.h"
+#include "eco/runtime/steps.h"
 #include "eco/runtime/this_host.h"
 #include "eco/transport/joined.h"
 #include "eco/transport/mpi/progress.h"
 #include "eco/transport/open_rails.h"
-#include "preload/rank/identities.h"
 
 namespace eco::rank {
 
@@ -64,6 +65,13 @@ Stage::~Stage() {
   PMPI_Comm_free(&comm);
 }
 
+std::vector<net::HostId> identities(Stage& stage, const runtime::Options& options) {
+  runtime::Steps steps(*stage.native, stage.rank(), stage.n_ranks());
+  runtime::IdentityRoom room;
+  room.make(stage.n_ranks());
+  return runtime::tell_identities(steps, *stage.native, runtime::this_host(options), room);
+}
+
 namespace {
 
 net::GroupView view_of(Stage& stage, const std::string& network_file) {
@@ -76,9 +84,8 @@ net::GroupView view_of(Stage& stage, const std::string& network_file) {
   net::Network known = net::parse_network(agreement.share(std::move(text)), "network");
   runtime::fit_rails(known, *stage.transport);
   const auto network = std::make_shared<const net::Network>(std::move(known));
-  const auto identities =
-      gather_identities(*stage.native, stage.n_ranks(), runtime::this_host(options_of_environment()));
-  return net::make_view(network, runtime::hosts_of_ranks(*network, identities, true));
+  return net::make_view(network,
+                        runtime::hosts_of_ranks(*network, identities(stage, options_of_environment()), true));
 }
 
 }  // namespace

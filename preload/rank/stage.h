@@ -40,6 +40,9 @@ struct Stage {
   void open_rails(const runtime::Options& options);
 };
 
+// Collective: the host of each rank.
+std::vector<net::HostId> identities(Stage& stage, const runtime::Options& options);
+
 // The ranks of a Stage on the network of a file that rank 0 reads, ready for trials. Collective; throws InvalidArgument on
 // all ranks if the file can't be read or is of other hosts.
 struct Rehearsal {

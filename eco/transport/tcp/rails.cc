@@ -327,7 +327,7 @@ AgreedRails agree_on_rails(Native& native, int rank, int n_ranks, const WantedRa
   std::vector<Said> said;
   for (const std::string& each : lines) {
     if (each.starts_with('!')) {
-      agreed.reason = each.substr(2, each.find_last_not_of(' ') - 1);
+      agreed.reason = each.substr(2);
       return agreed;
     }
     said.push_back(read(each));
