@@ -277,6 +277,12 @@ ArmResult Communicator::arm_known(transport::Transport& transport, transport::Na
   return result;
 }
 
+// Once: the next call that is learned most likely meets with the same.
+void Communicator::note_not_remembered(const std::string& failure) {
+  static constexpr const char* kWhat = "; what was planned since is not remembered: ";
+  if (provenance_.find(kWhat) == std::string::npos) provenance_ += kWhat + failure;
+}
+
 Learned Communicator::learn(transport::Native& native, const Options& options, const Identity& identity,
                             const coll::CommonProblem& call, double earned_s) {
   Learned learned;
@@ -313,6 +319,7 @@ Learned Communicator::learn(transport::Native& native, const Options& options, c
       Needs needs = agree(steps, reserve_more, &learned.seconds_measuring);
       provide(steps, std::move(needs));
       if (found.table.is_all_native()) learned.reason = kAsGood;
+      if (!found.not_remembered.empty()) note_not_remembered(found.not_remembered);
       know_what_stands(found.table);
       table_.take(found.table);
       built_.clear();  // what is built asks the table what it takes

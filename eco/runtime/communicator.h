@@ -243,6 +243,7 @@ class Communicator {
   void reserve(const std::vector<plan::Entry>& entries, Needs& needs);
   void reserve(const coll::CommonProblem& problem, const algo::Recipe& recipe, Needs& needs);
   void check_tags(const Needs& needs) const;
+  void note_not_remembered(const std::string& failure);
   void know_what_stands(const plan::PlanTable& table);
   void serve_nothing_more();
   // Collective: what `reserve` finds to be needed, of channels as many as any rank needs. `measuring_s`, if it is given, becomes

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <utility>
@@ -92,6 +93,31 @@ TEST(Learning, PlansWhatIsCalledAndNothingElse) {
   EXPECT_TRUE(table.knows(Collective::allgather));
   EXPECT_TRUE(table.knows(Collective::broadcast));
   EXPECT_FALSE(table.knows(Collective::scan));
+}
+
+// The folder of plans has become a file meanwhile; whoever the tests run as could write to a read-only one.
+TEST(Learning, SaysOnceWhyWhatIsLearnedIsNotRemembered) {
+  const Directory directory;
+  const std::string plans = directory.file("cache") + "/plans";
+  run_program(broadcast_first(), with_network(directory),
+              [&](Communicator& communicator, int rank, Program& program) {
+                EXPECT_EQ(communicator.provenance().find("not remembered"), std::string::npos);
+                program.native.barrier();
+                if (rank == 0) {
+                  std::filesystem::remove_all(plans);
+                  std::ofstream(plans) << "no folder";
+                }
+                program.native.barrier();
+                for (const Collective collective : {Collective::allgather, Collective::scan}) {
+                  communicator.learn(program.native, program.options, program.identity,
+                                     problem_of(collective, 64));
+                  EXPECT_TRUE(communicator.knows(problem_of(collective, 64)));
+                }
+                const std::string text = communicator.provenance();
+                const std::size_t said = text.find("what was planned since is not remembered: ");
+                EXPECT_EQ(said == std::string::npos, rank != 0) << text;
+                EXPECT_EQ(text.find("not remembered", said + 30), std::string::npos) << text;
+              });
 }
 
 // A job plans at sizes of its own; 4096 is none of them.

@@ -112,11 +112,14 @@ class Planning {
     if (found == Found::nothing) throw StaysNative{text};
     if (found == Found::measure) {
       const std::string table = made(source, measuring_s);
+      std::string failure;  // rank 0's
       const auto remember = [&] {
-        const plan::PlanTable all = remembered(plan::PlanTable::from_json(table), source);
+        const plan::PlanTable all = remembered(plan::PlanTable::from_json(table), failure);
+        if (!failure.empty()) source += ", not remembered: " + failure;
         return std::pair(Found::text, plan_in_full(Found::text, source, told(all)));
       };
       steps_.look("remembering the plan: ", remember, take);
+      plan.not_remembered = std::move(failure);
     }
     plan.by_hand = found == Found::by_hand;
     return plan;
@@ -390,7 +393,7 @@ class Planning {
   // Rank 0. What was made is added to what is remembered by now: another job may have written since this one looked, and
   // what was tuned meanwhile with more effort stays. Two that write at the same instant lose one's measurements, which are
   // then made again.
-  plan::PlanTable remembered(const plan::PlanTable& mine, std::string& source) const {
+  plan::PlanTable remembered(const plan::PlanTable& mine, std::string& failure) const {
     plan::PlanTable all;
     std::string reason;
     if (!recall(all, reason)) all = known_;
@@ -405,8 +408,7 @@ class Planning {
     });
     all.take(added);
     all.proof = proof_of(all);  // the planner proves what it writes down
-    if (const auto failure = store_.remember_plan(key_, all.to_json()))
-      source += ", not remembered: " + *failure;
+    failure = store_.remember_plan(key_, all.to_json()).value_or("");
     return all;
   }
 

@@ -41,7 +41,8 @@ struct PlanRequest {
 struct FoundPlan {
   plan::PlanTable table;  // the same on all ranks
   std::string source;     // "network of 8 hosts ..., remembered; plan remembered"; the same on all ranks
-  bool by_hand = false;   // the user's file, on all ranks if on rank 0: there is nothing to be added to it
+  std::string not_remembered{};  // rank 0's: why what was made is not; empty: it is, or nothing was made
+  bool by_hand = false;  // the user's file, on all ranks if on rank 0: there is nothing to be added to it
 };
 
 // Local, rank 0: what the others need to have the same plan, where it is found without measuring; else empty. Throws what

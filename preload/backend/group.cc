@@ -353,6 +353,7 @@ void Group::learn(const coll::CommonProblem& call) {
     runtime::Learned learned =
         runtime_->learn(agreement.native, options, session_.identity(), call, earned_s);
     session_.note_measuring(learned.seconds_measuring);
+    session_.note_learned(*this);
     if (serves_nothing()) why_native_ = std::move(learned.reason);
     if (served && serves_nothing()) return;  // the transport was lost, which says nothing of others'
     if (const auto world_ranks = ranks_in_world()) remember(*world_ranks);

@@ -131,7 +131,13 @@ std::string gain_text(const plan::Gain& gain, const Session::Summary& summary) {
 std::string why_nothing(Session& session, const Session::Summary& summary, std::uint64_t calls) {
   if (!session.arms()) return session.why_native();
   if (calls > 0 && summary.communicators.able > 0) return "the plan leaves these calls to the library";
-  const auto& native = summary.communicators.native;
+  // Of one rank there may be thousands, and nobody wonders about them where there are others.
+  std::map<std::string, std::uint64_t> native;
+  for (const auto& [n_ranks, of_size] : summary.communicators.by_size) {
+    if (n_ranks == 1) continue;
+    for (const auto& [reason, number] : of_size.native) native[reason] += number;
+  }
+  if (native.empty()) native = summary.communicators.native;
   if (calls == 0 || native.empty()) return "nothing was called that can be served";
   const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
   return std::max_element(native.begin(), native.end(), fewer)->first;

@@ -239,6 +239,11 @@ void Session::note_armed(const Group& group) {
   provenance_ = group.armed()->provenance();
 }
 
+void Session::note_learned(const Group& group) {
+  const std::lock_guard lock(mutex_);
+  provenance_ = group.armed()->provenance();
+}
+
 std::unique_ptr<Watch> Session::watch(const exec::FlightRecorder& recorder, int rank, int n_ranks,
                                       const char* doing) {
   std::string who = "rank " + std::to_string(world().rank) + " (" + std::to_string(rank) + " of " +

@@ -126,6 +126,7 @@ class Session {
   // What arming brought to light: for the communicators that come.
   runtime::KnownInJob& known() { return known_; }
   void note_armed(const Group& group);
+  void note_learned(const Group& group);
   // Local, any thread. For a communicator of all ranks that wants to be the first of these that it is tried to arm; false if
   // another has claimed it. Threads may come to it in another order on other ranks, so what is told from it has to be agreed.
   bool claim_first() { return !first_is_claimed_.exchange(true); }

@@ -67,6 +67,23 @@ def test_copies_are_armed_when_it_pays(library: Library, tmp_path: Path) -> None
     assert ended.report["communicators_native"] == {"too few or too short calls to be armed": 200}
 
 
+SELVES = """
+from mpi4py import MPI
+selves = [MPI.COMM_WORLD.Split(MPI.COMM_WORLD.rank) for _ in range(5)]
+for each in (*selves, MPI.COMM_WORLD.Dup()):
+    each.Bcast(bytearray(8))
+"""
+
+
+def test_where_nothing_is_served_the_reason_is_not_that_of_single_ranks(
+    library: Library, tmp_path: Path
+) -> None:
+    """Libraries for matrices make thousands of communicators of one rank."""
+    (tmp_path / "selves.py").write_text(SELVES)
+    ended = library.run_served(2, [library.python, str(tmp_path / "selves.py")], {"ECO_ARM_AFTER": "auto"})
+    assert "eco: served 0 of 6 calls; too few or too short calls to be armed" in ended.stderr
+
+
 TWO_COPIES = """
 import numpy
 from mpi4py import MPI
