@@ -277,10 +277,11 @@ ArmResult Communicator::arm_known(transport::Transport& transport, transport::Na
   return result;
 }
 
-// Once: the next call that is learned most likely meets with the same.
+// Once: the next call that is learned meets with the same, or arming has already.
 void Communicator::note_not_remembered(const std::string& failure) {
-  static constexpr const char* kWhat = "; what was planned since is not remembered: ";
-  if (provenance_.find(kWhat) == std::string::npos) provenance_ += kWhat + failure;
+  static constexpr const char* kNot = " not remembered: ";
+  if (provenance_.find(kNot) == std::string::npos)
+    provenance_ += "; what was planned since is" + (kNot + failure);
 }
 
 Learned Communicator::learn(transport::Native& native, const Options& options, const Identity& identity,
