@@ -234,9 +234,9 @@ void Session::note_measuring(double seconds) {
 }
 
 void Session::note_armed(const Group& group) {
+  note_learned(group);
   const std::lock_guard lock(mutex_);
   ++armed_;
-  provenance_ = group.armed()->provenance();
 }
 
 void Session::note_learned(const Group& group) {
