@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -101,6 +102,7 @@ class Session {
     }
     fit_latencies(network);
     if (network.tree.is_known()) network.tree.verdict = verdict(network.tree, by_figure2, subnets);
+    if (is_for_later()) options_.keep(of_hosts(with_samples_of(network)));
     if (options_.plogp) measure_curves(network);
     if (options_.progress) options_.progress("done", 1.0);
     return network;
@@ -167,28 +169,22 @@ class Session {
     network.plogp = measure_plogp(network, conductor_, how);
   }
 
-  SubnetRatesOptions subnet_rates() const {
+  SubnetRatesOptions subnet_rates() {
     SubnetRatesOptions how;
     how.rank_of_host = placement_.rank_of_host;
     if (options_.budget_s > 0) how.stream_s = std::min(how.stream_s, 0.002 * options_.budget_s);
-    how.in_time = [this] { return in_time(); };
+    how.in_time = [this] {
+      is_hurried_ = is_hurried_ || !in_time();
+      return !is_hurried_;
+    };
     how.say = [this](const std::string& what, double fraction) { say(what, fraction); };
     return how;
   }
 
   int rank_of(int host) const { return placement_.rank_of_host[static_cast<std::size_t>(host)]; }
 
-  void measure_pairs(net::Network& network) {
-    SweepOptions sweep;
-    sweep.budget_s = kSweepShare * options_.budget_s;
-    sweep.most_s = options_.most_s;
-    sweep.sweeps = options_.sweeps;
-    sweep.clock = options_.clock;
-    sweep.progress = [this](const std::string& what, double fraction) { say(what, 0.8 * fraction); };
-    // Where the tree is not believed, neither are the times that it was made of.
-    sweep.known = is_tree_used_ ? times_of_tree() : remembered_;
-    if (is_tree_used_) sweep.level_of_host = network.tree.level_of_host();
-    const Pinger ping = [this](const std::vector<structure::Pair>& pairs, std::size_t bytes, int trips) {
+  Pinger pinger() const {
+    return [this](const std::vector<structure::Pair>& pairs, std::size_t bytes, int trips) {
       std::vector<std::vector<double>> seconds =
           conductor_.trips(flows_of(pairs, placement_.rank_of_host), bytes, trips);
       for (std::vector<double>& of_pair : seconds) {
@@ -196,9 +192,65 @@ class Session {
       }
       return seconds;
     };
-    PairSamples samples = sweep_pairs(network.n_hosts(), ping, sweep);
+  }
+
+  SweepOptions in_budget() const {
+    SweepOptions sweep;
+    sweep.budget_s = kSweepShare * options_.budget_s;
+    sweep.most_s = options_.most_s;
+    sweep.clock = options_.clock;
+    if (options_.budget_s > 0 && options_.keep) {
+      sweep.keep = [this](const std::vector<KnownTimes>& kept) { options_.keep(of_hosts(kept)); };
+    }
+    return sweep;
+  }
+
+  // A network that does not say what is shared, since its pairs took the time, serves the job that had no time for more.
+  bool is_for_later() const {
+    return options_.budget_s > 0 && options_.keep && is_hurried_ && n_measured_ > 0;
+  }
+
+  // What is remembered, and what was measured now.
+  std::vector<KnownTimes> with_samples_of(const net::Network& network) const {
+    std::map<std::pair<int, int>, KnownTimes> of_pair;
+    for (const KnownTimes& known : remembered_) of_pair[{known.a, known.b}] = known;
+    for (const net::PairTimes& pair : network.pairs) {
+      KnownTimes& known = of_pair[{pair.a, pair.b}];
+      known.a = pair.a;
+      known.b = pair.b;
+      for (std::size_t size = 0; size < network.sizes.size(); ++size) {
+        if (pair.samples[size].size() >= 2) known.samples[network.sizes[size]] = pair.samples[size];
+      }
+    }
+    std::vector<KnownTimes> all;
+    for (auto& [hosts, known] : of_pair) all.push_back(std::move(known));
+    return all;
+  }
+
+  std::vector<net::KnownPair> of_hosts(const std::vector<KnownTimes>& times) const {
+    const auto host = [this](int number) { return placement_.hosts[static_cast<std::size_t>(number)]; };
+    std::vector<net::KnownPair> pairs;
+    for (const KnownTimes& known : times) {
+      net::KnownPair& pair = pairs.emplace_back(net::KnownPair{host(known.a), host(known.b), {}, {}});
+      for (const auto& [bytes, samples] : known.samples) {
+        pair.sizes.push_back(bytes);
+        pair.samples.push_back(samples);
+      }
+    }
+    return pairs;
+  }
+
+  void measure_pairs(net::Network& network) {
+    SweepOptions sweep = in_budget();
+    sweep.sweeps = options_.sweeps;
+    sweep.progress = [this](const std::string& what, double fraction) { say(what, 0.8 * fraction); };
+    // Where the tree is not believed, neither are the times that it was made of.
+    sweep.known = is_tree_used_ ? times_of_tree() : remembered_;
+    if (is_tree_used_) sweep.level_of_host = network.tree.level_of_host();
+    PairSamples samples = sweep_pairs(network.n_hosts(), pinger(), sweep);
     network.sizes = std::move(samples.sizes);
     network.pairs = std::move(samples.pairs);
+    n_measured_ = samples.measured;
     if (!remembered_.empty()) {
       network.note = std::to_string(samples.measured) + " of " + std::to_string(network.pairs.size()) +
                      " pairs measured, the others known";
@@ -305,6 +357,8 @@ class Session {
   double start_s_;
   ProbeSamples samples_;  // that finding the tree took
   bool is_tree_used_ = false;
+  std::size_t n_measured_ = 0;  // pairs
+  bool is_hurried_ = false;     // there was no time for some test of what is shared
 };
 
 // The result as text, behind one letter that says which: N a network, E an Unsupported's message.

@@ -43,6 +43,9 @@ struct CharacterizeOptions {
   // Pairs that need no measuring, of these hosts or others; only rank 0's count. Their samples enter the network at the
   // sizes they have, what is shared and the rates are measured anew, and the network's note says how many were measured.
   std::vector<net::KnownPair> known;
+  // With a budget: called on rank 0 with pairs, known ones among them, that a later call need not measure again, where this
+  // one had no time for all of them or for the tests of what they share. Then more may be begun than fits.
+  std::function<void(const std::vector<net::KnownPair>&)> keep;
   // Headers of one packet, and of one message: those of TCP over Ethernet and of an MPI library, unless one knows better.
   // Where links are so fast that they matter little, it matters little whether they are right. Only rank 0's count.
   double frame_bytes = 66;

@@ -46,6 +46,14 @@ constexpr double kDeadline = 0.9;
 constexpr double kLargeDeadline = 0.65;
 constexpr std::size_t kSweepsInBudget = 2;
 
+// What all pairs need before a network of them is remembered: sweeps of three sizes.
+constexpr double kSweepsToRemember = 3 * kSweepsInBudget;
+// In so many jobs it is to be done; what would take more is not begun.
+constexpr double kMostJobs = 8;
+// Of the time that is left what a part of them may be expected to take, and what estimates of larger messages may.
+constexpr double kPart = 0.8;
+constexpr double kProbes = 0.2;
+
 class Sweeper {
  public:
   Sweeper(int n_hosts, const Pinger& ping, const SweepOptions& options)
@@ -57,6 +65,7 @@ class Sweeper {
       if (smallest != known.samples.end()) visits_.saw(known.a, known.b, confirmed_minimum(smallest->second));
     }
     if (!options.level_of_host.empty()) represent(options.level_of_host);
+    goes_on_ = options.keep && !options.known.empty();
     start_s_ = options.clock();
   }
 
@@ -103,15 +112,27 @@ class Sweeper {
     list_alike();
   }
 
-  // The same of pairs between sites, at sizes that are not small.
-  void represent_sites() {
-    between_sites_ = true;
-    level_of_host_ = visits_.sites();
+  // The same of pairs between sites, at sizes that are not small; where no hosts are far apart, between the subnets that small
+  // messages show.
+  void represent_groups() {
+    between_groups_ = true;
+    level_of_host_ = visits_.is_any_far() ? visits_.sites() : subnets();
     represents_ = representatives_of_sites(level_of_host_);
     list_alike();
   }
 
-  bool is_inside_site(std::size_t pair) const {
+  // By host, of what was measured so far.
+  std::vector<int> subnets() const {
+    std::vector<int> subnet_of_host(static_cast<std::size_t>(table_.n_hosts));
+    const net::Partition found = find_subnets(table_.n_hosts, table_.sizes, labelled());
+    for (std::size_t subnet = 0; subnet < found.size(); ++subnet) {
+      for (const int host : found[subnet])
+        subnet_of_host[static_cast<std::size_t>(host)] = static_cast<int>(subnet);
+    }
+    return subnet_of_host;
+  }
+
+  bool is_inside_group(std::size_t pair) const {
     const auto [low, high] = levels_of(pair);
     return low == high;
   }
@@ -139,7 +160,7 @@ class Sweeper {
     std::vector<std::size_t> pairs;
     for (std::size_t i = 0; i < table_.pairs.size(); ++i) {
       const bool is_left_out =
-          !represents_.empty() && !represents_[i] && !(between_sites_ && bytes <= net::kSmallPairBytes);
+          !represents_.empty() && !represents_[i] && !(between_groups_ && bytes <= net::kSmallPairBytes);
       if (!is_known(i, bytes) && !is_left_out && is_wanted(i)) pairs.push_back(i);
     }
     return pairs;
@@ -173,7 +194,7 @@ class Sweeper {
     const std::vector<double>& own = table_.of(pair, size);
     if (!minimum_is_suspect(own)) return true;
     if (own.empty() || represents_.empty() || table_.sizes[size] <= net::kSmallPairBytes) return false;
-    if (between_sites_ && is_inside_site(pair)) return false;
+    if (between_groups_ && is_inside_group(pair)) return false;
     const double label = confirmed_minimum(own);
     const std::vector<std::size_t>& alike = alike_.at(levels_of(pair));
     return std::any_of(alike.begin(), alike.end(), [&](std::size_t i) {
@@ -264,15 +285,44 @@ class Sweeper {
     return contested;
   }
 
-  // Until every pair has two samples. False if it passed a deadline before: the first sweep its own.
+  // Until every pair has two samples. False if it passed a deadline before: the first sweep its own. What a job may not get
+  // through goes in parts, so that whatever it had time for has both; but pairs that are far apart go in rounds of as many as
+  // there are, and have both after one.
   bool sweep_twice(std::size_t size, double first_deadline_s, double deadline_s) {
-    for (std::size_t i = 0; i < kSweepsInBudget; ++i) {
-      const auto pairs = missing(table_.sizes[size], [&](std::size_t pair) {
-        return table_.of(pair, size).size() < kSweepsInBudget;
-      });
-      if (!visit_all(pairs, size, i == 0 ? first_deadline_s : deadline_s)) return false;
+    const auto is_unswept = [&](std::size_t pair) { return table_.of(pair, size).size() < kSweepsInBudget; };
+    std::vector<std::size_t> left = missing(table_.sizes[size], is_unswept);
+    const bool in_parts = goes_on_ && !visits_.is_any_far();
+    std::size_t n_part = in_parts ? 1 : left.size();
+    const double begin_s = elapsed();
+    std::size_t n_swept = 0;
+    while (!left.empty()) {
+      const auto end = left.begin() + static_cast<std::ptrdiff_t>(std::min(n_part, left.size()));
+      std::vector<std::size_t> part(left.begin(), end);
+      left.erase(left.begin(), end);
+      n_swept += part.size();
+      for (std::size_t i = 0; i < kSweepsInBudget; ++i) {
+        if (!visit_all(part, size, i == 0 ? first_deadline_s : deadline_s)) return false;
+        std::erase_if(part, [&](std::size_t pair) { return !is_unswept(pair); });
+      }
+      const double pair_s = std::max(1e-9, elapsed() - begin_s) / static_cast<double>(n_swept);
+      const double fitting = kPart * (first_deadline_s - elapsed()) / pair_s;
+      n_part = static_cast<std::size_t>(std::clamp(fitting, 1.0, 1e9));
     }
     return true;
+  }
+
+  void keep() const {
+    if (!options_.keep) return;
+    std::vector<KnownTimes> kept;
+    for (const net::PairTimes& pair : table_.pairs) {
+      KnownTimes times{pair.a, pair.b, {}};
+      for (std::size_t size = 0; size < table_.sizes.size(); ++size) {
+        if (pair.samples[size].size() >= kSweepsInBudget)
+          times.samples[table_.sizes[size]] = pair.samples[size];
+      }
+      if (!times.samples.empty()) kept.push_back(std::move(times));
+    }
+    options_.keep(kept);
   }
 
   void sweep_within_budget() {
@@ -282,17 +332,20 @@ class Sweeper {
     visits_.set_visit_s(n_missing == 0 ? budget : 0.2 * budget / static_cast<double>(4 * n_missing));
     for (const std::size_t bytes : {kSmallestBytes, net::kSmallPairBytes}) {
       const std::size_t size = add_size(bytes);
+      const std::size_t n_pairs = missing(bytes).size();
       say("pairs, " + std::to_string(bytes) + " B", elapsed() / budget);
+      // The longer messages take longer.
+      goes_on_ = goes_on_ || (options_.keep && elapsed() > most_s_ / kSweepsToRemember);
       const bool fits = bytes != kSmallestBytes || first_row_says_it_fits(size);
       if (!fits || !sweep_twice(size, most_s_, most_s_)) {
-        throw Unsupported("characterize: two sweeps over " + std::to_string(n_missing) +
-                          " pairs of hosts do not fit into a budget of " + std::to_string(budget) +
-                          " s; measure once with eco characterize, or raise ECO_BUDGET");
+        if (fits) keep();
+        fail(n_pairs);
       }
       if (bytes == kSmallestBytes) repeat_contradicted(size);
     }
     if (table_.pairs.empty()) return;
-    if (represents_.empty() && visits_.is_any_far()) represent_sites();
+    if (represents_.empty() && visits_.is_any_far()) represent_groups();
+    if (takes_several_jobs()) return go_on_with_reliable();
     sweep_largest_that_fits(kLargeDeadline * budget);
     sweep_known_sizes_that_fit(kLargeDeadline * budget);
     settle_all(kDeadline * budget);
@@ -309,11 +362,12 @@ class Sweeper {
     }
   }
 
-  // Where hosts are far apart, rank 0's own pairs say what rounds of the others will take: what can't be done in time is not
-  // begun.
+  // Rank 0's own pairs say what the others will take: what can't be done in time is not begun, nor in as many jobs as it may
+  // take where later ones go on.
   bool first_row_says_it_fits(std::size_t size) {
     const auto is_own = [&](std::size_t pair) { return table_.pairs[pair].a == 0; };
     const std::vector<std::size_t> own = missing(table_.sizes[size], is_own);
+    if (own.empty()) return true;
     if (!visit_all(own, size, kDeadline * options_.budget_s)) return false;
     double trips_s = 0;
     double longest_s = 0;
@@ -321,12 +375,45 @@ class Sweeper {
       trips_s += seconds;
       longest_s = std::max(longest_s, seconds);
     }
-    const auto far =
-        missing(table_.sizes[size], [&](std::size_t pair) { return !is_own(pair) && visits_.is_far(pair); });
-    if (far.empty() || trips_s == 0) return true;
-    const double n_rounds = std::ceil(2.0 * static_cast<double>(far.size()) / table_.n_hosts);
-    const double round_s = elapsed() * longest_s / trips_s;
-    return elapsed() + 2 * n_rounds * round_s <= most_s_;
+    if (trips_s == 0) return true;
+    const auto others = missing(table_.sizes[size], [&](std::size_t pair) { return !is_own(pair); });
+    const auto n_far = std::ranges::count_if(others, [&](std::size_t pair) { return visits_.is_far(pair); });
+    const double rounds_s =
+        std::ceil(2.0 * static_cast<double>(n_far) / table_.n_hosts) * elapsed() * longest_s / trips_s;
+    if (!options_.keep) return n_far == 0 || elapsed() + 2 * rounds_s <= most_s_;
+    const double near_s =
+        elapsed() * static_cast<double>(std::ssize(others) - n_far) / static_cast<double>(own.size());
+    const double sweep_s = near_s + rounds_s;
+    goes_on_ = goes_on_ || elapsed() + 2 * kSweepsInBudget * sweep_s > most_s_;
+    return kSweepsToRemember * sweep_s <= kMostJobs * most_s_;
+  }
+
+  // Whether the least size that is reliable will not fit, but part of it would.
+  bool takes_several_jobs() {
+    const std::size_t n_pairs = missing(kReliableBytes).size();
+    if (!options_.keep || n_pairs == 0) return false;
+    const double pair_s = kSweepsInBudget * sweep_estimate(kReliableBytes) / static_cast<double>(n_pairs);
+    return pair_s * static_cast<double>(n_pairs) > most_s_ - elapsed() && pair_s < kPart * most_s_;
+  }
+
+  // Of some pairs at least, so that each job gets on.
+  void go_on_with_reliable() {
+    goes_on_ = true;
+    if (represents_.empty()) represent_groups();
+    const std::size_t size = add_size(kReliableBytes);
+    std::vector<std::size_t> first = missing(kReliableBytes);
+    first.resize(std::min<std::size_t>(first.size(), 1));
+    visits_.set_visit_s(0);
+    for (std::size_t i = 0; i < kSweepsInBudget; ++i) visit_all(first, size, kNever);
+    if (sweep_twice(size, most_s_, most_s_)) return;
+    keep();
+    fail(missing(kReliableBytes).size());
+  }
+
+  [[noreturn]] void fail(std::size_t n_pairs) const {
+    throw Unsupported("characterize: two sweeps over " + std::to_string(n_pairs) +
+                      " pairs of hosts do not fit into a budget of " + std::to_string(options_.budget_s) +
+                      " s; measure once with eco characterize, or raise ECO_BUDGET");
   }
 
   // The least size that is reliable may take as long as anything may.
@@ -374,12 +461,14 @@ class Sweeper {
     if (probed_visit_s_ == 0) {
       const std::size_t n = std::min<std::size_t>(8, these.size());
       const double start_s = elapsed();
-      for (std::size_t i = 0; i < n; ++i) {
-        const std::size_t pair = these[i * these.size() / n];
-        const double of_bytes = visits_.glance(pair, kProbe) - table_.label(pair, 0);
-        per_byte_s_ += std::max(0.0, of_bytes) / static_cast<double>(kProbe * n);
-      }
-      probed_visit_s_ = (elapsed() - start_s) / static_cast<double>(n);
+      std::size_t n_probed = 0;
+      double of_bytes_s = 0;
+      do {
+        const std::size_t pair = these[n_probed++ * these.size() / n];
+        of_bytes_s += std::max(0.0, visits_.glance(pair, kProbe) - table_.label(pair, 0));
+      } while (n_probed < n && elapsed() - start_s < kProbes * (most_s_ - start_s));
+      per_byte_s_ = of_bytes_s / static_cast<double>(kProbe * n_probed);
+      probed_visit_s_ = (elapsed() - start_s) / static_cast<double>(n_probed);
     }
     // Two ways each.
     const double more = static_cast<double>(bytes) - static_cast<double>(kProbe);
@@ -398,8 +487,9 @@ class Sweeper {
   Visits visits_;
   std::vector<const KnownTimes*> known_;  // by pair; null if nothing is
   double most_s_ = kNever;                // until when anything is visited
+  bool goes_on_ = false;                  // with what other jobs began, or others will with this
   std::vector<int> level_of_host_;
-  bool between_sites_ = false;                                     // and levels are sites
+  bool between_groups_ = false;                                    // and levels are these
   std::vector<bool> represents_;                                   // by pair; empty where all are visited
   std::map<std::pair<int, int>, std::vector<std::size_t>> alike_;  // of those, by their hosts' levels
   double start_s_ = 0;

@@ -36,6 +36,9 @@ struct SweepOptions {
   Clock clock;
   Progress progress;
   std::vector<KnownTimes> known;
+  // With a budget: is told of every pair what needs no measuring again, before Unsupported is thrown for want of time. Then
+  // jobs after this one go on, and what is not done in time may be begun.
+  std::function<void(const std::vector<KnownTimes>&)> keep{};
   // The level of each host in a tree that is sure. Then pairs that are not known are visited only if they represent others
   // (representatives.h), and what they say holds for these. Empty: every pair is.
   std::vector<int> level_of_host{};
@@ -49,7 +52,8 @@ struct PairSamples {
 
 // Runs on rank 0. Without a budget: all standard sizes. With one: two sweeps of the two smallest sizes, then of the
 // largest size that fits (of pairs that are far apart, one of every host and other site for all of them); if that leaves
-// time, at the other sizes at which pairs are known. Throws Unsupported if not even the smallest fit.
+// time, at the other sizes at which pairs are known. Throws Unsupported if not even the smallest fit; where they are kept,
+// also if kReliableBytes do not, but will in a few jobs.
 PairSamples sweep_pairs(int n_hosts, const Pinger& ping, const SweepOptions& options);
 
 }  // namespace eco::measure

@@ -25,29 +25,48 @@ struct Bench {
   std::map<std::size_t, std::size_t> rounds = {};  // of more than one pair, by bytes
   std::vector<int> level_of_host = {};             // where pairs stand for those like them
   double most_s = 0;
+  bool keeps = false;
+  std::vector<KnownTimes> known = {};  // where it keeps, of the sweeps before
 
-  PairSamples sweep(int n_hosts, double budget_s) {
+  Pinger ping() {
+    return [this](const std::vector<structure::Pair>& round, std::size_t bytes, int trips) {
+      std::vector<std::vector<double>> all;
+      double longest = 0;
+      for (const structure::Pair& pair : round) {
+        double seconds = law(pair.from, pair.to, bytes, visits[{pair.from, pair.to, bytes}]++);
+        if (slower) seconds *= slower(round);
+        longest = std::max(longest, seconds);
+        all.emplace_back(static_cast<std::size_t>(trips), seconds);
+      }
+      if (round.size() > 1) ++rounds[bytes];
+      now += order_s + 2 * trips * longest;
+      return all;
+    };
+  }
+
+  SweepOptions options(double budget_s) {
     SweepOptions options;
     options.budget_s = budget_s;
     options.most_s = most_s;
     options.level_of_host = level_of_host;
     options.clock = [this] { return now; };
-    return sweep_pairs(
-        n_hosts,
-        [this](const std::vector<structure::Pair>& round, std::size_t bytes, int trips) {
-          std::vector<std::vector<double>> all;
-          double longest = 0;
-          for (const structure::Pair& pair : round) {
-            double seconds = law(pair.from, pair.to, bytes, visits[{pair.from, pair.to, bytes}]++);
-            if (slower) seconds *= slower(round);
-            longest = std::max(longest, seconds);
-            all.emplace_back(static_cast<std::size_t>(trips), seconds);
-          }
-          if (round.size() > 1) ++rounds[bytes];
-          now += order_s + 2 * trips * longest;
-          return all;
-        },
-        options);
+    options.known = known;
+    if (keeps) options.keep = [this](const std::vector<KnownTimes>& kept) { known = kept; };
+    return options;
+  }
+
+  PairSamples sweep(int n_hosts, double budget_s) { return sweep_pairs(n_hosts, ping(), options(budget_s)); }
+
+  // How many jobs it takes until there is a network.
+  int jobs(int n_hosts, double budget_s, PairSamples& result) {
+    for (int n = 1; n < 20; ++n) {
+      try {
+        result = sweep(n_hosts, budget_s);
+        return n;
+      } catch (const Unsupported&) {
+      }
+    }
+    return 20;
   }
 };
 
@@ -190,6 +209,44 @@ TEST(Sweeps, WhatWillNotFitIsNotBegun) {
   EXPECT_THROW(bench.sweep(12, 2), Unsupported);
   EXPECT_LT(bench.now, 1.8);
   EXPECT_EQ(bench.rounds[8], 0u);
+}
+
+// Twenty hosts in five subnets, at 10 Mbit/s: more pairs than a job has time for.
+double many_slow_hosts(int a, int b, std::size_t bytes, int) {
+  return (a / 4 == b / 4 ? 2e-4 : 5e-4) + static_cast<double>(bytes) / 1.1e6;
+}
+
+TEST(Sweeps, WhatDoesNotFitIntoOneJobIsDoneInSeveral) {
+  Bench bench{.law = many_slow_hosts, .order_s = 1e-3, .most_s = 4, .keeps = true};
+  PairSamples result;
+  const int jobs = bench.jobs(20, 1.6, result);
+  EXPECT_GT(jobs, 1);
+  EXPECT_LT(jobs, 5);
+  EXPECT_LT(bench.now, 4.2 * jobs);
+  ASSERT_EQ(result.sizes, (std::vector<std::size_t>{8, 1024, kReliableBytes}));
+  for (const net::PairTimes& pair : result.pairs) {
+    for (std::size_t size = 0; size < 3; ++size)
+      EXPECT_DOUBLE_EQ(pair.seconds[size], many_slow_hosts(pair.a, pair.b, result.sizes[size], 0));
+    const bool is_inside = pair.a / 4 == pair.b / 4;
+    EXPECT_TRUE(!is_inside || pair.samples[2].size() >= 2) << "others stand for it";
+  }
+  EXPECT_EQ(bench.visits.count({0, 1, 8}), 1u);
+  EXPECT_LE((bench.visits[{0, 1, 8}]), 3) << "measured again in each job";
+}
+
+TEST(Sweeps, APairThatTakesMostOfAJobIsNotForgotten) {
+  Bench bench{.law = nullptr, .order_s = 1e-3, .most_s = 1.0, .keeps = true};
+  bench.law = [](int, int, std::size_t bytes, int) { return 1e-4 + static_cast<double>(bytes) / 1e5; };
+  PairSamples result;
+  EXPECT_LT(bench.jobs(4, 0.6, result), 9);
+  EXPECT_GE(result.sizes.back(), kReliableBytes);
+}
+
+TEST(Sweeps, WhatWouldTakeTooManyJobsIsNotBegun) {
+  Bench bench{.law = many_slow_hosts, .order_s = 1e-3, .most_s = 4, .keeps = true};
+  EXPECT_THROW(bench.sweep(200, 1.6), Unsupported);
+  EXPECT_LT(bench.now, 1);
+  EXPECT_TRUE(bench.known.empty());
 }
 
 TEST(Sweeps, NoPairsAtAll) {

@@ -4,53 +4,12 @@
 
 #include "eco/base/errors.h"
 #include "eco/base/json_file.h"
+#include "eco/net/fields.h"
 
 namespace eco::net {
 namespace {
 
 using nlohmann::json;
-
-// Reads one object's fields; every failure says which field of which object.
-class Fields {
- public:
-  Fields(const json& object, std::string where) : object_(object), where_(std::move(where)) {
-    if (!object_.is_object()) throw CorruptFile(where_ + " is not an object");
-  }
-
-  template <class T>
-  T get(const char* key) const {
-    const auto found = object_.find(key);
-    if (found == object_.end()) throw CorruptFile(where_ + ": field '" + key + "' is missing" + kAdvice);
-    try {
-      return found->template get<T>();
-    } catch (const json::exception& error) {
-      throw CorruptFile(where_ + ": field '" + key + "' has the wrong type (" + error.what() + ")" + kAdvice);
-    }
-  }
-
-  bool has(const char* key) const { return object_.contains(key); }
-
-  // Calls `read(fields)` for each object of the list `key`.
-  template <class Read>
-  void each(const char* key, const Read& read) const {
-    const auto found = object_.find(key);
-    if (found == object_.end()) fail("field '" + std::string(key) + "' is missing");
-    const json& list = *found;
-    if (!list.is_array()) fail("field '" + std::string(key) + "' is not a list");
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      read(Fields(list[i], where_ + ": " + key + "[" + std::to_string(i) + "]"));
-    }
-  }
-
-  const std::string& where() const { return where_; }
-
-  [[noreturn]] void fail(const std::string& what) const { throw CorruptFile(where_ + ": " + what + kAdvice); }
-
- private:
-  static constexpr const char* kAdvice = "; measure again with eco characterize";
-  const json& object_;
-  std::string where_;
-};
 
 json curve_to_json(const model::Curve& curve) {
   json bytes = json::array();
@@ -225,13 +184,7 @@ std::string to_json(const Network& network) {
   document["measured_at"] = network.measured_at;
   document["note"] = network.note;
   document["sizes"] = network.sizes;
-  document["hosts"] = json::array();
-  for (const HostId& host : network.hosts) {
-    document["hosts"].push_back({{"name", host.name},
-                                 {"address", host.address},
-                                 {"boot_id", host.boot_id},
-                                 {"net_namespace", host.net_namespace}});
-  }
+  document["hosts"] = hosts_to_json(network.hosts);
   add_structure(document, network.subnets, network.between, network.uplinks);
   for (const Site& site : network.sites) {
     document["sites"].push_back(
@@ -287,10 +240,7 @@ Network parse_network(std::string_view text, const std::string& where) {
   network.measured_at = fields.get<std::string>("measured_at");
   network.note = fields.get<std::string>("note");
   network.sizes = fields.get<std::vector<std::size_t>>("sizes");
-  fields.each("hosts", [&](const Fields& host) {
-    network.hosts.push_back({host.get<std::string>("name"), host.get<std::string>("address"),
-                             host.get<std::string>("boot_id"), host.get<std::string>("net_namespace")});
-  });
+  network.hosts = read_hosts(fields);
   read_structure(fields, network.subnets, network.between, network.uplinks);
   // Only where subnets form some.
   if (fields.has("sites")) {

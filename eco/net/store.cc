@@ -138,6 +138,16 @@ FoundNetwork read_network_of(const std::string& path, const std::vector<HostId>&
   return found;
 }
 
+// None of a file that is missing or can't be used.
+std::vector<KnownPair> read_pairs(const std::string& path) {
+  if (!is_file(path)) return {};
+  try {
+    return parse_pairs(base::read_text(path), "pairs file " + path);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 bool has_samples(const PairTimes& pair, std::size_t n_sizes) {
   return n_sizes > 0 && pair.samples.size() == n_sizes &&
          std::all_of(pair.samples.begin(), pair.samples.end(), [](const auto& samples) {
@@ -218,14 +228,32 @@ std::vector<KnownPair> Store::known_pairs(const std::vector<HostId>& hosts,
       if (!taken.insert(std::minmax(place(a), place(b))).second) continue;
       known.push_back({a, b, found.network->sizes, pair.samples});
     }
-    if (taken.size() == wanted.size() * (wanted.size() - 1) / 2) break;
+    if (taken.size() == wanted.size() * (wanted.size() - 1) / 2) return known;
+  }
+  for (KnownPair& pair : read_pairs(pairs_path(wanted, transport))) {
+    if (!is_wanted(pair.a) || !is_wanted(pair.b)) continue;
+    if (taken.insert(std::minmax(place(pair.a), place(pair.b))).second) known.push_back(std::move(pair));
   }
   return known;
+}
+
+std::string Store::pairs_path(const std::vector<HostId>& hosts, std::string_view transport) const {
+  return cache_dir_.empty() ? "" : cache_dir_ + "/pairs/" + name_of_hosts(hosts, transport) + ".json";
+}
+
+std::optional<std::string> Store::remember_pairs(const std::vector<HostId>& hosts, std::string_view transport,
+                                                 const std::vector<KnownPair>& pairs) const {
+  if (cache_dir_.empty()) return kOff;
+  return base::write_text_atomically(pairs_path(hosts, transport), pairs_to_json(as_set(hosts), pairs));
 }
 
 Remembered Store::remember_network(const Network& network, bool instead) const {
   Remembered kept;
   kept.failure = cache_dir_.empty() ? kOff : write_network(cache_dir_, network, instead);
+  if (!kept.failure) {
+    std::error_code ignored;
+    fs::remove(pairs_path(network.hosts, network.transport), ignored);
+  }
   if (!is_directory(site_dir_)) return kept;
   kept.site_failure = write_network(site_dir_, network, instead);
   if (!kept.site_failure) kept.failure.reset();

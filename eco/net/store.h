@@ -1,5 +1,6 @@
-// What ECO remembers between jobs: networks and plan tables, one file each, in two directories. The cache is the
-// user's own, read and written. The site directory is everybody's: networks only, read, and written where it lets us.
+// What ECO remembers between jobs: networks, pairs of hosts that are none yet, and plan tables, one file each, in two
+// directories. The cache is the user's own, read and written. The site directory is everybody's: networks only, read, and
+// written where it lets us.
 //
 //   Store store(options.cache_dir, options.site_dir);
 //   auto found = store.find_network(hosts, transport);       // found.network, or found.reason
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "eco/net/network.h"
+#include "eco/net/pairs.h"
 
 namespace eco::net {
 
@@ -25,14 +27,6 @@ struct FoundNetwork {
   std::optional<Network> network;
   std::string reason;  // why there is none
   std::string path;    // the file that this is about, if there is one
-};
-
-// A pair of hosts as a remembered network has it.
-struct KnownPair {
-  HostId a;
-  HostId b;
-  std::vector<std::size_t> sizes;
-  std::vector<std::vector<double>> samples;  // [size][sweep], at least two each
 };
 
 struct Remembered {
@@ -64,11 +58,17 @@ class Store {
   // the newest. A network of exactly these hosts measured up to kLargestPairBytes ends the search; else the 64 newest
   // files are read.
   FoundNetwork find_network(const std::vector<HostId>& hosts, std::string_view transport) const;
-  // The pairs among these hosts that the 64 newest files have samples of, each from the newest that has it. Files that
-  // can't be used have none.
+  // The pairs among these hosts that the 64 newest files have samples of, each from the newest that has it; the others as
+  // remember_pairs() left them. Files that can't be used have none.
   std::vector<KnownPair> known_pairs(const std::vector<HostId>& hosts, std::string_view transport) const;
   // `instead`: the network has changed, so what was remembered of exactly these hosts is removed.
   [[nodiscard]] Remembered remember_network(const Network& network, bool instead = false) const;
+
+  // Of jobs that had not the time for a network of these hosts: in place of what such a job left before, until there is a
+  // network of them. Why not, if not.
+  [[nodiscard]] std::optional<std::string> remember_pairs(const std::vector<HostId>& hosts,
+                                                          std::string_view transport,
+                                                          const std::vector<KnownPair>& pairs) const;
 
   // Plan tables as text: what is in them is the planner's business. Never from the site directory: they are run as
   // they are found, so only the user's own are.
@@ -84,6 +84,7 @@ class Store {
 
  private:
   std::vector<std::string> newest_network_files() const;
+  std::string pairs_path(const std::vector<HostId>& hosts, std::string_view transport) const;
 
   std::string cache_dir_;
   std::string site_dir_;

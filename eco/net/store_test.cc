@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "eco/base/errors.h"
 #include "eco/base/json_file.h"
 #include "eco/net/io.h"
 #include "eco/net/synthetic.h"
@@ -71,6 +72,53 @@ std::vector<std::string> text_of(const std::vector<KnownPair>& pairs) {
   }
   std::sort(texts.begin(), texts.end());
   return texts;
+}
+
+std::vector<KnownPair> two_pairs() {
+  const std::vector<HostId> of = hosts(1, 3);
+  return {{of[0], of[1], {8, 1024}, {{0.001, 0.002}, {0.003, 0.004}}},
+          {of[2], of[1], {8}, {{0.005, 0.006, 0.007}}}};
+}
+
+TEST_F(StoreTest, KnowsThePairsOfAJobThatHadNoTimeForTheOthers) {
+  const Store store = shared();
+  ASSERT_EQ(store.remember_pairs(hosts(1, 3), "synthetic", two_pairs()), std::nullopt);
+  const std::vector<KnownPair> known = store.known_pairs(hosts(1, 3), "synthetic");
+  EXPECT_EQ(text_of(known), (std::vector<std::string>{"h1-h2 3", "h2-h3 5"}));
+  EXPECT_EQ(known.at(0).sizes, (std::vector<std::size_t>{8, 1024}));
+  EXPECT_EQ(known.at(1).samples, (std::vector<std::vector<double>>{{0.005, 0.006, 0.007}}));
+  EXPECT_TRUE(store.known_pairs(hosts(1, 3), "another").empty());
+  EXPECT_FALSE(store.find_network(hosts(1, 3), "synthetic").network) << "they are none";
+
+  // What a network says of a pair comes first; one of these hosts takes the place of all.
+  ASSERT_FALSE(store.remember_network(part(1, 2, 0.009)).failure);
+  EXPECT_EQ(text_of(store.known_pairs(hosts(1, 3), "synthetic")),
+            (std::vector<std::string>{"h1-h2 9", "h2-h3 5"}));
+  ASSERT_FALSE(store.remember_network(part(1, 3, 0.008)).failure);
+  EXPECT_TRUE(fs::is_empty(path("cache/pairs")));
+}
+
+TEST_F(StoreTest, PairsThatCantBeReadOrWrittenAreNone) {
+  ASSERT_EQ(cache().remember_pairs(hosts(1, 3), "synthetic", two_pairs()), std::nullopt);
+  const fs::path file = fs::directory_iterator(path("cache/pairs"))->path();
+  const std::string text = base::read_text(file.string());
+  const auto with = [&](const std::string& what, const std::string& instead) {
+    std::string other = text;
+    other.replace(other.find(what), what.size(), instead);
+    return other;
+  };
+  for (const std::string& damaged :
+       {std::string(), text.substr(0, text.size() / 2), with("eco.pairs", "eco.network"),
+        with("\"version\": 1", "\"version\": 2"), with("0.001", "-0.001"), with("0.005", "\"soon\""),
+        with("\"a\": 0", "\"a\": 1"), with("\"a\": 0", "\"a\": 7"), with("1024", "1024, 2048")}) {
+    std::ofstream(file) << damaged;
+    EXPECT_TRUE(cache().known_pairs(hosts(1, 3), "synthetic").empty()) << damaged;
+    EXPECT_THROW(parse_pairs(damaged, "pairs"), CorruptFile) << damaged;
+  }
+  EXPECT_TRUE(Store("").remember_pairs(hosts(1, 3), "synthetic", two_pairs()));
+  EXPECT_TRUE(Store("").known_pairs(hosts(1, 3), "synthetic").empty());
+  std::ofstream(path("file")) << "in the way";
+  EXPECT_TRUE(Store(path("file")).remember_pairs(hosts(1, 3), "synthetic", two_pairs()));
 }
 
 TEST_F(StoreTest, KnowsThePairsOfAllFilesEachFromTheNewest) {

@@ -253,6 +253,27 @@ TEST(Arming, RemembersNoNetworkThatItMeasuredWithSmallMessagesOnly) {
   EXPECT_TRUE(net::Store(options.cache_dir).network_files().empty());
 }
 
+TEST(Arming, JobsInARowMeasureWhatOneHasNoTimeFor) {
+  const Directory directory;
+  Options options;
+  options.cache_dir = directory.file("cache");
+  options.budget_s = 1;
+  for (int job = 0; net::Store(options.cache_dir).network_files().empty(); ++job) {
+    ASSERT_LT(job, 12);
+    Group group = small_group();
+    group.wrap = [](int, transport::Transport& below) { return std::make_unique<SlowBytes>(below); };
+    std::vector<std::string> reasons(4);
+    arm_group(group, options, [&](transport::Transport& transport, ArmResult& armed) {
+      reasons[static_cast<std::size_t>(transport.rank())] = armed.reason;
+      EXPECT_LT(armed.seconds_measuring, 2);
+      if (!armed.communicator) {
+        EXPECT_NE(armed.reason.find("the next job goes on from there"), std::string::npos) << armed.reason;
+      }
+    });
+    EXPECT_EQ(std::count(reasons.begin(), reasons.end(), reasons[0]), 4);
+  }
+}
+
 TEST(Arming, RanksGetTheNetworkWithoutItsSamples) {
   const Directory directory;
   const Options options = with_network(directory);

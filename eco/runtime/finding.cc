@@ -276,12 +276,24 @@ class Finding {
                  std::to_string(network.largest_size()) + " bytes only; measure once with eco characterize";
       return;
     }
+    if (!for_later_.empty()) {
+      source_ += ", not remembered: the budget was not enough for what its hosts share" + for_later_;
+      return;
+    }
     const net::Remembered kept = store_.remember_network(network, instead);
     if (kept.failure) source_ += ", not remembered: " + *kept.failure;
     if (kept.site_failure) source_ += ", not in the site directory: " + *kept.site_failure;
   }
 
+  // Rank 0, within the measurement.
+  void keep(const std::vector<net::KnownPair>& pairs) {
+    const auto failure = store_.remember_pairs(hosts_, transport_name_, pairs);
+    for_later_ = failure ? "; what was measured is not remembered: " + *failure
+                         : "; what was measured is remembered, and the next job goes on from there";
+  }
+
   net::Network characterized() {
+    for_later_.clear();
     measure::CharacterizeOptions how;
     how.host_of_rank = hosts_;
     how.transport = transport_name_;
@@ -289,6 +301,7 @@ class Finding {
     how.budget_s = kNetworkShare * options_.budget_s;
     how.most_s = kPairsShare * options_.budget_s;
     how.progress = request_.progress;
+    how.keep = [this](const std::vector<net::KnownPair>& pairs) { keep(pairs); };
     steps_.together("", [&] {
       if (steps_.rank() == 0) how.known = known_pairs();
     });
@@ -304,7 +317,13 @@ class Finding {
       reason = error.what();
     }
     measuring_s_ += clock_() - start_s;
-    if (too_short) throw StaysNative{.reason = "measuring the network: " + *too_short, .wants_time = true};
+    if (too_short) {
+      std::string why = "measuring the network: " + *too_short;
+      steps_.look(
+          "", [&] { return std::pair(Found::text, for_later_); },
+          [&](Found, const std::string& text) { why += text; });
+      throw StaysNative{.reason = std::move(why), .wants_time = true};
+    }
     steps_.together("measuring the network: ", [&] {
       if (reason) throw Error(*reason);
       if (network.note.empty()) have_looked_after();  // else some pairs were only remembered
@@ -328,6 +347,7 @@ class Finding {
   net::Network remembered_;             // rank 0, with its samples
   measure::SentinelOptions sentinels_;  // rank 0: how it is looked after
   std::vector<net::HostId> moved_;      // rank 0
+  std::string for_later_;               // rank 0: what becomes of pairs that are no network yet
   double& measuring_s_;
 };
 

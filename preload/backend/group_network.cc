@@ -100,6 +100,7 @@ net::GroupView Group::look_for_network(LibraryAgreement& agreement, const std::v
     request.job = &session_.known();
     result = runtime::Communicator::arm(transport(), agreement.native, options, session_.identity(), request);
     session_.note_measuring(result.seconds_measuring);
+    if (!result.view.network && !result.reason.empty()) why_native_ = std::move(result.reason);
     // Ended half-way, so messages under these tags may still be on their way: nobody gets them again.
     if (result.failed) lose_tags();
   }

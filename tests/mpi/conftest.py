@@ -69,7 +69,7 @@ class Kind:
     family: str  # of its launcher
     title: str  # in documents
     carries: bool = True  # its progress carries calls that run beside the program (docs/adr/0013)
-    fails: str = ""  # calls that it makes wrong without ECO, in C too, as a pattern: they are not made
+    fails: str = ""  # calls that it makes wrong without ECO, in C too, as a pattern: each is made alone
     suffix: str = ""  # of its commands, where the system has several libraries
     packages: str = ""  # that bring it, where it is the system's
 

@@ -20,7 +20,7 @@ from eco import paths
 
 from .conftest import DEBIAN_KINDS, KINDS, PROGRAMS, ROWS, Library
 from .hosts import Hosts
-from .test_calls import IN_EACH_FORM, expected, hold_against_record, recorded, seen, untried
+from .test_calls import IN_EACH_FORM, expected, hold_against_record, left_out, made_alone, recorded, seen
 from .test_hazards import shared_library
 
 pytestmark = pytest.mark.mpi
@@ -58,9 +58,9 @@ class Binding:
     library: Library
     name: str
 
-    def compile(self, source: str, included: Mapping[str, str] | None = None) -> str:
-        """The program of this source, which may include texts by these names."""
-        target = self.library.folder / f"{source}-{BINDINGS[self.name]}"
+    def compile(self, source: str, included: Mapping[str, str] | None = None, name: str = "") -> str:
+        """The program of this source, which may include texts by these names; other texts make another program."""
+        target = self.library.folder / f"{name or source}-{BINDINGS[self.name]}"
         modules = self.library.folder / f"modules-{target.name}"
         if not target.exists():
             modules.mkdir(exist_ok=True)
@@ -160,7 +160,7 @@ def test_every_call_in_every_form(binding: Binding, tmp_path: Path) -> None:
     """What the library has, by what it exports; all but the persistent forms every library has."""
     library, lines = binding.library, in_every_form(binding)
     assert {name for name, _, form in IN_EACH_FORM if form != "persistent"} <= set(lines)
-    out = untried(library, lines)
+    out = left_out(library, lines)
     made = {name: line for name, line in lines.items() if name not in out}
     program = binding.compile("calls", {"calls.inc": "".join(made.values())})
     stock, served = tmp_path / "stock", tmp_path / "served"
@@ -177,7 +177,12 @@ def test_every_call_in_every_form(binding: Binding, tmp_path: Path) -> None:
     assert set(calls) == set(made)
     outcome = {name: "served" if n_served else "passed" for name, (_, n_served) in calls.items()}
     assert outcome == {name: expected(library, name) for name in calls}
-    hold_against_record(f"Fortran ({binding.name})", library, outcome | out)
+
+    def words_for(name: str) -> list[str]:
+        return [binding.compile("calls", {"calls.inc": lines[name]}, f"calls-{name}"), str(tmp_path)]
+
+    alone = made_alone(library, lines, words_for, RANKS)
+    hold_against_record(f"Fortran ({binding.name})", library, outcome | alone)
 
 
 def test_ranks_in_c_and_in_fortran_are_served_together(binding: Binding) -> None:
