@@ -410,6 +410,11 @@ TEST(Characterize, SizesShrinkUntilTwoSweepsFitTheBudget) {
 
   EXPECT_LE(seconds_with_budget(kOneSwitch, 1, &network), 1);
   EXPECT_EQ(network.subnets.size(), 1u);
+
+  // Streams of a budget are short beside a long way; that its link is shared is seen all the same.
+  seconds_with_budget("hosts=4+4 rate_mbit=200 uplink_mbit=40 latency_us=40 between_us=10000", 8, &network);
+  ASSERT_EQ(network.uplinks.size(), 2u);
+  EXPECT_TRUE(network.uplinks[0].shared && network.uplinks[1].shared);
 }
 
 TEST(Characterize, ABudgetTooShortIsSaidOnEveryRank) {

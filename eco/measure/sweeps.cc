@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <utility>
 
@@ -411,9 +412,12 @@ class Sweeper {
   }
 
   [[noreturn]] void fail(std::size_t n_pairs) const {
-    throw Unsupported("characterize: two sweeps over " + std::to_string(n_pairs) +
-                      " pairs of hosts do not fit into a budget of " + std::to_string(options_.budget_s) +
-                      " s; measure once with eco characterize, or raise ECO_BUDGET");
+    std::array<char, 32> most{};
+    std::snprintf(most.data(), most.size(), "%.3g", most_s_);
+    throw Unsupported(
+        "characterize: two sweeps over " + std::to_string(n_pairs) + " pairs of hosts do not fit into the " +
+        most.data() +
+        " s that a budget leaves them; measure once with eco characterize, or raise ECO_BUDGET");
   }
 
   // The least size that is reliable may take as long as anything may.

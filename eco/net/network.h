@@ -130,7 +130,7 @@ struct ConcurrentTest {
   std::string what;                     // "bus 0", "uplink 1", ...
   std::vector<std::vector<int>> pairs;  // {from, to} hosts that talked at once
   std::size_t bytes = 0;
-  std::vector<double> alone_s;
+  std::vector<double> alone_s;  // without what a message of nothing takes there and back
   std::vector<double> together_s;
 };
 
