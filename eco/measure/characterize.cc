@@ -102,7 +102,7 @@ class Session {
     }
     fit_latencies(network);
     if (network.tree.is_known()) network.tree.verdict = verdict(network.tree, by_figure2, subnets);
-    if (is_for_later()) options_.keep(of_hosts(with_samples_of(network)));
+    keep_if_hurried(network);
     if (options_.plogp) measure_curves(network);
     if (options_.progress) options_.progress("done", 1.0);
     return network;
@@ -200,31 +200,36 @@ class Session {
     sweep.most_s = options_.most_s;
     sweep.clock = options_.clock;
     if (options_.budget_s > 0 && options_.keep) {
-      sweep.keep = [this](const std::vector<KnownTimes>& kept) { options_.keep(of_hosts(kept)); };
+      sweep.keep = [this](const std::vector<KnownTimes>& kept) {
+        options_.keep(of_hosts(with_remembered(kept)), false);
+      };
     }
     return sweep;
   }
 
-  // A network that does not say what is shared, since its pairs took the time, serves the job that had no time for more.
-  bool is_for_later() const {
-    return options_.budget_s > 0 && options_.keep && is_hurried_ && n_measured_ > 0;
-  }
-
-  // What is remembered, and what was measured now.
-  std::vector<KnownTimes> with_samples_of(const net::Network& network) const {
-    std::map<std::pair<int, int>, KnownTimes> of_pair;
-    for (const KnownTimes& known : remembered_) of_pair[{known.a, known.b}] = known;
+  // A network that does not say what is shared serves the job that had no time for more.
+  void keep_if_hurried(const net::Network& network) const {
+    if (options_.budget_s <= 0 || !options_.keep || !is_hurried_) return;
+    std::vector<KnownTimes> times;
     for (const net::PairTimes& pair : network.pairs) {
-      KnownTimes& known = of_pair[{pair.a, pair.b}];
-      known.a = pair.a;
-      known.b = pair.b;
+      KnownTimes& known = times.emplace_back(KnownTimes{pair.a, pair.b, {}});
       for (std::size_t size = 0; size < network.sizes.size(); ++size) {
         if (pair.samples[size].size() >= 2) known.samples[network.sizes[size]] = pair.samples[size];
       }
     }
-    std::vector<KnownTimes> all;
-    for (auto& [hosts, known] : of_pair) all.push_back(std::move(known));
-    return all;
+    options_.keep(of_hosts(with_remembered(std::move(times))), n_measured_ == 0);
+  }
+
+  // And what was known before, of other pairs and at other sizes.
+  std::vector<KnownTimes> with_remembered(std::vector<KnownTimes> times) const {
+    std::map<std::pair<int, int>, std::size_t> place_of;
+    for (const KnownTimes& known : times) place_of[{known.a, known.b}] = place_of.size();
+    for (const KnownTimes& known : remembered_) {
+      const auto [place, is_new] = place_of.insert({{known.a, known.b}, times.size()});
+      if (is_new) times.push_back({known.a, known.b, {}});
+      times[place->second].samples.insert(known.samples.begin(), known.samples.end());
+    }
+    return times;
   }
 
   std::vector<net::KnownPair> of_hosts(const std::vector<KnownTimes>& times) const {

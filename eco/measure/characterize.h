@@ -44,8 +44,9 @@ struct CharacterizeOptions {
   // sizes they have, what is shared and the rates are measured anew, and the network's note says how many were measured.
   std::vector<net::KnownPair> known;
   // With a budget: called on rank 0 with pairs, known ones among them, that a later call need not measure again, where this
-  // one had no time for all of them or for the tests of what they share. Then more may be begun than fits.
-  std::function<void(const std::vector<net::KnownPair>&)> keep;
+  // one had no time for all of them or for the tests of what they share (then `all_were_known`: it measured none). With it
+  // more is begun than fits.
+  std::function<void(const std::vector<net::KnownPair>&, bool all_were_known)> keep;
   // Headers of one packet, and of one message: those of TCP over Ethernet and of an MPI library, unless one knows better.
   // Where links are so fast that they matter little, it matters little whether they are right. Only rank 0's count.
   double frame_bytes = 66;
@@ -63,7 +64,7 @@ struct CharacterizeOptions {
 // Collective over the transport's group. The network is the same on every rank, but only rank 0's has what it was derived
 // from (net::Network::without_samples()): that grows with the pairs, and slow links would carry it. Throws on every rank
 // alike: InvalidArgument if host_of_rank has not one entry per rank, Unsupported if the budget is too short for two sweeps
-// of the smallest sizes. Throws TransportError where the transport reports a lost peer (under MPI the launcher ends the
+// of the smallest sizes, or where pairs are kept for a few calls more. Throws TransportError where the transport reports a lost peer (under MPI the launcher ends the
 // job instead).
 net::Network characterize(transport::Transport& transport, transport::Native& native,
                           const CharacterizeOptions& options);

@@ -1,6 +1,7 @@
 #include "eco/measure/samples.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "eco/base/assert.h"
 
@@ -48,6 +49,18 @@ void SampleTable::drop_size(std::size_t size) {
   const auto place = static_cast<std::ptrdiff_t>(size);
   sizes.erase(sizes.begin() + place);
   for (net::PairTimes& pair : pairs) pair.samples.erase(pair.samples.begin() + place);
+}
+
+std::vector<KnownTimes> sure_times(const SampleTable& table) {
+  std::vector<KnownTimes> sure;
+  for (const net::PairTimes& pair : table.pairs) {
+    KnownTimes times{pair.a, pair.b, {}};
+    for (std::size_t size = 0; size < table.sizes.size(); ++size) {
+      if (!minimum_is_suspect(pair.samples[size])) times.samples[table.sizes[size]] = pair.samples[size];
+    }
+    if (!times.samples.empty()) sure.push_back(std::move(times));
+  }
+  return sure;
 }
 
 }  // namespace eco::measure

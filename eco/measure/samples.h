@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <vector>
 
 #include "eco/net/network.h"
@@ -34,5 +35,15 @@ struct SampleTable {
   std::vector<std::size_t> sizes;
   std::vector<net::PairTimes> pairs;  // (0, 1), (0, 2), ..., (1, 2), ...: samples, no labels
 };
+
+// What is known of a pair; hosts a < b, samples by size.
+struct KnownTimes {
+  int a = 0;
+  int b = 0;
+  std::map<std::size_t, std::vector<double>> samples;
+};
+
+// Of all pairs the samples at sizes that have a label to be relied on.
+std::vector<KnownTimes> sure_times(const SampleTable& table);
 
 }  // namespace eco::measure

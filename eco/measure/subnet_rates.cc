@@ -17,6 +17,8 @@ constexpr int kMostInStream = 64;
 constexpr int kRateRepeats = 3;
 // Of a stream's time what is its own at least, whatever its way is said to take.
 constexpr double kLeastOfTime = 0.1;
+// And of its way's: what is left of it must be more than the way's scatter.
+constexpr double kLeastOfWay = 0.5;
 // More classes of pairs than this get their rate from the pair times alone.
 constexpr std::size_t kMostRateClasses = 64;
 
@@ -95,8 +97,8 @@ void SubnetRates::take_from_tree(net::Network& network) {
   network.uplinks = uplinks_of(network.tree, network.subnets);
 }
 
-SubnetRates::StreamShape SubnetRates::shape(double bytes_per_s) const {
-  const double total = options_.stream_s * bytes_per_s;
+SubnetRates::StreamShape SubnetRates::shape(double bytes_per_s, double stream_s) {
+  const double total = stream_s * bytes_per_s;
   std::size_t bytes = kLongestStreamBytes;
   while (bytes > kShortestStreamBytes && static_cast<double>(bytes) * kFewestInStream > total) bytes /= 2;
   const double messages = total / static_cast<double>(bytes);
@@ -106,7 +108,7 @@ SubnetRates::StreamShape SubnetRates::shape(double bytes_per_s) const {
 
 double SubnetRates::measured_rate(int a, int b, double otherwise) {
   const Flow flow{rank_of(a), rank_of(b)};
-  const auto [bytes, count] = shape(otherwise);
+  const auto [bytes, count] = shape(otherwise, options_.stream_s);
   double one = 1e300;
   double all = 1e300;
   for (int i = 0; i < kRateRepeats && options_.in_time(); ++i) {
@@ -157,11 +159,15 @@ void SubnetRates::run_tests(net::Network& network, const std::vector<SharingTest
       flows.push_back({rank_of(flow.from), rank_of(flow.to)});
       test.pairs.push_back({flow.from, flow.to});
     }
-    const auto [bytes, count] = shape(expected_rate(network, asked.flows.front()));
+    std::vector<double> ways_s;
+    for (const HostFlow& flow : asked.flows) ways_s.push_back(way_s(network, flow));
+    const double longest_s = *std::max_element(ways_s.begin(), ways_s.end());
+    const auto [bytes, count] = shape(expected_rate(network, asked.flows.front()),
+                                      std::max(options_.stream_s, kLeastOfWay * longest_s));
     test.bytes = bytes * static_cast<std::size_t>(count);
     test.alone_s.assign(flows.size(), 1e300);
     const auto beyond_way = [&](std::size_t f, const Answer& answer) {
-      return std::max(answer.elapsed_s - way_s(network, asked.flows[f]), kLeastOfTime * answer.elapsed_s);
+      return std::max(answer.elapsed_s - ways_s[f], kLeastOfTime * answer.elapsed_s);
     };
     for (int i = 0; i < kRateRepeats; ++i) {
       for (std::size_t f = 0; f < flows.size(); ++f) {

@@ -41,7 +41,7 @@ class SubnetRates {
   };
   // Long enough that what all streams share (orders that arrive one after the other, latency) matters little, on slow
   // links of shorter messages.
-  StreamShape shape(double bytes_per_s) const;
+  static StreamShape shape(double bytes_per_s, double stream_s);
   // The rate of one pair by streams, or `otherwise` if there is no time left or the times make no sense.
   double measured_rate(int a, int b, double otherwise);
   void measure_inside(net::Network& network);

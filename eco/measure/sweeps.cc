@@ -51,9 +51,10 @@ constexpr std::size_t kSweepsInBudget = 2;
 constexpr double kSweepsToRemember = 3 * kSweepsInBudget;
 // In so many jobs it is to be done; what would take more is not begun.
 constexpr double kMostJobs = 8;
-// Of the time that is left what a part of them may be expected to take, and what estimates of larger messages may.
-constexpr double kPart = 0.8;
+// Of the time left what a part of them, and what estimates of larger messages may take; of a job's what one pair may.
+constexpr double kPart = 0.5;
 constexpr double kProbes = 0.2;
+constexpr double kMostOfPair = 0.8;
 
 class Sweeper {
  public:
@@ -117,20 +118,11 @@ class Sweeper {
   // messages show.
   void represent_groups() {
     between_groups_ = true;
-    level_of_host_ = visits_.is_any_far() ? visits_.sites() : subnets();
+    level_of_host_ = visits_.is_any_far()
+                         ? visits_.sites()
+                         : net::part_of_host(find_subnets(table_.n_hosts, table_.sizes, labelled()));
     represents_ = representatives_of_sites(level_of_host_);
     list_alike();
-  }
-
-  // By host, of what was measured so far.
-  std::vector<int> subnets() const {
-    std::vector<int> subnet_of_host(static_cast<std::size_t>(table_.n_hosts));
-    const net::Partition found = find_subnets(table_.n_hosts, table_.sizes, labelled());
-    for (std::size_t subnet = 0; subnet < found.size(); ++subnet) {
-      for (const int host : found[subnet])
-        subnet_of_host[static_cast<std::size_t>(host)] = static_cast<int>(subnet);
-    }
-    return subnet_of_host;
   }
 
   bool is_inside_group(std::size_t pair) const {
@@ -287,43 +279,38 @@ class Sweeper {
   }
 
   // Until every pair has two samples. False if it passed a deadline before: the first sweep its own. What a job may not get
-  // through goes in parts, so that whatever it had time for has both; but pairs that are far apart go in rounds of as many as
-  // there are, and have both after one.
+  // through goes in parts, so that whatever it had time for has both; but pairs that are far apart go last, in rounds of as
+  // many as there are, and have both after one.
   bool sweep_twice(std::size_t size, double first_deadline_s, double deadline_s) {
     const auto is_unswept = [&](std::size_t pair) { return table_.of(pair, size).size() < kSweepsInBudget; };
     std::vector<std::size_t> left = missing(table_.sizes[size], is_unswept);
-    const bool in_parts = goes_on_ && !visits_.is_any_far();
-    std::size_t n_part = in_parts ? 1 : left.size();
-    const double begin_s = elapsed();
+    const auto far = std::stable_partition(left.begin(), left.end(),
+                                           [&](std::size_t pair) { return !visits_.is_far(pair); });
+    auto n_near = static_cast<std::size_t>(far - left.begin());
+    std::size_t n_part = 1;
     std::size_t n_swept = 0;
+    const double begin_s = elapsed();
     while (!left.empty()) {
-      const auto end = left.begin() + static_cast<std::ptrdiff_t>(std::min(n_part, left.size()));
+      const std::size_t n = goes_on_ && n_near > 0 ? std::min(n_part, n_near) : left.size();
+      const auto end = left.begin() + static_cast<std::ptrdiff_t>(n);
       std::vector<std::size_t> part(left.begin(), end);
       left.erase(left.begin(), end);
-      n_swept += part.size();
+      n_near -= std::min(n_near, n);
+      n_swept += n;
       for (std::size_t i = 0; i < kSweepsInBudget; ++i) {
         if (!visit_all(part, size, i == 0 ? first_deadline_s : deadline_s)) return false;
         std::erase_if(part, [&](std::size_t pair) { return !is_unswept(pair); });
       }
       const double pair_s = std::max(1e-9, elapsed() - begin_s) / static_cast<double>(n_swept);
       const double fitting = kPart * (first_deadline_s - elapsed()) / pair_s;
-      n_part = static_cast<std::size_t>(std::clamp(fitting, 1.0, 1e9));
+      n_part = static_cast<std::size_t>(std::clamp(fitting, 1.0, static_cast<double>(n_swept)));
     }
     return true;
   }
 
+  // What is doubtful is measured again.
   void keep() const {
-    if (!options_.keep) return;
-    std::vector<KnownTimes> kept;
-    for (const net::PairTimes& pair : table_.pairs) {
-      KnownTimes times{pair.a, pair.b, {}};
-      for (std::size_t size = 0; size < table_.sizes.size(); ++size) {
-        if (pair.samples[size].size() >= kSweepsInBudget)
-          times.samples[table_.sizes[size]] = pair.samples[size];
-      }
-      if (!times.samples.empty()) kept.push_back(std::move(times));
-    }
-    options_.keep(kept);
+    if (options_.keep) options_.keep(sure_times(table_));
   }
 
   void sweep_within_budget() {
@@ -389,18 +376,18 @@ class Sweeper {
     return kSweepsToRemember * sweep_s <= kMostJobs * most_s_;
   }
 
-  // Whether the least size that is reliable will not fit, but part of it would.
+  // Whether the least size that is reliable will not fit, but will in a few jobs.
   bool takes_several_jobs() {
-    const std::size_t n_pairs = missing(kReliableBytes).size();
-    if (!options_.keep || n_pairs == 0) return false;
-    const double pair_s = kSweepsInBudget * sweep_estimate(kReliableBytes) / static_cast<double>(n_pairs);
-    return pair_s * static_cast<double>(n_pairs) > most_s_ - elapsed() && pair_s < kPart * most_s_;
+    const auto all_s = [this] { return kSweepsInBudget * sweep_estimate(kReliableBytes); };
+    if (!options_.keep || all_s() <= most_s_ - elapsed()) return false;
+    if (represents_.empty()) represent_groups();
+    const auto n_pairs = static_cast<double>(missing(kReliableBytes).size());
+    return all_s() <= kMostJobs * most_s_ && all_s() <= kMostOfPair * most_s_ * n_pairs;
   }
 
-  // Of some pairs at least, so that each job gets on.
+  // Of one pair at least, so that each job gets on.
   void go_on_with_reliable() {
     goes_on_ = true;
-    if (represents_.empty()) represent_groups();
     const std::size_t size = add_size(kReliableBytes);
     std::vector<std::size_t> first = missing(kReliableBytes);
     first.resize(std::min<std::size_t>(first.size(), 1));
@@ -415,9 +402,8 @@ class Sweeper {
     std::array<char, 32> most{};
     std::snprintf(most.data(), most.size(), "%.3g", most_s_);
     throw Unsupported(
-        "characterize: two sweeps over " + std::to_string(n_pairs) + " pairs of hosts do not fit into the " +
-        most.data() +
-        " s that a budget leaves them; measure once with eco characterize, or raise ECO_BUDGET");
+        "characterize: " + std::to_string(n_pairs) + " pairs of hosts do not fit into the " + most.data() +
+        " s that a budget leaves for two sweeps; measure once with eco characterize, or raise ECO_BUDGET");
   }
 
   // The least size that is reliable may take as long as anything may.
@@ -434,9 +420,13 @@ class Sweeper {
       const std::size_t size = add_size(bytes);
       say("pairs, " + std::to_string(bytes) + " B", elapsed() / options_.budget_s);
       if (sweep_twice(size, first_s, std::max(first_s, kDeadline * options_.budget_s))) break;
-      // The estimate was wrong: what came of this size is dropped, a smaller one may still fit.
+      // The estimate was wrong: another job goes on, or what came of this size is dropped. A smaller one may still fit.
+      if (bytes == kReliableBytes && options_.keep) {
+        keep();
+        fail(missing(bytes).size());
+      }
       table_.drop_size(size);
-      if (elapsed() > first_s) break;
+      if (elapsed() > most_s_) break;
     }
     visits_.set_visit_s(small_visit_s);
   }

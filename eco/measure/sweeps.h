@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "eco/measure/characterize.h"
+#include "eco/measure/samples.h"
 #include "eco/measure/visits.h"
 #include "eco/net/network.h"
 
@@ -21,13 +22,6 @@ namespace eco::measure {
 inline constexpr std::size_t kReliableBytes = 16384;
 
 using Progress = std::function<void(const std::string& what, double fraction)>;
-
-// What is known of a pair; hosts a < b, samples by size.
-struct KnownTimes {
-  int a = 0;
-  int b = 0;
-  std::map<std::size_t, std::vector<double>> samples;
-};
 
 struct SweepOptions {
   double budget_s = 0;  // for the sweeps alone; 0: no limit
@@ -53,7 +47,7 @@ struct PairSamples {
 // Runs on rank 0. Without a budget: all standard sizes. With one: two sweeps of the two smallest sizes, then of the
 // largest size that fits (of pairs that are far apart, one of every host and other site for all of them); if that leaves
 // time, at the other sizes at which pairs are known. Throws Unsupported if not even the smallest fit; where they are kept,
-// also if kReliableBytes do not, but will in a few jobs.
+// also if kReliableBytes do not, but will in a few jobs more.
 PairSamples sweep_pairs(int n_hosts, const Pinger& ping, const SweepOptions& options);
 
 }  // namespace eco::measure

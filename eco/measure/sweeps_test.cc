@@ -234,6 +234,24 @@ TEST(Sweeps, WhatDoesNotFitIntoOneJobIsDoneInSeveral) {
   EXPECT_LE((bench.visits[{0, 1, 8}]), 3) << "measured again in each job";
 }
 
+TEST(Sweeps, OneFarHostDoesNotKeepTheNearOnesFromGettingOn) {
+  Bench bench{.law = nullptr, .order_s = 1e-3, .most_s = 4, .keeps = true};
+  bench.law = [](int a, int b, std::size_t bytes, int visit) {
+    return many_slow_hosts(a, b, bytes, visit) + (b == 20 ? 0.01 : 0);
+  };
+  PairSamples result;
+  EXPECT_LT(bench.jobs(21, 1.6, result), 9);
+  EXPECT_GE(result.sizes.back(), kReliableBytes);
+}
+
+TEST(Sweeps, WhereLargeMessagesWouldTakeTooManyJobsSmallOnesServe) {
+  Bench bench{.law = nullptr, .order_s = 1e-4, .most_s = 4, .keeps = true};
+  bench.law = [](int, int, std::size_t bytes, int) { return 1e-4 + static_cast<double>(bytes) / 1.1e6; };
+  PairSamples result;
+  EXPECT_LT(bench.jobs(50, 1.6, result), 6);
+  EXPECT_LT(result.sizes.back(), kReliableBytes);
+}
+
 TEST(Sweeps, APairThatTakesMostOfAJobIsNotForgotten) {
   Bench bench{.law = nullptr, .order_s = 1e-3, .most_s = 1.0, .keeps = true};
   bench.law = [](int, int, std::size_t bytes, int) { return 1e-4 + static_cast<double>(bytes) / 1e5; };

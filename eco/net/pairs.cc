@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include "eco/base/json_file.h"
 #include "eco/net/fields.h"
@@ -12,9 +14,7 @@ namespace {
 constexpr std::string_view kSchema = "eco.pairs";
 constexpr int kVersion = 1;
 
-std::size_t number_of(const std::vector<HostId>& hosts, const HostId& host) {
-  return static_cast<std::size_t>(std::find(hosts.begin(), hosts.end(), host) - hosts.begin());
-}
+auto key(const HostId& host) { return std::tie(host.name, host.address, host.boot_id, host.net_namespace); }
 
 bool are_times(const std::vector<double>& samples) {
   return samples.size() >= 2 &&
@@ -23,23 +23,26 @@ bool are_times(const std::vector<double>& samples) {
 
 }  // namespace
 
-std::string pairs_to_json(const std::vector<HostId>& hosts, const std::vector<KnownPair>& pairs) {
-  nlohmann::json document = {{"schema", kSchema}, {"version", kVersion}, {"hosts", hosts_to_json(hosts)}};
+std::string pairs_to_json(const std::vector<HostId>& hosts, const KnownPairs& known) {
+  std::map<decltype(key(hosts[0])), std::size_t> number_of;
+  for (std::size_t i = 0; i < hosts.size(); ++i) number_of.emplace(key(hosts[i]), i);
+  nlohmann::json document = {{"schema", kSchema}, {"version", kVersion}, {"transport", known.transport}};
+  document["hosts"] = hosts_to_json(hosts);
   document["pairs"] = nlohmann::json::array();
-  for (const KnownPair& pair : pairs) {
-    document["pairs"].push_back({{"a", number_of(hosts, pair.a)},
-                                 {"b", number_of(hosts, pair.b)},
+  for (const KnownPair& pair : known.pairs) {
+    document["pairs"].push_back({{"a", number_of.at(key(pair.a))},
+                                 {"b", number_of.at(key(pair.b))},
                                  {"sizes", pair.sizes},
                                  {"samples", pair.samples}});
   }
   return base::to_text(document);
 }
 
-std::vector<KnownPair> parse_pairs(std::string_view text, const std::string& where) {
+KnownPairs parse_pairs(std::string_view text, const std::string& where) {
   const nlohmann::json document = base::parse_document(text, where, kSchema, kVersion);
   const Fields fields(document, where);
   const std::vector<HostId> hosts = read_hosts(fields);
-  std::vector<KnownPair> pairs;
+  KnownPairs all{fields.get<std::string>("transport"), {}};
   fields.each("pairs", [&](const Fields& pair) {
     const auto a = pair.get<std::size_t>("a");
     const auto b = pair.get<std::size_t>("b");
@@ -49,9 +52,9 @@ std::vector<KnownPair> parse_pairs(std::string_view text, const std::string& whe
     const bool fits = known.samples.size() == known.sizes.size() &&
                       std::all_of(known.samples.begin(), known.samples.end(), are_times);
     if (!fits) pair.fail("has not two times or more for each size");
-    pairs.push_back(std::move(known));
+    all.pairs.push_back(std::move(known));
   });
-  return pairs;
+  return all;
 }
 
 }  // namespace eco::net

@@ -18,11 +18,16 @@ struct KnownPair {
   std::vector<std::vector<double>> samples;  // [size][sweep], seconds one way; at least two each
 };
 
+struct KnownPairs {
+  std::string transport;  // they were measured over
+  std::vector<KnownPair> pairs;
+};
+
 // Local, pure. `hosts` are those of the pairs.
-std::string pairs_to_json(const std::vector<HostId>& hosts, const std::vector<KnownPair>& pairs);
+std::string pairs_to_json(const std::vector<HostId>& hosts, const KnownPairs& known);
 
 // `where` begins every message. Throws CorruptFile: empty, cut off, foreign or of another version, a field missing or of
 // another type, a pair of no two hosts, sizes without samples, times that are none.
-std::vector<KnownPair> parse_pairs(std::string_view text, const std::string& where);
+KnownPairs parse_pairs(std::string_view text, const std::string& where);
 
 }  // namespace eco::net

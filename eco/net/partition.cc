@@ -40,6 +40,16 @@ void CostMatrix::set(int a, int b, double cost) {
   costs_[index(b, a)] = cost;
 }
 
+std::vector<int> part_of_host(const Partition& partition) {
+  std::size_t n_hosts = 0;
+  for (const std::vector<int>& part : partition) n_hosts += part.size();
+  std::vector<int> part_of(n_hosts);
+  for (std::size_t part = 0; part < partition.size(); ++part) {
+    for (const int host : partition[part]) part_of[static_cast<std::size_t>(host)] = static_cast<int>(part);
+  }
+  return part_of;
+}
+
 Partition partition_figure2(const CostMatrix& costs, double tolerance) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const int n = costs.n_hosts();

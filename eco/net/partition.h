@@ -31,6 +31,9 @@ class CostMatrix {
 // Every host in exactly one part; hosts ascending in a part, parts ordered by their lowest host.
 using Partition = std::vector<std::vector<int>>;
 
+// By host, the number of its part.
+std::vector<int> part_of_host(const Partition& partition);
+
 // The algorithm of Figure 2 in Lowekamp and Beguelin, "ECO", CMU-CS-95-191 (1995), to the letter. Two hosts
 // become neighbours if the edge between them costs at most `tolerance` times the cheapest edge of each of
 // them, and at most `tolerance` times the cheapest edge inside the subnet that either is in already. What it

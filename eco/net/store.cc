@@ -1,5 +1,7 @@
 #include "eco/net/store.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <functional>
@@ -23,7 +25,11 @@ constexpr std::size_t kMostFilesRead = 64;
 // Of plans, which say at their beginning whether they are of any use.
 constexpr std::size_t kMostPlansRead = 16;
 
+// Of pairs that are no network yet: older ones are removed.
+constexpr std::size_t kMostPairFiles = 16;
+
 constexpr const char* kPlans = "/plans";
+constexpr const char* kPairs = "/pairs";
 
 constexpr const char* kOff = "no cache directory is set, so nothing is remembered";
 
@@ -138,14 +144,14 @@ FoundNetwork read_network_of(const std::string& path, const std::vector<HostId>&
   return found;
 }
 
-// None of a file that is missing or can't be used.
-std::vector<KnownPair> read_pairs(const std::string& path) {
-  if (!is_file(path)) return {};
+// None of a file that can't be used.
+std::vector<KnownPair> read_pairs(const std::string& path, std::string_view transport) {
   try {
-    return parse_pairs(base::read_text(path), "pairs file " + path);
+    KnownPairs known = parse_pairs(base::read_text(path), "pairs file " + path);
+    if (known.transport == transport) return std::move(known.pairs);
   } catch (const Error&) {
-    return {};
   }
+  return {};
 }
 
 bool has_samples(const PairTimes& pair, std::size_t n_sizes) {
@@ -230,27 +236,43 @@ std::vector<KnownPair> Store::known_pairs(const std::vector<HostId>& hosts,
     }
     if (taken.size() == wanted.size() * (wanted.size() - 1) / 2) return known;
   }
-  for (KnownPair& pair : read_pairs(pairs_path(wanted, transport))) {
-    if (!is_wanted(pair.a) || !is_wanted(pair.b)) continue;
-    if (taken.insert(std::minmax(place(pair.a), place(pair.b))).second) known.push_back(std::move(pair));
+  for (const std::string& file : newest_first(files_below(cache_dir_, kPairs))) {
+    for (KnownPair& pair : read_pairs(file, transport)) {
+      if (!is_wanted(pair.a) || !is_wanted(pair.b)) continue;
+      if (taken.insert(std::minmax(place(pair.a), place(pair.b))).second) known.push_back(std::move(pair));
+    }
   }
   return known;
 }
 
 std::string Store::pairs_path(const std::vector<HostId>& hosts, std::string_view transport) const {
-  return cache_dir_.empty() ? "" : cache_dir_ + "/pairs/" + name_of_hosts(hosts, transport) + ".json";
+  return cache_dir_ + kPairs + "/" + name_of_hosts(hosts, transport) + ".json";
+}
+
+bool Store::takes_pairs() const {
+  fs::path folder = cache_dir_;
+  std::error_code error;
+  while (folder.has_relative_path() && !fs::exists(folder, error)) folder = folder.parent_path();
+  return fs::is_directory(folder, error) && ::access(folder.c_str(), W_OK | X_OK) == 0;
 }
 
 std::optional<std::string> Store::remember_pairs(const std::vector<HostId>& hosts, std::string_view transport,
                                                  const std::vector<KnownPair>& pairs) const {
   if (cache_dir_.empty()) return kOff;
-  return base::write_text_atomically(pairs_path(hosts, transport), pairs_to_json(as_set(hosts), pairs));
+  auto failure = base::write_text_atomically(pairs_path(hosts, transport),
+                                             pairs_to_json(as_set(hosts), {std::string(transport), pairs}));
+  const std::vector<std::string> files = newest_first(files_below(cache_dir_, kPairs));
+  for (std::size_t i = kMostPairFiles; i < files.size(); ++i) {
+    std::error_code ignored;
+    fs::remove(files[i], ignored);
+  }
+  return failure;
 }
 
 Remembered Store::remember_network(const Network& network, bool instead) const {
   Remembered kept;
   kept.failure = cache_dir_.empty() ? kOff : write_network(cache_dir_, network, instead);
-  if (!kept.failure) {
+  if (!kept.failure) {  // its pairs are in it
     std::error_code ignored;
     fs::remove(pairs_path(network.hosts, network.transport), ignored);
   }

@@ -59,16 +59,18 @@ class Store {
   // files are read.
   FoundNetwork find_network(const std::vector<HostId>& hosts, std::string_view transport) const;
   // The pairs among these hosts that the 64 newest files have samples of, each from the newest that has it; the others as
-  // remember_pairs() left them. Files that can't be used have none.
+  // remember_pairs() left them, of any hosts. Files that can't be used have none.
   std::vector<KnownPair> known_pairs(const std::vector<HostId>& hosts, std::string_view transport) const;
   // `instead`: the network has changed, so what was remembered of exactly these hosts is removed.
   [[nodiscard]] Remembered remember_network(const Network& network, bool instead = false) const;
 
   // Of jobs that had not the time for a network of these hosts: in place of what such a job left before, until there is a
-  // network of them. Why not, if not.
+  // network of them or there are 16 newer files. Why not, if not.
   [[nodiscard]] std::optional<std::string> remember_pairs(const std::vector<HostId>& hosts,
                                                           std::string_view transport,
                                                           const std::vector<KnownPair>& pairs) const;
+  // Whether that may be expected to succeed: else what is begun for later jobs would be lost.
+  bool takes_pairs() const;
 
   // Plan tables as text: what is in them is the planner's business. Never from the site directory: they are run as
   // they are found, so only the user's own are.

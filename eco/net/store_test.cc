@@ -88,6 +88,7 @@ TEST_F(StoreTest, KnowsThePairsOfAJobThatHadNoTimeForTheOthers) {
   EXPECT_EQ(known.at(0).sizes, (std::vector<std::size_t>{8, 1024}));
   EXPECT_EQ(known.at(1).samples, (std::vector<std::vector<double>>{{0.005, 0.006, 0.007}}));
   EXPECT_TRUE(store.known_pairs(hosts(1, 3), "another").empty());
+  EXPECT_EQ(text_of(store.known_pairs(hosts(2, 5), "synthetic")), std::vector<std::string>{"h2-h3 5"});
   EXPECT_FALSE(store.find_network(hosts(1, 3), "synthetic").network) << "they are none";
 
   // What a network says of a pair comes first; one of these hosts takes the place of all.
@@ -96,6 +97,12 @@ TEST_F(StoreTest, KnowsThePairsOfAJobThatHadNoTimeForTheOthers) {
             (std::vector<std::string>{"h1-h2 9", "h2-h3 5"}));
   ASSERT_FALSE(store.remember_network(part(1, 3, 0.008)).failure);
   EXPECT_TRUE(fs::is_empty(path("cache/pairs")));
+}
+
+TEST_F(StoreTest, OldFilesOfPairsAreRemoved) {
+  for (int n = 3; n < 23; ++n)
+    ASSERT_EQ(cache().remember_pairs(hosts(1, n), "synthetic", two_pairs()), std::nullopt);
+  EXPECT_EQ(std::distance(fs::directory_iterator(path("cache/pairs")), {}), 16);
 }
 
 TEST_F(StoreTest, PairsThatCantBeReadOrWrittenAreNone) {
@@ -119,6 +126,8 @@ TEST_F(StoreTest, PairsThatCantBeReadOrWrittenAreNone) {
   EXPECT_TRUE(Store("").known_pairs(hosts(1, 3), "synthetic").empty());
   std::ofstream(path("file")) << "in the way";
   EXPECT_TRUE(Store(path("file")).remember_pairs(hosts(1, 3), "synthetic", two_pairs()));
+  EXPECT_FALSE(Store("").takes_pairs() || Store(path("file/cache")).takes_pairs());
+  EXPECT_TRUE(cache().takes_pairs() && Store(path("not/yet/there")).takes_pairs());
 }
 
 TEST_F(StoreTest, KnowsThePairsOfAllFilesEachFromTheNewest) {

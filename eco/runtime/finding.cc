@@ -183,7 +183,7 @@ class Finding {
     steps_.together("measuring the rails: ", [&] {
       measure::add_rails(network, transport_->rail_names(), measured);
       source_ += ", its rails measured in this job in " + seconds_text(took_s);
-      if (steps_.rank() != 0 || remembered_.hosts != network.hosts) return;
+      if (steps_.rank() != 0 || remembered_.hosts != network.hosts || !for_later_.empty()) return;
       remembered_.rails = network.rails;
       remembered_.more_rails = network.more_rails;
       remember(remembered_, false);
@@ -285,11 +285,21 @@ class Finding {
     if (kept.site_failure) source_ += ", not in the site directory: " + *kept.site_failure;
   }
 
-  // Rank 0, within the measurement.
-  void keep(const std::vector<net::KnownPair>& pairs) {
-    const auto failure = store_.remember_pairs(hosts_, transport_name_, pairs);
-    for_later_ = failure ? "; what was measured is not remembered: " + *failure
-                         : "; what was measured is remembered, and the next job goes on from there";
+  // Rank 0, within the measurement. Where all pairs were known and there still was no time for the tests, there never will be,
+  // unless other ranks of this job took it.
+  void keep(const std::vector<net::KnownPair>& pairs, bool all_were_known) {
+    const bool job_keeps = request_.job != nullptr && request_.job->keeps_pairs();
+    if (all_were_known && !job_keeps) return;
+    if (!store_.remember_pairs(hosts_, transport_name_, pairs))
+      for_later_ = "; what was measured is remembered, and the next job goes on from there";
+  }
+
+  // All ranks learn what rank 0 kept.
+  void tell_for_later() {
+    steps_.look(
+        "", [&] { return std::pair(Found::text, for_later_); },
+        [&](Found, const std::string& text) { for_later_ = text; });
+    if (!for_later_.empty() && request_.job != nullptr) request_.job->note_pairs_kept();
   }
 
   net::Network characterized() {
@@ -301,9 +311,12 @@ class Finding {
     how.budget_s = kNetworkShare * options_.budget_s;
     how.most_s = kPairsShare * options_.budget_s;
     how.progress = request_.progress;
-    how.keep = [this](const std::vector<net::KnownPair>& pairs) { keep(pairs); };
     steps_.together("", [&] {
-      if (steps_.rank() == 0) how.known = known_pairs();
+      if (steps_.rank() != 0) return;
+      how.known = known_pairs();
+      // Of hosts that have moved what is kept would be taken for what was remembered of them.
+      if (moved_.empty() && store_.takes_pairs())
+        how.keep = [this](const auto& pairs, bool all_were_known) { keep(pairs, all_were_known); };
     });
     const double start_s = clock_();
     net::Network network;
@@ -318,16 +331,14 @@ class Finding {
     }
     measuring_s_ += clock_() - start_s;
     if (too_short) {
-      std::string why = "measuring the network: " + *too_short;
-      steps_.look(
-          "", [&] { return std::pair(Found::text, for_later_); },
-          [&](Found, const std::string& text) { why += text; });
-      throw StaysNative{.reason = std::move(why), .wants_time = true};
+      tell_for_later();
+      throw StaysNative{.reason = "measuring the network: " + *too_short + for_later_, .wants_time = true};
     }
     steps_.together("measuring the network: ", [&] {
       if (reason) throw Error(*reason);
       if (network.note.empty()) have_looked_after();  // else some pairs were only remembered
     });
+    tell_for_later();
     return network;
   }
 
@@ -347,7 +358,7 @@ class Finding {
   net::Network remembered_;             // rank 0, with its samples
   measure::SentinelOptions sentinels_;  // rank 0: how it is looked after
   std::vector<net::HostId> moved_;      // rank 0
-  std::string for_later_;               // rank 0: what becomes of pairs that are no network yet
+  std::string for_later_;               // what becomes of pairs that are no network yet
   double& measuring_s_;
 };
 

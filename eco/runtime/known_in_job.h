@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -53,6 +54,10 @@ class KnownInJob {
   bool has_looked_after(const std::vector<net::HostId>& hosts) const;
   void looked_after(std::vector<net::HostId> hosts);
 
+  // Whether pairs were kept for later jobs: then this one has no time left to finish any network.
+  bool keeps_pairs() const { return keeps_pairs_; }
+  void note_pairs_kept() { keeps_pairs_ = true; }
+
   // `ranks` are the job's: the same list names the same processes. Null if nothing is known.
   std::shared_ptr<const KnownGroup> find(const std::vector<int>& ranks) const;
   void remember(const std::vector<int>& ranks, std::shared_ptr<const KnownGroup> group);
@@ -69,6 +74,7 @@ class KnownInJob {
  private:
   mutable std::mutex mutex_;
   std::deque<std::vector<net::HostId>> looked_after_;  // sorted each
+  std::atomic<bool> keeps_pairs_{false};
   std::deque<std::pair<std::vector<int>, std::shared_ptr<const KnownGroup>>> groups_;
   struct Look {
     std::vector<int> ranks;
