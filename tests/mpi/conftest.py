@@ -7,6 +7,7 @@ ECO serve: algorithms change at sizes that the programs straddle.
 import json
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -181,6 +182,19 @@ class Library:
                 (self.library_path / "libmpi.so.12").symlink_to(file)
         self.python = str(self.prefix / "bin" / "python")
         self.network = folder / "network.json"
+
+    def has_fortran(self) -> bool:
+        """The compiler, its script and what that includes: Debian's come in three packages."""
+        script = self.kind.command("mpif90")
+        if not Path(script).exists() or shutil.which("gfortran") is None:
+            return False
+        words = [script, "-fsyntax-only", "-x", "f95", "-"]
+        source = "include 'mpif.h'\nend\n"
+        environment = self.environment({})
+        asked = subprocess.run(
+            words, input=source, text=True, capture_output=True, check=False, env=environment
+        )
+        return asked.returncode == 0
 
     def environment(self, settings: Mapping[str, str]) -> dict[str, str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("ECO")}

@@ -1,7 +1,6 @@
 """Programs of examples/: the same numbers stock and served, in C and in Fortran, on any number of ranks."""
 
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -106,7 +105,7 @@ def test_fortran_comes_to_the_numbers_of_c(
     libraries: Callable[[str], Library], name: str, alone: tuple[float, float], tmp_path: Path
 ) -> None:
     library = libraries(name)
-    if not Path(library.kind.command("mpif90")).exists() or shutil.which("gfortran") is None:
+    if not library.has_fortran():
         pytest.skip(f"no Fortran for {name} here: run `make fortran`, {library.kind.how_to_install()}")
     program = tmp_path / "moldyn_lists"
     words = [library.kind.command("mpif90"), "-O1", "-std=f2008", f"-J{tmp_path}"]

@@ -7,7 +7,6 @@ What becomes of every call is recorded as in test_calls.py: `RECORD_CALLS=1` wri
 """
 
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -120,7 +119,7 @@ def test_every_binding_is_recorded() -> None:
 def binding(request: pytest.FixtureRequest, libraries: Callable[[str], Library]) -> Binding:
     kind, name = request.param
     library = libraries(kind)
-    if not Path(library.kind.command("mpif90")).exists() or shutil.which("gfortran") is None:
+    if not library.has_fortran():
         pytest.skip(f"no Fortran for {kind} here: run `make fortran`, {library.kind.how_to_install()}")
     return Binding(library, name)
 
