@@ -210,20 +210,15 @@ class Session {
   // A network that does not say what is shared serves the job that had no time for more.
   void keep_if_hurried(const net::Network& network) const {
     if (options_.budget_s <= 0 || !options_.keep || !is_hurried_) return;
-    std::vector<KnownTimes> times;
-    for (const net::PairTimes& pair : network.pairs) {
-      KnownTimes& known = times.emplace_back(KnownTimes{pair.a, pair.b, {}});
-      for (std::size_t size = 0; size < network.sizes.size(); ++size) {
-        if (pair.samples[size].size() >= 2) known.samples[network.sizes[size]] = pair.samples[size];
-      }
-    }
-    options_.keep(of_hosts(with_remembered(std::move(times))), n_measured_ == 0);
+    const auto are_enough = [](const std::vector<double>& samples) { return samples.size() >= 2; };
+    options_.keep(of_hosts(with_remembered(times_of(network.sizes, network.pairs, are_enough))),
+                  n_measured_ == 0);
   }
 
   // And what was known before, of other pairs and at other sizes.
   std::vector<KnownTimes> with_remembered(std::vector<KnownTimes> times) const {
     std::map<std::pair<int, int>, std::size_t> place_of;
-    for (const KnownTimes& known : times) place_of[{known.a, known.b}] = place_of.size();
+    for (std::size_t i = 0; i < times.size(); ++i) place_of[{times[i].a, times[i].b}] = i;
     for (const KnownTimes& known : remembered_) {
       const auto [place, is_new] = place_of.insert({{known.a, known.b}, times.size()});
       if (is_new) times.push_back({known.a, known.b, {}});

@@ -51,16 +51,18 @@ void SampleTable::drop_size(std::size_t size) {
   for (net::PairTimes& pair : pairs) pair.samples.erase(pair.samples.begin() + place);
 }
 
-std::vector<KnownTimes> sure_times(const SampleTable& table) {
-  std::vector<KnownTimes> sure;
-  for (const net::PairTimes& pair : table.pairs) {
+std::vector<KnownTimes> times_of(const std::vector<std::size_t>& sizes,
+                                 const std::vector<net::PairTimes>& pairs,
+                                 const std::function<bool(const std::vector<double>& samples)>& are_wanted) {
+  std::vector<KnownTimes> all;
+  for (const net::PairTimes& pair : pairs) {
     KnownTimes times{pair.a, pair.b, {}};
-    for (std::size_t size = 0; size < table.sizes.size(); ++size) {
-      if (!minimum_is_suspect(pair.samples[size])) times.samples[table.sizes[size]] = pair.samples[size];
+    for (std::size_t size = 0; size < sizes.size(); ++size) {
+      if (are_wanted(pair.samples[size])) times.samples[sizes[size]] = pair.samples[size];
     }
-    if (!times.samples.empty()) sure.push_back(std::move(times));
+    if (!times.samples.empty()) all.push_back(std::move(times));
   }
-  return sure;
+  return all;
 }
 
 }  // namespace eco::measure

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -43,7 +44,9 @@ struct KnownTimes {
   std::map<std::size_t, std::vector<double>> samples;
 };
 
-// Of all pairs the samples at sizes that have a label to be relied on.
-std::vector<KnownTimes> sure_times(const SampleTable& table);
+// Of every pair the samples that are wanted, if there are.
+std::vector<KnownTimes> times_of(const std::vector<std::size_t>& sizes,
+                                 const std::vector<net::PairTimes>& pairs,
+                                 const std::function<bool(const std::vector<double>& samples)>& are_wanted);
 
 }  // namespace eco::measure

@@ -11,7 +11,6 @@
 #include "eco/measure/derive.h"
 #include "eco/measure/representatives.h"
 #include "eco/measure/visits.h"
-#include "eco/net/network.h"
 
 namespace eco::measure {
 namespace {
@@ -310,7 +309,9 @@ class Sweeper {
 
   // What is doubtful is measured again.
   void keep() const {
-    if (options_.keep) options_.keep(sure_times(table_));
+    if (!options_.keep) return;
+    const auto are_sure = [](const std::vector<double>& samples) { return !minimum_is_suspect(samples); };
+    options_.keep(times_of(table_.sizes, table_.pairs, are_sure));
   }
 
   void sweep_within_budget() {
@@ -320,14 +321,13 @@ class Sweeper {
     visits_.set_visit_s(n_missing == 0 ? budget : 0.2 * budget / static_cast<double>(4 * n_missing));
     for (const std::size_t bytes : {kSmallestBytes, net::kSmallPairBytes}) {
       const std::size_t size = add_size(bytes);
-      const std::size_t n_pairs = missing(bytes).size();
       say("pairs, " + std::to_string(bytes) + " B", elapsed() / budget);
       // The longer messages take longer.
       goes_on_ = goes_on_ || (options_.keep && elapsed() > most_s_ / kSweepsToRemember);
       const bool fits = bytes != kSmallestBytes || first_row_says_it_fits(size);
       if (!fits || !sweep_twice(size, most_s_, most_s_)) {
         if (fits) keep();
-        fail(n_pairs);
+        fail(bytes);
       }
       if (bytes == kSmallestBytes) repeat_contradicted(size);
     }
@@ -369,9 +369,8 @@ class Sweeper {
     const double rounds_s =
         std::ceil(2.0 * static_cast<double>(n_far) / table_.n_hosts) * elapsed() * longest_s / trips_s;
     if (!options_.keep) return n_far == 0 || elapsed() + 2 * rounds_s <= most_s_;
-    const double near_s =
-        elapsed() * static_cast<double>(std::ssize(others) - n_far) / static_cast<double>(own.size());
-    const double sweep_s = near_s + rounds_s;
+    const double near = static_cast<double>(std::ssize(others) - n_far) / static_cast<double>(own.size());
+    const double sweep_s = elapsed() * near + rounds_s;
     goes_on_ = goes_on_ || elapsed() + 2 * kSweepsInBudget * sweep_s > most_s_;
     return kSweepsToRemember * sweep_s <= kMostJobs * most_s_;
   }
@@ -393,16 +392,20 @@ class Sweeper {
     first.resize(std::min<std::size_t>(first.size(), 1));
     visits_.set_visit_s(0);
     for (std::size_t i = 0; i < kSweepsInBudget; ++i) visit_all(first, size, kNever);
-    if (sweep_twice(size, most_s_, most_s_)) return;
-    keep();
-    fail(missing(kReliableBytes).size());
+    if (!sweep_twice(size, most_s_, most_s_)) leave_to_next_job();
   }
 
-  [[noreturn]] void fail(std::size_t n_pairs) const {
+  [[noreturn]] void leave_to_next_job() const {
+    keep();
+    fail(kReliableBytes);
+  }
+
+  [[noreturn]] void fail(std::size_t bytes) const {
     std::array<char, 32> most{};
     std::snprintf(most.data(), most.size(), "%.3g", most_s_);
     throw Unsupported(
-        "characterize: " + std::to_string(n_pairs) + " pairs of hosts do not fit into the " + most.data() +
+        "characterize: " + std::to_string(missing(bytes).size()) + " pairs of hosts do not fit into the " +
+        most.data() +
         " s that a budget leaves for two sweeps; measure once with eco characterize, or raise ECO_BUDGET");
   }
 
@@ -421,10 +424,7 @@ class Sweeper {
       say("pairs, " + std::to_string(bytes) + " B", elapsed() / options_.budget_s);
       if (sweep_twice(size, first_s, std::max(first_s, kDeadline * options_.budget_s))) break;
       // The estimate was wrong: another job goes on, or what came of this size is dropped. A smaller one may still fit.
-      if (bytes == kReliableBytes && options_.keep) {
-        keep();
-        fail(missing(bytes).size());
-      }
+      if (bytes == kReliableBytes && options_.keep) leave_to_next_job();
       table_.drop_size(size);
       if (elapsed() > most_s_) break;
     }

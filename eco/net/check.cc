@@ -22,10 +22,7 @@ bool is_rate(double value) { return std::isfinite(value) && value > 0; }
 // The first host that is there twice. Of thousands of hosts, so by sorting.
 Reason check_hosts(const Network& network) {
   const auto before = [&](std::size_t a, std::size_t b) {
-    const HostId& one = network.hosts[a];
-    const HostId& other = network.hosts[b];
-    return std::tie(one.name, one.address, one.boot_id, one.net_namespace, a) <
-           std::tie(other.name, other.address, other.boot_id, other.net_namespace, b);
+    return std::tie(network.hosts[a], a) < std::tie(network.hosts[b], b);
   };
   std::vector<std::size_t> order(network.hosts.size());
   std::iota(order.begin(), order.end(), 0);

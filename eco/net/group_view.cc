@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
-#include <tuple>
 
 #include "eco/base/errors.h"
 
@@ -50,16 +49,10 @@ std::vector<int> locate_hosts(const Network& network, const std::vector<HostId>&
   const auto host = [&](int index) -> const HostId& {
     return network.hosts[static_cast<std::size_t>(index)];
   };
-  const auto is_before = [](const HostId& a, const HostId& b) {
-    const auto key = [](const HostId& id) {
-      return std::tie(id.name, id.address, id.boot_id, id.net_namespace);
-    };
-    return key(a) < key(b);
-  };
-  std::sort(sorted.begin(), sorted.end(), [&](int a, int b) { return is_before(host(a), host(b)); });
+  std::sort(sorted.begin(), sorted.end(), [&](int a, int b) { return host(a) < host(b); });
   const auto find = [&](const HostId& wanted) {
     const auto at = std::lower_bound(sorted.begin(), sorted.end(), wanted,
-                                     [&](int index, const HostId& id) { return is_before(host(index), id); });
+                                     [&](int index, const HostId& id) { return host(index) < id; });
     return at != sorted.end() && host(*at) == wanted ? *at : -1;
   };
   std::vector<int> located;

@@ -38,6 +38,12 @@ std::size_t between_index(std::size_t n, std::size_t from, std::size_t to) {
 
 }  // namespace
 
+std::vector<HostId> host_set(std::vector<HostId> hosts) {
+  std::sort(hosts.begin(), hosts.end());
+  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+  return hosts;
+}
+
 std::string_view name(SubnetKind kind) { return kKindNames.at(static_cast<std::size_t>(kind)); }
 
 std::optional<SubnetKind> subnet_kind(std::string_view text) {

@@ -9,6 +9,7 @@
 // which one rank alone does.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -29,8 +30,11 @@ struct HostId {
   std::string address;
   std::string boot_id;
   std::string net_namespace;
-  friend bool operator==(const HostId&, const HostId&) = default;
+  friend auto operator<=>(const HostId&, const HostId&) = default;
 };
+
+// In order, each once.
+std::vector<HostId> host_set(std::vector<HostId> hosts);
 
 // Hosts whose mutual cost is near-uniform (ECO's word, not an IP subnet).
 struct Subnet {

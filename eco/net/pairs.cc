@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <tuple>
 
 #include "eco/base/json_file.h"
 #include "eco/net/fields.h"
@@ -14,8 +13,6 @@ namespace {
 constexpr std::string_view kSchema = "eco.pairs";
 constexpr int kVersion = 1;
 
-auto key(const HostId& host) { return std::tie(host.name, host.address, host.boot_id, host.net_namespace); }
-
 bool are_times(const std::vector<double>& samples) {
   return samples.size() >= 2 &&
          std::all_of(samples.begin(), samples.end(), [](double s) { return std::isfinite(s) && s > 0; });
@@ -24,14 +21,14 @@ bool are_times(const std::vector<double>& samples) {
 }  // namespace
 
 std::string pairs_to_json(const std::vector<HostId>& hosts, const KnownPairs& known) {
-  std::map<decltype(key(hosts[0])), std::size_t> number_of;
-  for (std::size_t i = 0; i < hosts.size(); ++i) number_of.emplace(key(hosts[i]), i);
+  std::map<HostId, std::size_t> number_of;
+  for (std::size_t i = 0; i < hosts.size(); ++i) number_of.emplace(hosts[i], i);
   nlohmann::json document = {{"schema", kSchema}, {"version", kVersion}, {"transport", known.transport}};
   document["hosts"] = hosts_to_json(hosts);
   document["pairs"] = nlohmann::json::array();
   for (const KnownPair& pair : known.pairs) {
-    document["pairs"].push_back({{"a", number_of.at(key(pair.a))},
-                                 {"b", number_of.at(key(pair.b))},
+    document["pairs"].push_back({{"a", number_of.at(pair.a)},
+                                 {"b", number_of.at(pair.b)},
                                  {"sizes", pair.sizes},
                                  {"samples", pair.samples}});
   }

@@ -45,7 +45,8 @@ std::vector<int> part_of_host(const Partition& partition) {
   for (const std::vector<int>& part : partition) n_hosts += part.size();
   std::vector<int> part_of(n_hosts);
   for (std::size_t part = 0; part < partition.size(); ++part) {
-    for (const int host : partition[part]) part_of[static_cast<std::size_t>(host)] = static_cast<int>(part);
+    for (const int host : partition[part])
+      part_of.at(static_cast<std::size_t>(host)) = static_cast<int>(part);
   }
   return part_of;
 }
@@ -94,13 +95,10 @@ Partition partition_figure2(const CostMatrix& costs, double tolerance) {
 
 Partition common_refinement(const std::vector<Partition>& partitions) {
   if (partitions.empty()) throw InvalidArgument("common_refinement: no partition given");
-  std::size_t n_hosts = 0;
-  for (const auto& part : partitions.front()) n_hosts += part.size();
-  std::vector<std::vector<std::size_t>> labels(n_hosts);
+  std::vector<std::vector<int>> labels(part_of_host(partitions.front()).size());
   for (const Partition& partition : partitions) {
-    for (std::size_t part = 0; part < partition.size(); ++part) {
-      for (const int host : partition[part]) labels.at(static_cast<std::size_t>(host)).push_back(part);
-    }
+    const std::vector<int> part_of = part_of_host(partition);
+    for (std::size_t host = 0; host < part_of.size(); ++host) labels.at(host).push_back(part_of[host]);
   }
   return group_by(labels);
 }

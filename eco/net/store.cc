@@ -33,17 +33,6 @@ constexpr const char* kPairs = "/pairs";
 
 constexpr const char* kOff = "no cache directory is set, so nothing is remembered";
 
-bool precedes(const HostId& x, const HostId& y) {
-  const auto key = [](const HostId& h) { return std::tie(h.name, h.address, h.boot_id, h.net_namespace); };
-  return key(x) < key(y);
-}
-
-std::vector<HostId> as_set(std::vector<HostId> hosts) {
-  std::sort(hosts.begin(), hosts.end(), precedes);
-  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
-  return hosts;
-}
-
 // Whether x tells more about the hosts looked for. What was measured with small messages only may have missed a slow
 // link; the smaller network tells the most about its hosts.
 bool is_better(const Network& x, const Network& y) {
@@ -73,7 +62,7 @@ std::string name_of_hosts(const std::vector<HostId>& hosts, std::string_view tra
     text += field;
   };
   append(transport);
-  for (const HostId& host : as_set(hosts)) {
+  for (const HostId& host : host_set(hosts)) {
     for (const std::string* field : {&host.name, &host.address, &host.boot_id, &host.net_namespace})
       append(*field);
   }
@@ -136,8 +125,8 @@ FoundNetwork read_network_of(const std::string& path, const std::vector<HostId>&
                              std::string_view transport) {
   FoundNetwork found = read_network(path, transport);
   if (!found.network) return found;
-  const std::vector<HostId> known = as_set(found.network->hosts);
-  if (!std::includes(known.begin(), known.end(), wanted.begin(), wanted.end(), precedes)) {
+  const std::vector<HostId> known = host_set(found.network->hosts);
+  if (!std::ranges::includes(known, wanted)) {
     found.network.reset();
     found.reason = "remembered network " + path + " is of other hosts";
   }
@@ -192,7 +181,7 @@ FoundNetwork Store::find_network(const std::vector<HostId>& hosts, std::string_v
     found.reason = kOff;
     return found;
   }
-  const std::vector<HostId> wanted = as_set(hosts);
+  const std::vector<HostId> wanted = host_set(hosts);
   const std::string name = name_of_hosts(wanted, transport);
   found.reason = "no network is remembered for these " + std::to_string(wanted.size()) + " hosts";
   const auto consider = [&](const std::string& file) {
@@ -215,12 +204,12 @@ FoundNetwork Store::find_network(const std::vector<HostId>& hosts, std::string_v
 
 std::vector<KnownPair> Store::known_pairs(const std::vector<HostId>& hosts,
                                           std::string_view transport) const {
-  const std::vector<HostId> wanted = as_set(hosts);
+  const std::vector<HostId> wanted = host_set(hosts);
   const auto place = [&wanted](const HostId& host) {
-    return std::lower_bound(wanted.begin(), wanted.end(), host, precedes) - wanted.begin();
+    return std::lower_bound(wanted.begin(), wanted.end(), host) - wanted.begin();
   };
   const auto is_wanted = [&](const HostId& host) {
-    return std::binary_search(wanted.begin(), wanted.end(), host, precedes);
+    return std::binary_search(wanted.begin(), wanted.end(), host);
   };
   std::set<std::pair<std::ptrdiff_t, std::ptrdiff_t>> taken;
   std::vector<KnownPair> known;
@@ -260,7 +249,7 @@ std::optional<std::string> Store::remember_pairs(const std::vector<HostId>& host
                                                  const std::vector<KnownPair>& pairs) const {
   if (cache_dir_.empty()) return kOff;
   auto failure = base::write_text_atomically(pairs_path(hosts, transport),
-                                             pairs_to_json(as_set(hosts), {std::string(transport), pairs}));
+                                             pairs_to_json(host_set(hosts), {std::string(transport), pairs}));
   const std::vector<std::string> files = newest_first(files_below(cache_dir_, kPairs));
   for (std::size_t i = kMostPairFiles; i < files.size(); ++i) {
     std::error_code ignored;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -18,23 +17,6 @@ constexpr std::size_t kMostLooks = 64;
 // on 2 cores, both libraries); as a known group two of the six that are left remain.
 constexpr double kArmingGuess_s = 0.02;
 constexpr double kKnownPart = 1.0 / 3;
-
-bool precedes(const net::HostId& x, const net::HostId& y) {
-  const auto key = [](const net::HostId& h) {
-    return std::tie(h.name, h.address, h.boot_id, h.net_namespace);
-  };
-  return key(x) < key(y);
-}
-
-std::vector<net::HostId> as_set(std::vector<net::HostId> hosts) {
-  std::sort(hosts.begin(), hosts.end(), precedes);
-  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
-  return hosts;
-}
-
-bool includes(const std::vector<net::HostId>& all, const std::vector<net::HostId>& part) {
-  return std::includes(all.begin(), all.end(), part.begin(), part.end(), precedes);
-}
 
 template <class List>
 void keep_newest(List& list, std::size_t most) {
@@ -60,16 +42,16 @@ double KnownGroup::gain_s(const coll::CommonProblem& problem) const {
 }
 
 bool KnownInJob::has_looked_after(const std::vector<net::HostId>& hosts) const {
-  const std::vector<net::HostId> wanted = as_set(hosts);
+  const std::vector<net::HostId> wanted = net::host_set(hosts);
   const std::lock_guard lock(mutex_);
   return std::any_of(looked_after_.begin(), looked_after_.end(),
-                     [&](const auto& look) { return includes(look, wanted); });
+                     [&](const auto& look) { return std::ranges::includes(look, wanted); });
 }
 
 void KnownInJob::looked_after(std::vector<net::HostId> hosts) {
-  std::vector<net::HostId> look = as_set(std::move(hosts));
+  std::vector<net::HostId> look = net::host_set(std::move(hosts));
   const std::lock_guard lock(mutex_);
-  std::erase_if(looked_after_, [&](const auto& earlier) { return includes(look, earlier); });
+  std::erase_if(looked_after_, [&](const auto& earlier) { return std::ranges::includes(look, earlier); });
   looked_after_.push_back(std::move(look));
   keep_newest(looked_after_, kMostLooks);
 }

@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -183,6 +184,7 @@ class Library:
         self.python = str(self.prefix / "bin" / "python")
         self.network = folder / "network.json"
 
+    @cached_property
     def has_fortran(self) -> bool:
         """The compiler, its script and what that includes: Debian's come in three packages."""
         script = self.kind.command("mpif90")

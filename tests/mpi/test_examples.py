@@ -105,7 +105,7 @@ def test_fortran_comes_to_the_numbers_of_c(
     libraries: Callable[[str], Library], name: str, alone: tuple[float, float], tmp_path: Path
 ) -> None:
     library = libraries(name)
-    if not library.has_fortran():
+    if not library.has_fortran:
         pytest.skip(f"no Fortran for {name} here: run `make fortran`, {library.kind.how_to_install()}")
     program = tmp_path / "moldyn_lists"
     words = [library.kind.command("mpif90"), "-O1", "-std=f2008", f"-J{tmp_path}"]

@@ -119,7 +119,7 @@ def test_every_binding_is_recorded() -> None:
 def binding(request: pytest.FixtureRequest, libraries: Callable[[str], Library]) -> Binding:
     kind, name = request.param
     library = libraries(kind)
-    if not library.has_fortran():
+    if not library.has_fortran:
         pytest.skip(f"no Fortran for {kind} here: run `make fortran`, {library.kind.how_to_install()}")
     return Binding(library, name)
 
