@@ -211,7 +211,7 @@ class Session {
   void keep_if_hurried(const net::Network& network) const {
     if (options_.budget_s <= 0 || !options_.keep || !is_hurried_) return;
     const auto are_enough = [](const std::vector<double>& samples) { return samples.size() >= 2; };
-    options_.keep(of_hosts(with_remembered(times_of(network.sizes, network.pairs, are_enough))),
+    options_.keep(of_hosts(with_remembered(picked_times(network.sizes, network.pairs, are_enough))),
                   n_measured_ == 0);
   }
 

@@ -51,9 +51,9 @@ void SampleTable::drop_size(std::size_t size) {
   for (net::PairTimes& pair : pairs) pair.samples.erase(pair.samples.begin() + place);
 }
 
-std::vector<KnownTimes> times_of(const std::vector<std::size_t>& sizes,
-                                 const std::vector<net::PairTimes>& pairs,
-                                 const std::function<bool(const std::vector<double>& samples)>& are_wanted) {
+std::vector<KnownTimes> picked_times(
+    const std::vector<std::size_t>& sizes, const std::vector<net::PairTimes>& pairs,
+    const std::function<bool(const std::vector<double>& samples)>& are_wanted) {
   std::vector<KnownTimes> all;
   for (const net::PairTimes& pair : pairs) {
     KnownTimes times{pair.a, pair.b, {}};

@@ -45,8 +45,8 @@ struct KnownTimes {
 };
 
 // Of every pair the samples that are wanted, if there are.
-std::vector<KnownTimes> times_of(const std::vector<std::size_t>& sizes,
-                                 const std::vector<net::PairTimes>& pairs,
-                                 const std::function<bool(const std::vector<double>& samples)>& are_wanted);
+std::vector<KnownTimes> picked_times(
+    const std::vector<std::size_t>& sizes, const std::vector<net::PairTimes>& pairs,
+    const std::function<bool(const std::vector<double>& samples)>& are_wanted);
 
 }  // namespace eco::measure

@@ -311,7 +311,7 @@ class Sweeper {
   void keep() const {
     if (!options_.keep) return;
     const auto are_sure = [](const std::vector<double>& samples) { return !minimum_is_suspect(samples); };
-    options_.keep(times_of(table_.sizes, table_.pairs, are_sure));
+    options_.keep(picked_times(table_.sizes, table_.pairs, are_sure));
   }
 
   void sweep_within_budget() {
