@@ -5,8 +5,8 @@
 //
 // A measurement is a ping (round trips of one pair) or a stream (messages one way, back to back, acknowledged once at the
 // end), alone or several streams at once; for pLogP also a delayed message (its receiver looks for it only when it must
-// be there) and an exchange (each of a group sends to each). For the tree of subnets trips of many pairs at once, and
-// streams that tell when each of their messages came.
+// be there) and an exchange (each of a group sends to each). For the tree of subnets trips of many pairs at once, in turn or
+// under way together, and streams that tell when each of their messages came.
 #pragma once
 
 #include <cstddef>
@@ -54,9 +54,12 @@ class Conductor {
   // Answers are short enough to be sent before rank 0, which may be in a later round itself, hears them.
   std::vector<std::vector<std::vector<double>>> trips_in_rounds(const std::vector<std::vector<Flow>>& rounds,
                                                                 std::size_t bytes, int trips);
-  // When each message of each stream came, in seconds since its receiver was told; all streams at once. A rank may send
-  // one and receive one.
-  std::vector<std::vector<double>> arrivals(const std::vector<Stream>& streams);
+  // The same, but a rank that starts several trips begins the next so long after the last, whether that is back or not.
+  std::vector<std::vector<std::vector<double>>> staggered_trips(const std::vector<std::vector<Flow>>& rounds,
+                                                                std::size_t bytes, int trips, double apart_s);
+  // When each message of each stream came, in seconds since its receiver was told; all streams at once, so many times one after
+  // the other. A rank may send one and receive one.
+  std::vector<std::vector<std::vector<double>>> arrivals(const std::vector<Stream>& streams, int times);
   // One message from `from` to `to`, whose receiver looks for it so long after a small message that came a
   // millisecond before it.
   Delayed delayed(int from, int to, std::size_t bytes, double pause_s);

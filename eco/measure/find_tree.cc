@@ -28,14 +28,18 @@ class Remembered final : public structure::Probe {
  public:
   Remembered(int n_hosts, ProbeSamples samples) : n_hosts_(n_hosts), samples_(std::move(samples)) {}
   int n_hosts() const override { return n_hosts_; }
-  std::vector<std::vector<double>> latencies(const std::vector<structure::Pair>& pairs, int) override {
+  std::vector<std::vector<double>> latencies(const std::vector<structure::Round>& rounds, int,
+                                             structure::Pace) override {
     std::vector<std::vector<double>> seconds;
-    for (const structure::Pair& pair : pairs) {
-      seconds.push_back(std::exchange(samples_[structure::pair_key(pair.from, pair.to)], {}));
+    for (const structure::Round& round : rounds) {
+      for (const structure::Pair& pair : round)
+        seconds.push_back(std::exchange(samples_[structure::pair_key(pair.from, pair.to)], {}));
     }
     return seconds;
   }
-  std::vector<double> rates(const std::vector<structure::Pair>&, double) override { return {}; }
+  std::vector<std::vector<double>> rates(const std::vector<structure::Pair>&, double, int) override {
+    return {};
+  }
   structure::Cost cost() const override { return {}; }
 
  private:

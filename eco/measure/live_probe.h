@@ -27,13 +27,15 @@ using ProbeSamples = std::unordered_map<std::uint64_t, std::vector<double>>;  //
 // Rank 0's. Throws TransportError like the conductor.
 class LiveProbe final : public structure::Probe {
  public:
-  // `asked` is called before every round: it may throw to stop. Samples that are known already are given out first, each once.
+  // `asked` is called before whatever is measured: it may throw to stop. Samples that are known already are given out first, each once.
   LiveProbe(Conductor& conductor, std::vector<int> rank_of_host, Clock clock, std::function<void()> asked,
             const ProbeSamples& known = {});
 
   int n_hosts() const override { return static_cast<int>(rank_of_host_.size()); }
-  std::vector<std::vector<double>> latencies(const std::vector<structure::Pair>& pairs, int samples) override;
-  std::vector<double> rates(const std::vector<structure::Pair>& flows, double seconds) override;
+  std::vector<std::vector<double>> latencies(const std::vector<structure::Round>& rounds, int samples,
+                                             structure::Pace pace) override;
+  std::vector<std::vector<double>> rates(const std::vector<structure::Pair>& flows, double seconds,
+                                         int times) override;
   structure::Cost cost() const override { return cost_; }
 
   // All that was measured.
@@ -44,8 +46,16 @@ class LiveProbe final : public structure::Probe {
     std::size_t bytes;
     int count;
   };
+  std::vector<double> known(const structure::Pair& pair, int samples);
   Shape shape(const structure::Pair& flow, double seconds) const;
-  std::vector<double> stream(const std::vector<structure::Pair>& flows, double seconds, double& lasted_s);
+  // What several repetitions said.
+  struct Streamed {
+    std::vector<std::vector<double>> rates;
+    double lasted_s = 0;  // the first
+  };
+  Streamed stream(const std::vector<structure::Pair>& flows, double seconds, int times);
+  std::vector<double> rates_of(const std::vector<std::vector<double>>& times,
+                               const std::vector<Stream>& streams) const;
   std::uint64_t way(const structure::Pair& flow) const;
 
   Conductor& conductor_;
@@ -54,6 +64,7 @@ class LiveProbe final : public structure::Probe {
   std::function<void()> asked_;
   ProbeSamples known_;                                  // not given out yet
   ProbeSamples samples_;                                // measured here
+  double farthest_trip_s_ = 0;                          // there and back, of all that were measured
   std::unordered_map<std::uint64_t, double> expected_;  // bytes a second of each way, as it was last
   structure::Cost cost_;
 };

@@ -7,11 +7,13 @@
 #include "eco/measure/find_tree.h"
 #include "eco/measure/testing.h"
 #include "eco/net/synthetic.h"
+#include "eco/structure/disjoint.h"
 #include "eco/structure/sampler.h"
 
 namespace eco::measure {
 namespace {
 
+using structure::Pace;
 using structure::Pair;
 using structure::pair_key;
 using testing::VirtualNetwork;
@@ -25,11 +27,14 @@ void with_probe(const char* description, const std::function<void(LiveProbe&, Co
   std::iota(hosts.begin(), hosts.end(), 0);
   VirtualNetwork world(truth, hosts, options);
   world.run([&](transport::Transport& transport, transport::Native& native, const Clock& clock) {
-    conducted(transport, native, clock, [&](Conductor& conductor) {
-      LiveProbe probe(conductor, hosts, clock, [] {}, known);
-      ask(probe, conductor, clock);
-      return std::string("done");
-    });
+    conducted(
+        transport, native, clock,
+        [&](Conductor& conductor) {
+          LiveProbe probe(conductor, hosts, clock, [] {}, known);
+          ask(probe, conductor, clock);
+          return std::string("done");
+        },
+        world.pause(transport.rank()));
   });
 }
 
@@ -57,7 +62,7 @@ TEST(RateWithin, CountsPartsOfMessages) {
 
 TEST(LiveProbe, TimesPairsAtOnceAndEachTrip) {
   with_probe("hosts=6 rate_mbit=100 latency_us=50", [](LiveProbe& probe, Conductor&, const Clock&) {
-    const auto seconds = probe.latencies({{1, 2}, {3, 4}, {5, 0}}, 4);
+    const auto seconds = probe.latencies({{{1, 2}, {3, 4}, {5, 0}}}, 4, Pace::in_turn);
     ASSERT_EQ(seconds.size(), 3U);
     for (const auto& of_pair : seconds) {
       ASSERT_EQ(of_pair.size(), 4U);
@@ -70,16 +75,60 @@ TEST(LiveProbe, TimesPairsAtOnceAndEachTrip) {
   });
 }
 
+// All pairs of the hosts, as rounds.
+std::vector<structure::Round> all_rounds(int n_hosts) {
+  std::vector<Pair> pairs;
+  for (int a = 0; a < n_hosts; ++a) {
+    for (int b = a + 1; b < n_hosts; ++b)
+      pairs.push_back({(a + b) % 2 == 0 ? a : b, (a + b) % 2 == 0 ? b : a});
+  }
+  std::vector<structure::Round> rounds;
+  while (!pairs.empty()) rounds.push_back(structure::take_disjoint(pairs, n_hosts));
+  return rounds;
+}
+
+TEST(LiveProbe, StaggeredTripsSayTheSameInLessTime) {
+  constexpr int kSamples = 3;
+  with_probe("hosts=5+4 rate_mbit=100 latency_us=50 between_us=20000",
+             [](LiveProbe& probe, Conductor&, const Clock&) {
+               const std::vector<structure::Round> rounds = all_rounds(9);
+               const auto in_turn = probe.latencies(rounds, kSamples, Pace::in_turn);
+               const double in_turn_s = probe.cost().network_s;
+               const auto staggered = probe.latencies(rounds, kSamples, Pace::staggered);
+               const double staggered_s = probe.cost().network_s - in_turn_s;
+               ASSERT_EQ(staggered.size(), 36U);
+               for (std::size_t i = 0; i < staggered.size(); ++i) {
+                 ASSERT_EQ(staggered[i].size(), static_cast<std::size_t>(kSamples));
+                 // Near pairs are seen by looks, and beside far ones.
+                 for (const double one_way : staggered[i])
+                   EXPECT_NEAR(one_way, in_turn[i].front(), 0.02 * 20e-3) << i;
+               }
+               EXPECT_LT(staggered_s, in_turn_s / 2);
+             });
+}
+
+// One pair of which rank 0 is neither end, one that it starts, one that it answers.
+TEST(LiveProbe, StaggeredTripsOfSinglePairs) {
+  with_probe("hosts=2+2 rate_mbit=100 between_us=10000", [](LiveProbe& probe, Conductor&, const Clock&) {
+    for (const Pair pair : {Pair{1, 2}, Pair{0, 3}, Pair{3, 0}}) {
+      const auto seconds = probe.latencies({{pair}}, 5, Pace::staggered);
+      ASSERT_EQ(seconds.size(), 1U);
+      ASSERT_EQ(seconds[0].size(), 5U);
+      for (const double one_way : seconds[0]) EXPECT_NEAR(one_way / 10.2e-3, 1, 0.02);
+    }
+  });
+}
+
 TEST(LiveProbe, GivesOutWhatIsKnownFirst) {
   const ProbeSamples known = {{pair_key(0, 1), {1.0, 2.0, 3.0}}};
   with_probe(
       "hosts=4 rate_mbit=100",
       [](LiveProbe& probe, Conductor&, const Clock&) {
-        EXPECT_EQ(probe.latencies({{1, 0}}, 2)[0], (std::vector<double>{1, 2}));
-        const auto mixed = probe.latencies({{0, 1}, {2, 3}}, 2);
+        EXPECT_EQ(probe.latencies({{{1, 0}}}, 2, Pace::in_turn)[0], (std::vector<double>{1, 2}));
+        const auto mixed = probe.latencies({{{0, 1}}, {{2, 3}}}, 2, Pace::in_turn);
         EXPECT_EQ(mixed[0], (std::vector<double>{3}));
         EXPECT_EQ(mixed[1].size(), 2U);
-        EXPECT_LT(probe.latencies({{0, 1}}, 1)[0][0], 1);
+        EXPECT_LT(probe.latencies({{{0, 1}}}, 1, Pace::in_turn)[0][0], 1);
         EXPECT_EQ(probe.samples().at(pair_key(0, 1)).size(), 1U);
       },
       {}, known);
@@ -87,13 +136,24 @@ TEST(LiveProbe, GivesOutWhatIsKnownFirst) {
 
 TEST(LiveProbe, RatesAloneAndShared) {
   with_probe("hosts=4+4 rate_mbit=200 uplink_mbit=40", [](LiveProbe& probe, Conductor&, const Clock&) {
-    EXPECT_NEAR(probe.rates({{0, 1}}, 0.02)[0] / 25e6, 1, 0.1);
-    EXPECT_NEAR(probe.rates({{0, 4}}, 0.02)[0] / 5e6, 1, 0.1);
-    const auto shared = probe.rates({{0, 4}, {1, 5}, {2, 3}}, 0.02);
+    EXPECT_NEAR(probe.rates({{0, 1}}, 0.02, 1)[0][0] / 25e6, 1, 0.1);
+    EXPECT_NEAR(probe.rates({{0, 4}}, 0.02, 1)[0][0] / 5e6, 1, 0.1);
+    const auto shared = probe.rates({{0, 4}, {1, 5}, {2, 3}}, 0.02, 1)[0];
     EXPECT_NEAR((shared[0] + shared[1]) / 5e6, 1, 0.15);
     EXPECT_NEAR(shared[2] / 25e6, 1, 0.15);
-    const auto both = probe.rates({{0, 4}, {5, 1}}, 0.02);
+    const auto both = probe.rates({{0, 4}, {5, 1}}, 0.02, 1)[0];
     EXPECT_NEAR((both[0] + both[1]) / 10e6, 1, 0.15);
+  });
+}
+
+TEST(LiveProbe, RatesOfManyHostsSeveralTimes) {
+  with_probe("hosts=20+20 rate_mbit=200 uplink_mbit=40", [](LiveProbe& probe, Conductor&, const Clock&) {
+    const auto rates = probe.rates({{0, 20}, {1, 21}, {2, 3}}, 0.02, 4);
+    ASSERT_EQ(rates.size(), 4U);
+    for (const auto& of_flows : rates) {
+      EXPECT_NEAR((of_flows[0] + of_flows[1]) / 5e6, 1, 0.15);
+      EXPECT_NEAR(of_flows[2] / 25e6, 1, 0.15);
+    }
   });
 }
 

@@ -79,6 +79,8 @@ Answer Prober::perform(const Order& order) {
   if (order.action == Action::stream || order.action == Action::arrivals)
     places = static_cast<std::size_t>(order.count);
   if (order.action == Action::exchange) places = static_cast<std::size_t>(order.n_members);
+  if (order.action == Action::staggered)
+    places = static_cast<std::size_t>(order.n_members + order.n_next * order.count);
   reserve(std::max({bytes, static_cast<std::size_t>(order.send_bytes), kSmallest}),
           std::max(bytes * places + 1, kSmallest));
   switch (order.action) {
@@ -91,6 +93,8 @@ Answer Prober::perform(const Order& order) {
       return delayed(order);
     case Action::exchange:
       return exchange(order);
+    case Action::staggered:
+      return staggered(order);
     default:
       return ping(order);
   }
@@ -232,6 +236,81 @@ Answer Prober::exchange(const Order& order) {
   const double start = clock_();
   for (std::int64_t i = 0; i < order.count; ++i) round();
   return {(clock_() - start) / static_cast<double>(std::max<std::int64_t>(order.count, 1)), 0};
+}
+
+// Asks the ranks of the first part of the list in turn and answers those of the second, who ask when they like. Each is asked
+// once before any trip to it counts: it may not have been told yet.
+Answer Prober::staggered(const Order& order) {
+  const auto bytes = static_cast<std::size_t>(order.bytes);
+  const auto n = static_cast<std::size_t>(order.n_members);
+  const auto n_asked = static_cast<std::size_t>(order.n_next);
+  const auto count = static_cast<std::size_t>(order.count);
+  ECO_ASSERT(light, n == members_.size() && n_asked <= n, "who is asked is in the list");
+  const double apart_s = 1e-9 * static_cast<double>(order.pause_ns);
+  constexpr double kLook_s =
+      20e-6;  // between two looks for answers: a hundredth of the shortest trip that is staggered
+  constexpr Ticket kSent = ~Ticket{0};
+  const auto peer = [&](std::size_t i) { return static_cast<int>(members_[i]); };
+  // Receives that are posted together need a place each: of who asks one, of an asked one all its answers.
+  const auto place = [&](std::size_t i, std::size_t trip) {
+    return std::span(in_).subspan((i < n_asked ? i * (count + 1) + trip : n_asked * count + i) * bytes,
+                                  bytes);
+  };
+  const auto hand_over = [&](std::size_t i, int tag) {
+    check(transport_.post_send(peer(i), tag, std::span(out_).first(bytes), SendMode::eager, kSent),
+          "sending to", peer(i));
+    ++posted_;
+  };
+  std::vector<std::size_t> n_begun(n_asked, 0);
+  std::vector<std::size_t> n_came(n, 0);
+  std::vector<double> begun_s(n_asked * (count + 1), 0);
+  times_.assign(n_asked * count, 0);
+  for (std::size_t i = n_asked; i < n; ++i) receive(peer(i), kDataTag, place(i, 0), static_cast<Ticket>(i));
+  std::size_t to_begin = n_asked * (count + 1);
+  std::size_t to_come = n * (count + 1);
+  std::size_t next = 0;
+  double next_s = clock_();
+  // The next whose turn it is and who may be asked; n_asked if all of them are still to answer for the first time.
+  const auto whom = [&] {
+    for (std::size_t k = 0; k < n_asked; ++k) {
+      const std::size_t i = (next + k) % n_asked;
+      if (n_begun[i] == 0 || (n_came[i] > 0 && n_begun[i] <= count)) return i;
+    }
+    return n_asked;
+  };
+  while (to_come > 0) {
+    const std::size_t i = to_begin > 0 && clock_() >= next_s ? whom() : n_asked;
+    if (i < n_asked) {
+      receive(peer(i), kDoneTag, place(i, n_begun[i]), static_cast<Ticket>(i));
+      begun_s[i * (count + 1) + n_begun[i]++] = clock_();
+      hand_over(i, kDataTag);
+      --to_begin;
+      next = (i + 1) % n_asked;
+      next_s = clock_() + apart_s;
+    }
+    std::array<Ticket, 16> done;
+    std::size_t n_done = 0;
+    check(to_begin > 0 ? transport_.poll_some(done, n_done) : transport_.wait_some(done, n_done),
+          "waiting for a message", -1);
+    posted_ -= n_done;
+    if (n_done == 0) pause_(kLook_s);
+    for (const Ticket ticket : std::span(done).first(n_done)) {
+      if (ticket == kSent) continue;
+      const auto who = static_cast<std::size_t>(ticket);
+      const std::size_t trip = n_came[who]++;
+      --to_come;
+      if (who < n_asked) {
+        if (trip > 0) times_[who * count + trip - 1] = clock_() - begun_s[who * (count + 1) + trip];
+        continue;
+      }
+      hand_over(who, kDoneTag);
+      if (trip < count) receive(peer(who), kDataTag, place(who, 0), ticket);
+    }
+  }
+  wait_all();
+  Answer answer;
+  answer.n_times = static_cast<std::int64_t>(times_.size());
+  return answer;
 }
 
 std::size_t Prober::follow() {

@@ -14,17 +14,30 @@
 
 namespace eco::measure {
 
-enum class Action : std::int64_t { ping, stream, finish, abort, delayed, exchange, trips, arrivals };
+enum class Action : std::int64_t {
+  ping,
+  stream,
+  finish,
+  abort,
+  delayed,
+  exchange,
+  trips,
+  arrivals,
+  staggered
+};
 
 struct Order {
   Action action = Action::ping;
-  std::int64_t bytes = 0;     // of one message; of the result's text when finishing
-  std::int64_t count = 0;     // round trips, messages of a stream, or rounds of an exchange
+  std::int64_t bytes = 0;  // of one message; of the result's text when finishing
+  std::int64_t count =
+      0;  // round trips (staggered: with each), messages of a stream, or rounds of an exchange
   std::int64_t send_to = -1;  // rank, or nobody
   std::int64_t receive_from = -1;
-  std::int64_t pause_ns = 0;   // delayed: before the receiver looks; before the sender sends
-  std::int64_t n_members = 0;  // exchange: the list of so many ranks follows
-  std::int64_t n_next = 0;     // exchange: each sends to so many behind it in that list
+  std::int64_t pause_ns =
+      0;  // delayed: before the receiver looks; before the sender sends; staggered: between trips
+  std::int64_t n_members = 0;  // exchange, staggered: the list of so many ranks follows
+  std::int64_t n_next =
+      0;  // exchange: each sends to so many behind it in that list; staggered: it asks the first so many of it
   std::int64_t send_bytes =
       0;  // stream, arrivals: of what is sent, where `bytes` and `count` are of what comes
   std::int64_t send_count = 0;
@@ -36,7 +49,7 @@ struct Answer {
   double elapsed_s = 0;
   double posting_s = 0;  // stream, delayed: what the sender spent in posting
   std::int64_t n_times =
-      0;  // trips, at the one who starts, and arrivals, at the receiver: so many seconds follow
+      0;  // trips and staggered, at the one who starts, and arrivals, at the receiver: so many seconds follow
 };
 
 // Carries out orders on one rank. Throws TransportError if the transport fails.
@@ -45,12 +58,12 @@ class Prober {
   Prober(transport::Transport& transport, Clock clock, Pause pause = sleeping_pause());
 
   Answer perform(const Order& order);
-  // Seconds of the last trips, or of the last arrivals.
+  // Seconds of the last trips (staggered: one rank after the other), or of the last arrivals.
   const std::vector<double>& times() const { return times_; }
   // Rank other than 0: carries out rank 0's orders until the last; returns its `bytes`.
   std::size_t follow();
 
-  // Rank 0: the group of the exchanges that are ordered from now on.
+  // Rank 0: the list of the orders from now on that have one.
   void gather(const std::vector<int>& ranks);
   void tell(int rank, const Order& order);
   // Several at once, none of an exchange: libraries open connections with the first message, which may take three ways.
@@ -73,6 +86,7 @@ class Prober {
   Answer trips(const Order& order);
   Answer delayed(const Order& order);
   Answer exchange(const Order& order);
+  Answer staggered(const Order& order);
   void send(int peer, int tag, std::span<const std::byte> message);
   void receive(int peer, int tag, std::span<std::byte> message, transport::Ticket ticket = 0);
   // So many bytes of out_, into in_.
@@ -84,7 +98,7 @@ class Prober {
   transport::Transport& transport_;
   Clock clock_;
   Pause pause_;
-  std::vector<std::int64_t> members_;  // of the next exchange
+  std::vector<std::int64_t> members_;  // the list of the next order that has one
   std::vector<double> times_;          // of the last trips or arrivals
   std::size_t posted_ = 0;
   std::vector<Told> telling_;

@@ -12,9 +12,9 @@
 namespace eco::structure {
 
 // The next round: the first of those that wait, and whoever fits beside what was taken. They wait no longer.
-inline std::vector<Pair> take_disjoint(std::vector<Pair>& waiting, int n_hosts) {
+inline Round take_disjoint(std::vector<Pair>& waiting, int n_hosts) {
   std::vector<bool> busy(static_cast<std::size_t>(n_hosts), false);
-  std::vector<Pair> now;
+  Round now;
   std::vector<Pair> later;
   for (const Pair& pair : waiting) {
     const auto from = static_cast<std::size_t>(pair.from);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,6 +44,9 @@ class Builder {
     add(from_.root, -1);
     return std::move(tree_);
   }
+
+  // What is left of the tree of latencies then.
+  LatencyTree latencies() && { return std::move(from_); }
 
  private:
   using Branches = std::vector<std::vector<Reach>>;
@@ -110,26 +114,41 @@ class Builder {
     bool is_denied() const { return n > 0 && (2 * agree <= n || (is_noisy && agree < net::kSure * n)); }
   };
 
-  Checked check(int node) {
-    const Branches below = branches(node, from_.nodes[node].parent);
-    const Branches beyond = outside(node);
-    Checked checked;
-    if (below.size() < 2 || beyond.size() < 2) return checked;
-    if (below.size() == 2 && below[0].size() == 1 && below[1].size() == 1) {
-      sampler_.want({{below[0][0].host, below[1][0].host}});
-      sampler_.measure_again({below[0][0].host, below[1][0].host});
-    }
-    std::vector<double> shares;
+  // Two hosts below a node and two beyond its link.
+  struct Quartet {
+    int x;
+    int y;
+    int k;
+    int l;
+  };
+  struct Check {
+    int node;
+    Branches below;
+    Branches beyond;
+    std::vector<Quartet> quartets;  // none where nothing can be said of the link
+  };
+
+  Check check_of(int node) const {
+    Check check{node, branches(node, from_.nodes[node].parent), outside(node), {}};
+    const auto& [_, below, beyond, quartets] = check;
+    if (below.size() < 2 || beyond.size() < 2) return check;
     for (int i = 0; i < kChecks; ++i) {
       // The nearest branches: against the errors of far ones a link is nothing.
       const auto pick = [i](const std::vector<Reach>& branch, int stride) {
         return branch[static_cast<std::size_t>(i / stride) % branch.size()].host;
       };
-      const int x = pick(below[0], 1);
-      const int y = pick(below[1], 2);
-      const int k = pick(beyond[0], 1);
-      const int l = pick(beyond[1], 2);
-      sampler_.want({{x, y}, {k, l}, {x, k}, {y, l}, {x, l}, {y, k}});
+      check.quartets.push_back(
+          {pick(below[0], 1), pick(below[1], 2), pick(beyond[0], 1), pick(beyond[1], 2)});
+    }
+    return check;
+  }
+
+  Checked judged(const Check& check) const {
+    const auto& [node, below, beyond, quartets] = check;
+    Checked checked;
+    if (quartets.empty()) return checked;
+    std::vector<double> shares;
+    for (const auto& [x, y, k, l] : quartets) {
       const double inside = sampler_.latency_s(x, y) + sampler_.latency_s(k, l);
       const double one = sampler_.latency_s(x, k) + sampler_.latency_s(y, l);
       const double other = sampler_.latency_s(x, l) + sampler_.latency_s(y, k);
@@ -150,14 +169,36 @@ class Builder {
     return checked;
   }
 
+  bool may_dissolve(int node) const { return node != from_.root && !from_.nodes[node].children.empty(); }
+
+  // Whatever is not checked yet: their pairs are measured together.
+  void check_the_rest() {
+    std::vector<Check> checks;
+    std::vector<Pair> lone;  // what two single hosts are to each other rests on one pair
+    std::vector<Pair> pairs;
+    for (int node = 0; node < static_cast<int>(from_.nodes.size()); ++node) {
+      if (!may_dissolve(node) || checked_[node]) continue;
+      checks.push_back(check_of(node));
+      const auto& [_, below, beyond, quartets] = checks.back();
+      if (quartets.empty()) continue;
+      if (below.size() == 2 && below[0].size() == 1 && below[1].size() == 1)
+        lone.push_back({below[0][0].host, below[1][0].host});
+      for (const auto& [x, y, k, l] : quartets)
+        pairs.insert(pairs.end(), {{x, y}, {k, l}, {x, k}, {y, l}, {x, l}, {y, k}});
+    }
+    sampler_.want(lone);
+    sampler_.measure_again(lone);
+    sampler_.want(pairs);
+    for (const Check& check : checks) checked_[check.node] = judged(check);
+  }
+
   // Of the nodes whose link most checks deny the one with the least of a link: what hangs on it hangs on its parent from then
   // on. Where two links meet that only farther hosts part, each hides the other; once one is gone, the other may be seen.
   bool dissolve_worst() {
+    check_the_rest();
     int worst = -1;
     for (int node = 0; node < static_cast<int>(from_.nodes.size()); ++node) {
-      if (node == from_.root || from_.nodes[node].children.empty()) continue;
-      if (!checked_[node]) checked_[node] = check(node);
-      if (!checked_[node]->is_denied()) continue;
+      if (!may_dissolve(node) || !checked_[node]->is_denied()) continue;
       if (worst < 0 || checked_[node]->expected < checked_[worst]->expected) worst = node;
     }
     if (worst < 0) return false;
@@ -222,15 +263,32 @@ void dissolve_idle_rate_levels(Tree& tree, std::size_t by_latency) {
   }
 }
 
-Found levels_by_latency(Probe& probe, Sampler& sampler, unsigned long seed) {
-  Found found;
+// What latencies say: levels, and how far any two hosts are from each other.
+struct ByLatency {
+  net::Tree levels;
+  LatencyTree ways;
+};
+
+ByLatency levels_by_latency(Probe& probe, Sampler& sampler, unsigned long seed) {
+  ByLatency found;
   if (probe.n_hosts() < 2) {
-    found.tree.levels.emplace_back();
-    if (probe.n_hosts() == 1) found.tree.levels[0].hosts = {0};
+    found.levels.levels.emplace_back();
+    if (probe.n_hosts() == 1) found.levels.levels[0].hosts = {0};
     return found;
   }
-  found.tree = Builder(place_hosts(sampler, probe.n_hosts(), seed), sampler).run();
+  Builder builder(place_hosts(sampler, probe.n_hosts(), seed), sampler);
+  found.levels = builder.run();
+  found.ways = std::move(builder).latencies();
   return found;
+}
+
+// Local, of the tree.
+Latency latency_by(const LatencyTree& tree) {
+  std::map<int, int> leaf_of;  // by host
+  for (std::size_t node = 0; node < tree.nodes.size(); ++node) {
+    if (tree.nodes[node].host >= 0) leaf_of[tree.nodes[node].host] = static_cast<int>(node);
+  }
+  return [&tree, leaf_of](int a, int b) { return tree.way_s(leaf_of.at(a), leaf_of.at(b)); };
 }
 
 void finish(Found& found, const Sampler& sampler) {
@@ -243,16 +301,19 @@ void finish(Found& found, const Sampler& sampler) {
 
 Found find_latency_levels(Probe& probe, unsigned long seed) {
   Sampler sampler(probe);
-  Found found = levels_by_latency(probe, sampler, seed);
+  Found found;
+  found.tree = levels_by_latency(probe, sampler, seed).levels;
   finish(found, sampler);
   return found;
 }
 
 Found find_structure(Probe& probe, unsigned long seed) {
   Sampler sampler(probe);
-  Found found = levels_by_latency(probe, sampler, seed);
+  ByLatency by = levels_by_latency(probe, sampler, seed);
+  Found found;
+  found.tree = std::move(by.levels);
   if (probe.n_hosts() < 2) return found;
-  Streams streams(probe, sampler);
+  Streams streams(probe, latency_by(by.ways));
   const std::size_t by_latency = found.tree.levels.size();
   find_rate_levels(found.tree, streams);
   find_shared(found.tree, streams);

@@ -186,19 +186,23 @@ class MistakenProbe final : public Probe {
       : network_(network), probe_(network, kNoisy), host_(host) {}
 
   int n_hosts() const override { return probe_.n_hosts(); }
-  std::vector<std::vector<double>> latencies(const std::vector<Pair>& pairs, int samples) override {
-    auto seconds = probe_.latencies(pairs, samples);
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-      const auto [from, to] = pairs[i];
-      if (from != host_ && to != host_) continue;
-      if (network_.hosts[from].level != network_.hosts[to].level || mistaken_.size() == 2) continue;
-      if (!mistaken_.insert(pair_key(from, to)).second) continue;
-      for (double& of_pair : seconds[i]) of_pair *= 2;
+  std::vector<std::vector<double>> latencies(const std::vector<Round>& rounds, int samples,
+                                             Pace pace) override {
+    auto seconds = probe_.latencies(rounds, samples, pace);
+    auto next = seconds.begin();
+    for (const Round& round : rounds) {
+      for (const auto [from, to] : round) {
+        std::vector<double>& of_pair = *next++;
+        if (from != host_ && to != host_) continue;
+        if (network_.hosts[from].level != network_.hosts[to].level || mistaken_.size() == 2) continue;
+        if (!mistaken_.insert(pair_key(from, to)).second) continue;
+        for (double& sample : of_pair) sample *= 2;
+      }
     }
     return seconds;
   }
-  std::vector<double> rates(const std::vector<Pair>& flows, double seconds) override {
-    return probe_.rates(flows, seconds);
+  std::vector<std::vector<double>> rates(const std::vector<Pair>& flows, double seconds, int times) override {
+    return probe_.rates(flows, seconds, times);
   }
   Cost cost() const override { return probe_.cost(); }
 

@@ -21,6 +21,10 @@ constexpr double kStable = 0.99;
 constexpr int kFirstSamples = 6;
 constexpr int kMoreSamples = 4;
 constexpr std::size_t kMostSamples = 30;
+// One way. Nearer ones are not staggered: what they are off by beside others counts.
+constexpr double kFar_s = 2e-3;
+// Of many hosts, at once.
+constexpr std::size_t kRounds = 64;
 
 // Pairs of the first round that are measured alone too, by how much they may be quicker then, and how many of them must not
 // be quicker by more: on a bus those that meet there disturb each other, and nobody else. If the tree contradicts more than
@@ -79,55 +83,72 @@ bool Sampler::is_stable(const std::vector<double>& samples) {
 }
 
 // Of those that wait: disjoint ones, or one if rounds disturb.
-std::vector<Pair> Sampler::next_round(std::vector<Pair>& waiting) const {
+Round Sampler::next_round(std::vector<Pair>& waiting) const {
   if (in_parallel_) return take_disjoint(waiting, probe_.n_hosts());
   const Pair first = waiting.front();
   waiting.erase(waiting.begin());
   return {first};
 }
 
-// Calls round(pairs) with disjoint ones, until all were in one.
-template <class Round>
-void Sampler::in_rounds(const std::vector<Pair>& pairs, const Round& round) {
-  std::vector<Pair> waiting = pairs;
-  while (!waiting.empty()) round(next_round(waiting));
+Pace Sampler::pace() const {
+  return has_far_ && in_parallel_ && probe_.n_hosts() > kFewHosts ? Pace::staggered : Pace::in_turn;
+}
+
+// Calls use(pair, seconds) for each.
+template <class Use>
+void Sampler::ask(std::vector<Pair> pairs, int samples, Pace pace, const Use& use) {
+  const std::size_t at_once = probe_.n_hosts() > kFewHosts ? kRounds : 1;
+  while (!pairs.empty()) {
+    std::vector<Round> rounds;
+    while (!pairs.empty() && rounds.size() < at_once) rounds.push_back(next_round(pairs));
+    const std::vector<std::vector<double>> seconds = probe_.latencies(rounds, samples, pace);
+    auto of_pair = seconds.begin();
+    for (const Round& round : rounds) {
+      for (const Pair& pair : round) use(pair, *of_pair++);
+    }
+  }
 }
 
 std::vector<double> Sampler::glance(const std::vector<Pair>& pairs) {
   constexpr int kSamples = 2;
   std::unordered_map<std::uint64_t, double> seen;
-  in_rounds(pairs, [&](const std::vector<Pair>& now) {
-    const auto seconds = probe_.latencies(now, kSamples);
-    for (std::size_t i = 0; i < now.size(); ++i) {
-      if (!seconds[i].empty()) glanced_[pair_key(now[i].from, now[i].to)] = seconds[i];
-      const double lowest = seconds[i].empty() ? latency_s(now[i].from, now[i].to)
-                                               : *std::min_element(seconds[i].begin(), seconds[i].end());
-      seen[pair_key(now[i].from, now[i].to)] = lowest;
-    }
+  ask(pairs, kSamples, pace(), [&](const Pair& pair, const std::vector<double>& seconds) {
+    if (!seconds.empty()) glanced_[pair_key(pair.from, pair.to)] = seconds;
+    seen[pair_key(pair.from, pair.to)] =
+        seconds.empty() ? latency_s(pair.from, pair.to) : *std::min_element(seconds.begin(), seconds.end());
   });
   std::vector<double> lowest;
   for (const Pair& pair : pairs) lowest.push_back(seen.at(pair_key(pair.from, pair.to)));
   return lowest;
 }
 
-void Sampler::measure(const std::vector<Pair>& pairs) {
-  std::vector<Pair> open = pairs;
+// Staggered, those that turn out to be near have no samples in the end, and are returned.
+std::vector<Pair> Sampler::ask_until_stable(std::vector<Pair> open, Pace pace) {
+  std::vector<Pair> near;
   std::unordered_set<std::uint64_t> spent;  // there are no more samples of these
   for (int samples = kFirstSamples; !open.empty(); samples = kMoreSamples) {
-    in_rounds(open, [&](const std::vector<Pair>& now) {
-      const auto seconds = probe_.latencies(now, samples);
-      for (std::size_t i = 0; i < now.size(); ++i) {
-        auto& all = samples_[pair_key(now[i].from, now[i].to)];
-        all.insert(all.end(), seconds[i].begin(), seconds[i].end());
-        if (seconds[i].empty()) spent.insert(pair_key(now[i].from, now[i].to));
-      }
+    ask(open, samples, pace, [&](const Pair& pair, const std::vector<double>& seconds) {
+      auto& all = samples_[pair_key(pair.from, pair.to)];
+      all.insert(all.end(), seconds.begin(), seconds.end());
+      if (seconds.empty()) spent.insert(pair_key(pair.from, pair.to));
     });
     std::erase_if(open, [&](const Pair& pair) {
-      const auto& samples_of_pair = samples_[pair_key(pair.from, pair.to)];
-      return spent.contains(pair_key(pair.from, pair.to)) || samples_of_pair.size() >= kMostSamples ||
-             is_stable(samples_of_pair);
+      auto& all = samples_[pair_key(pair.from, pair.to)];
+      if (pace == Pace::staggered && !all.empty() &&
+          confirmed_minimum(all, kAgreement, kConfirmations) < kFar_s) {
+        all.clear();
+        near.push_back(pair);
+        return true;
+      }
+      return spent.contains(pair_key(pair.from, pair.to)) || all.size() >= kMostSamples || is_stable(all);
     });
   }
+  return near;
+}
+
+void Sampler::measure(const std::vector<Pair>& pairs) {
+  const bool is_staggered = pace() == Pace::staggered;
+  ask_until_stable(is_staggered ? ask_until_stable(pairs, Pace::staggered) : pairs, Pace::in_turn);
   for (const Pair& pair : pairs) {
     const std::uint64_t of_pair = pair_key(pair.from, pair.to);
     // A glance that led here was a low one, so it counts only where there is nothing else.
@@ -135,6 +156,7 @@ void Sampler::measure(const std::vector<Pair>& pairs) {
     if (samples_[of_pair].empty()) continue;
     known_[of_pair] = confirmed_minimum(samples_[of_pair], kAgreement, kConfirmations);
     note_scatter(samples_[of_pair], known_[of_pair]);
+    has_far_ |= known_[of_pair] >= kFar_s;
     samples_.erase(of_pair);
   }
 }
@@ -185,17 +207,20 @@ void Sampler::measure_anew(const std::vector<Pair>& pairs) {
   }
 }
 
-void Sampler::measure_again(Pair pair) {
-  const double before = latency_s(pair.from, pair.to);
-  measure({pair});
-  double& known = known_[pair_key(pair.from, pair.to)];
-  known = std::max(known, before);
+void Sampler::measure_again(const std::vector<Pair>& pairs) {
+  std::vector<double> before;
+  for (const Pair& pair : pairs) before.push_back(latency_s(pair.from, pair.to));
+  measure(pairs);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    double& now = known_[pair_key(pairs[i].from, pairs[i].to)];
+    now = std::max(now, before[i]);
+  }
 }
 
 void Sampler::check_that_rounds_are_quiet(std::vector<Pair> pairs) {
   is_checked_ = true;
-  const std::vector<Pair> round = next_round(pairs);
-  const auto beside_others = probe_.latencies(round, kFirstSamples);
+  const Round round = next_round(pairs);
+  const auto beside_others = probe_.latencies({round}, kFirstSamples, Pace::in_turn);
   in_parallel_ = false;
   const std::vector<Pair> some(
       round.begin(), round.begin() + static_cast<std::ptrdiff_t>(std::min(round.size(), kCheckedAlone)));

@@ -7,6 +7,8 @@
 // Ambient traffic only adds time, so the minimum labels a pair, but one that another sample confirms: of twenty samples one
 // may be off by anything. The first round, before any other, is measured alone too; if its pairs were quicker so, pairs at the
 // same time disturb each other here, and from then on they come one by one. So they do if the tree of them contradicts many.
+// Where many hosts are partly far from each other, rounds are staggered: who meets hundreds that are milliseconds away has
+// many of these trips under way at a time. What turns out to be near is measured in turn.
 #pragma once
 
 #include <cstdint>
@@ -44,8 +46,8 @@ class Sampler {
   void measure_anew(const std::vector<Pair>& pairs);
   // The first tree contradicts so many of its pairs: if these are many, rounds disturb after all.
   void judge_rounds(std::size_t contradicted, std::size_t of_pairs);
-  // Measures a pair anew, where much rests on it alone: the larger of both times counts.
-  void measure_again(Pair pair);
+  // Measures pairs anew, where much rests on each alone: the larger of both times counts.
+  void measure_again(const std::vector<Pair>& pairs);
   // Whether pairs of one round left each other alone.
   bool in_parallel() const { return in_parallel_; }
   std::size_t n_pairs() const { return known_.size(); }
@@ -55,9 +57,11 @@ class Sampler {
   void note_scatter(const std::vector<double>& samples, double latency_s);
   static bool is_stable(const std::vector<double>& samples);
   void measure(const std::vector<Pair>& pairs);
-  std::vector<Pair> next_round(std::vector<Pair>& waiting) const;
-  template <class Round>
-  void in_rounds(const std::vector<Pair>& pairs, const Round& round);
+  std::vector<Pair> ask_until_stable(std::vector<Pair> open, Pace pace);
+  template <class Use>
+  void ask(std::vector<Pair> pairs, int samples, Pace pace, const Use& use);
+  Round next_round(std::vector<Pair>& waiting) const;
+  Pace pace() const;
   void check_that_rounds_are_quiet(std::vector<Pair> pairs);
 
   Probe& probe_;
@@ -67,6 +71,7 @@ class Sampler {
   std::map<int, std::vector<double>> scatter_;  // seconds, ascending, by the octave of the latency
   bool in_parallel_ = true;
   bool is_checked_ = false;
+  bool has_far_ = false;  // pairs were seen that are
 };
 
 }  // namespace eco::structure

@@ -35,39 +35,65 @@ void SimulatedProbe::order(const std::vector<Pair>& pairs) {
   cost_.network_s += 2 * farthest_s + 4 * kOrder_s * static_cast<double>(pairs.size());
 }
 
-std::vector<std::vector<double>> SimulatedProbe::latencies(const std::vector<Pair>& pairs, int samples) {
-  std::vector<bool> busy(network_.hosts.size(), false);
+std::vector<std::vector<double>> SimulatedProbe::latencies(const std::vector<Round>& rounds, int samples,
+                                                           Pace pace) {
   std::vector<std::vector<double>> seconds;
-  double longest_s = 0;
-  const double crowd = 1 + options_.crowding * static_cast<double>(pairs.size() - 1);
-  for (const Pair& pair : pairs) {
-    ECO_ASSERT(light, !busy[pair.from] && !busy[pair.to] && pair.from != pair.to, "pairs are disjoint");
-    busy[pair.from] = busy[pair.to] = true;
-    const double latency_s = crowd * network_.latency_s(pair.from, pair.to);
-    auto& of_pair = seconds.emplace_back();
-    for (int i = 0; i < samples; ++i) of_pair.push_back(disturbed(latency_s));
-    longest_s = std::max(longest_s, 2 * samples * latency_s);
+  std::vector<Pair> all;
+  const int trips = samples + 1;  // the first, which opens the connection, is not timed
+  std::size_t largest = 0;
+  double longest_s = 0;  // there and back
+  double in_turn_s = 0;
+  for (const Round& round : rounds) {
+    std::vector<bool> busy(network_.hosts.size(), false);
+    double of_round_s = 0;
+    const double crowd = 1 + options_.crowding * static_cast<double>(round.size() - 1);
+    for (const Pair& pair : round) {
+      ECO_ASSERT(light, !busy[pair.from] && !busy[pair.to] && pair.from != pair.to, "pairs are disjoint");
+      busy[pair.from] = busy[pair.to] = true;
+      const double latency_s = crowd * network_.latency_s(pair.from, pair.to);
+      auto& of_pair = seconds.emplace_back();
+      for (int i = 0; i < samples; ++i) of_pair.push_back(disturbed(latency_s));
+      of_round_s = std::max(of_round_s, 2 * latency_s);
+    }
+    all.insert(all.end(), round.begin(), round.end());
+    largest = std::max(largest, round.size());
+    longest_s = std::max(longest_s, of_round_s);
+    in_turn_s += trips * of_round_s;
   }
-  order(pairs);
-  cost_.messages += 2L * samples * static_cast<long>(pairs.size());
-  cost_.network_s += longest_s;
+  order(all);
+  cost_.messages += 2L * trips * static_cast<long>(all.size());
+  // The second waits for the first.
+  const double apart_s =
+      trips * static_cast<double>(rounds.size()) * stagger_s(largest, longest_s, n_hosts());
+  cost_.network_s += pace == Pace::in_turn ? in_turn_s : apart_s + 2 * longest_s;
   return seconds;
 }
 
-std::vector<double> SimulatedProbe::rates(const std::vector<Pair>& flows, double seconds) {
+std::vector<double> SimulatedProbe::shared(const std::vector<Pair>& flows) const {
   std::vector<double> rates = network_.shares(flows);
   const double all = std::accumulate(rates.begin(), rates.end(), 0.0);
   if (all > options_.most_bytes_per_s) {
     for (double& rate : rates) rate *= options_.most_bytes_per_s / all;
   }
+  return rates;
+}
+
+std::vector<std::vector<double>> SimulatedProbe::rates(const std::vector<Pair>& flows, double seconds,
+                                                       int times) {
+  const std::vector<double> shares = shared(flows);
   double farthest_s = 0;
-  for (std::size_t f = 0; f < flows.size(); ++f) {
-    cost_.messages += static_cast<long>(std::max(kFewestMessages, seconds * rates[f] / kMessageBytes)) + 1;
-    farthest_s = std::max(farthest_s, network_.latency_s(flows[f].from, flows[f].to));
-    rates[f] = 1 / disturbed(1 / rates[f]);
+  for (const Pair& flow : flows) farthest_s = std::max(farthest_s, network_.latency_s(flow.from, flow.to));
+  std::vector<std::vector<double>> rates;
+  for (int i = 0; i < times; ++i) {
+    // Once it is known how fast they are, all others at once.
+    if (i < 2 || n_hosts() <= kFewHosts) order(flows);
+    auto& of_flows = rates.emplace_back();
+    for (const double share : shares) {
+      cost_.messages += static_cast<long>(std::max(kFewestMessages, seconds * share / kMessageBytes)) + 1;
+      of_flows.push_back(1 / disturbed(1 / share));
+    }
+    cost_.network_s += seconds + 2 * farthest_s;
   }
-  order(flows);
-  cost_.network_s += seconds + 2 * farthest_s;
   return rates;
 }
 

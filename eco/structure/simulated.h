@@ -3,8 +3,9 @@
 //   SimulatedProbe probe(network, {.noise = 0.02, .spoilt = 0.05, .seed = 7});
 //   const Tree tree = find_structure(probe);
 //
-// Every sample takes longer by an exponential share, and a few are off by up to ten in either direction. A round takes its
-// slowest pair's time, and what ordering it takes: rank 0 tells every host of it, one after the other, and hears from each.
+// Every sample takes longer by an exponential share, and a few are off by up to ten in either direction. A round in turn takes
+// its slowest pair's time, a staggered one what is between it and the next; and a call what ordering it takes: rank 0 tells
+// every host of each of its pairs, one after the other, and hears from each.
 #pragma once
 
 #include <limits>
@@ -30,13 +31,15 @@ class SimulatedProbe final : public Probe {
       : network_(network), options_(options), random_(options.seed) {}
 
   int n_hosts() const override { return network_.n_hosts(); }
-  std::vector<std::vector<double>> latencies(const std::vector<Pair>& pairs, int samples) override;
-  std::vector<double> rates(const std::vector<Pair>& flows, double seconds) override;
+  std::vector<std::vector<double>> latencies(const std::vector<Round>& rounds, int samples,
+                                             Pace pace) override;
+  std::vector<std::vector<double>> rates(const std::vector<Pair>& flows, double seconds, int times) override;
   Cost cost() const override { return cost_; }
 
  private:
   double disturbed(double seconds);
   void order(const std::vector<Pair>& pairs);
+  std::vector<double> shared(const std::vector<Pair>& flows) const;
 
   const TrueNetwork& network_;
   SimulatedOptions options_;

@@ -5,20 +5,19 @@
 #include <utility>
 
 #include "eco/base/quantile.h"
+#include "eco/structure/sampler.h"
 
 namespace eco::structure {
 namespace {
 
 constexpr int kRepeats = 4;
-constexpr int kMostRepeats = 8;
+constexpr std::size_t kMostRepeats = 8;
 // Of hundreds of streams some have two times that are spoilt alike.
 constexpr std::size_t kRateConfirmations = 2;
 constexpr double kRatesAgree = 0.9;
 // A stream lasts this long, or so many of its latencies: what it takes to begin must not matter.
 constexpr double kStream_s = 0.02;
 constexpr double kLatencies = 4;
-// Flows whose latency is looked at for that.
-constexpr std::size_t kLookedAt = 8;
 
 // Groups of a round that are asked alone too, and by how much they may be faster then.
 constexpr std::size_t kGroupsAlone = 3;
@@ -74,19 +73,11 @@ bool Streams::is_in_doubt(const Repetitions& repetitions, Wanted wanted) {
 }
 
 Streams::Repetitions Streams::repeat(const std::vector<Pair>& flows, Wanted wanted) {
-  std::vector<Pair> farthest(flows.begin(),
-                             flows.begin() + static_cast<std::ptrdiff_t>(std::min(flows.size(), kLookedAt)));
-  sampler_.want(farthest);
   double stream_s = kStream_s;
-  for (const Pair& flow : farthest) {
-    stream_s = std::max(stream_s, kLatencies * sampler_.latency_s(flow.from, flow.to));
-  }
-  Repetitions repetitions;
-  for (int i = 0; i < kMostRepeats; ++i) {
-    repetitions.push_back(probe_.rates(flows, stream_s));
-    if (i + 1 < kRepeats) continue;
-    if (!is_in_doubt(repetitions, wanted)) break;
-  }
+  for (const Pair& flow : flows) stream_s = std::max(stream_s, kLatencies * latency_(flow.from, flow.to));
+  Repetitions repetitions = probe_.rates(flows, stream_s, kRepeats);
+  while (repetitions.size() < kMostRepeats && is_in_doubt(repetitions, wanted))
+    repetitions.push_back(probe_.rates(flows, stream_s, 1).front());
   const std::vector<double> rates = confirmed(repetitions);
   for (std::size_t f = 0; f < flows.size(); ++f) {
     for (const int host : {flows[f].from, flows[f].to}) fastest_[host] = std::max(fastest_[host], rates[f]);

@@ -1,6 +1,6 @@
 // Rates that can be relied on: each round of streams repeated until its times are confirmed.
 //
-//   Streams streams(probe, sampler);
+//   Streams streams(probe, latency);         // seconds between two hosts
 //   const std::vector<double> together = streams.rates({{0, 1}, {2, 3}});
 //   const double all = streams.total({{0, 1}, {0, 2}});
 //
@@ -13,16 +13,17 @@
 #include <cstddef>
 #include <limits>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "eco/structure/grouping.h"
 #include "eco/structure/probe.h"
-#include "eco/structure/sampler.h"
 
 namespace eco::structure {
 
 class Streams {
  public:
-  Streams(Probe& probe, Sampler& sampler) : probe_(probe), sampler_(sampler) {}
+  Streams(Probe& probe, Latency latency) : probe_(probe), latency_(std::move(latency)) {}
 
   // Of each flow, all at the same time.
   std::vector<double> rates(const std::vector<Pair>& flows);
@@ -48,7 +49,7 @@ class Streams {
   bool are_quiet(const std::vector<Group>& groups, const std::vector<Repetitions>& beside_others);
 
   Probe& probe_;
-  Sampler& sampler_;
+  Latency latency_;
   std::unordered_map<int, double> fastest_;  // by host
   std::size_t most_quiet_ = 0;               // streams at once that were seen to leave each other alone
   std::size_t least_loud_ = std::numeric_limits<std::size_t>::max();  // and that did not

@@ -45,15 +45,19 @@ class OnceProbe final : public Probe {
  public:
   explicit OnceProbe(const TrueNetwork& network) : probe_(network, {.noise = 0.01, .seed = 3}) {}
   int n_hosts() const override { return probe_.n_hosts(); }
-  std::vector<std::vector<double>> latencies(const std::vector<Pair>& pairs, int) override {
+  std::vector<std::vector<double>> latencies(const std::vector<Round>& rounds, int, Pace pace) override {
     constexpr int kSamples = 12;
-    auto seconds = probe_.latencies(pairs, kSamples);
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-      if (!given_.insert(std::minmax(pairs[i].from, pairs[i].to)).second) seconds[i].clear();
+    auto seconds = probe_.latencies(rounds, kSamples, pace);
+    auto of_pair = seconds.begin();
+    for (const Round& round : rounds) {
+      for (const Pair& pair : round) {
+        if (!given_.insert(std::minmax(pair.from, pair.to)).second) of_pair->clear();
+        ++of_pair;
+      }
     }
     return seconds;
   }
-  std::vector<double> rates(const std::vector<Pair>&, double) override { return {}; }
+  std::vector<std::vector<double>> rates(const std::vector<Pair>&, double, int) override { return {}; }
   Cost cost() const override { return probe_.cost(); }
 
  private:
