@@ -80,6 +80,7 @@ std::string describe(const Row& row) {
     text += std::string("; native ") + (row.native_is_least ? "at least " : "") + milliseconds(row.native_s) +
             " ms";
   if (row.in_a_row) text += "; calls in a row";
+  if (row.open) text += "; a guess until a job or eco tune measures it";
   return text + "\n";
 }
 

@@ -168,6 +168,11 @@ int with_an_address(void* user, int count, MPI_Datatype type, const Run& run) {
   return result;
 }
 
+MPI_Comm& packing_comm() {
+  static MPI_Comm comm = MPI_COMM_NULL;
+  return comm;
+}
+
 void combine_elements(void* context, const void* in, void* inout, std::size_t bytes) {
   const auto* reduction = static_cast<const Reduction*>(context);
   // Cannot fail: the table lists only what MPI defines, and the messages are below INT_MAX bytes. `in` is the left
@@ -192,7 +197,18 @@ std::size_t total_bytes(long long count, MPI_Datatype type) {
   return too_many ? std::numeric_limits<std::size_t>::max() : total;
 }
 
-void find_types() { types(); }
+void find_types(MPI_Comm packs_over) {
+  types();
+  packing_comm() = packs_over;
+}
+
+bool is_committed(MPI_Datatype type) {
+  if (find_type(type) != nullptr || packing_comm() == MPI_COMM_NULL) return true;
+  std::byte none{};
+  std::byte nothing{};
+  int position = 0;
+  return PMPI_Pack(&none, 0, type, &nothing, 1, &position, packing_comm()) == MPI_SUCCESS;
+}
 
 bool is_predefined(MPI_Datatype type) { return find_type(type) != nullptr; }
 
@@ -230,7 +246,7 @@ bool pack(const void* user, int count, MPI_Datatype type, std::span<std::byte> d
   int position = 0;
   const int bytes = static_cast<int>(dense.size());
   const auto run = [&](const void* memory, int n, MPI_Datatype laid_out) {
-    return PMPI_Pack(memory, n, laid_out, dense.data(), bytes, &position, MPI_COMM_SELF);
+    return PMPI_Pack(memory, n, laid_out, dense.data(), bytes, &position, packing_comm());
   };
   return with_an_address(const_cast<void*>(user), count, type, run) == MPI_SUCCESS && position == bytes;
 }
@@ -239,7 +255,7 @@ bool unpack(std::span<const std::byte> dense, void* user, int count, MPI_Datatyp
   int position = 0;
   const int bytes = static_cast<int>(dense.size());
   const auto run = [&](void* memory, int n, MPI_Datatype laid_out) {
-    return PMPI_Unpack(dense.data(), bytes, &position, memory, n, laid_out, MPI_COMM_SELF);
+    return PMPI_Unpack(dense.data(), bytes, &position, memory, n, laid_out, packing_comm());
   };
   return with_an_address(user, count, type, run) == MPI_SUCCESS && position == bytes;
 }

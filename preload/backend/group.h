@@ -41,6 +41,9 @@ namespace eco::preload {
 class Session;
 struct LibraryAgreement;
 
+// Of a communicator that no plan was looked for.
+inline constexpr const char* kNothingWorthArming = "too few or too short calls to be armed";
+
 class Group {
  public:
   // Local. Communicators of one rank and inter-communicators stay native from the start.
@@ -254,7 +257,7 @@ class Group {
   bool poisoned_ = false;
   bool has_wishes_ = false;
   bool adapts_ = false;  // armed, and who is late or ambient traffic may change what serves
-  std::string why_native_ = "too few or too short calls to be armed";
+  std::string why_native_ = kNothingWorthArming;
   std::array<std::optional<coll::CommonProblem>, coll::kCollectives> wished_{};
   // Until the lane has them, which gives them back after all calls.
   std::optional<int> tags_;

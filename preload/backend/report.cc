@@ -138,6 +138,8 @@ std::string why_nothing(Session& session, const Session::Summary& summary, std::
     for (const auto& [reason, number] : of_size.native) native[reason] += number;
   }
   if (native.empty()) native = summary.communicators.native;
+  // What is wrong with a plan or a network says more, to whoever gave it, than that other communicators are hardly used.
+  if (native.size() > 1) native.erase(kNothingWorthArming);
   if (calls == 0 || native.empty()) return "nothing was called that can be served";
   const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
   return std::max_element(native.begin(), native.end(), fewer)->first;

@@ -57,7 +57,7 @@ void Session::start() {
   if (!arms_ && !checks_.is_open()) background_.close();
   if (off_) return;
   if (profiles_) clock_at_start_ = read_clock_together();
-  find_types();
+  find_types(private_comm_);
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Session::on_comm_free, &keyval_, this);
   int of_self = MPI_KEYVAL_INVALID;
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Session::on_self_free, &of_self, this);

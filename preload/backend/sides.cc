@@ -31,7 +31,9 @@ bool is_sound(const std::optional<Data>& data, std::size_t bytes) {
 
 }  // namespace
 
-bool has_bytes(const Data& data) { return data.count >= 0 && data.type != MPI_DATATYPE_NULL; }
+bool has_bytes(const Data& data) {
+  return data.count >= 0 && data.type != MPI_DATATYPE_NULL && is_committed(data.type);
+}
 
 std::byte* address(const Data& data) {
   auto* memory = static_cast<std::byte*>(const_cast<void*>(data.memory));

@@ -17,7 +17,7 @@ from typing import Any
 
 from eco.errors import CorruptFile
 from eco.lateness import Late, clock_error_s, lateness
-from eco.report.records import read_json, write_json
+from eco.report.records import read_json, schema_of, write_json
 
 SCHEMA = ("eco.profile", 1)
 RANKS_SCHEMA = ("eco.rank.profile", 1)
@@ -142,6 +142,11 @@ class Profile:
 def read(path: Path) -> Profile:
     """Reads a file of ECO_PROFILE; throws CorruptFile."""
     return _read(path, RANKS_SCHEMA, merge)
+
+
+def read_either(path: Path) -> Profile:
+    """Reads a file of ECO_PROFILE, or what Profile.write() wrote; throws CorruptFile."""
+    return read_written(path) if schema_of(path) == SCHEMA[0] else read(path)
 
 
 def read_written(path: Path) -> Profile:

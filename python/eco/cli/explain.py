@@ -58,16 +58,20 @@ class Candidate:
 
 
 def place(placement: str, n_hosts: int, n_ranks: int) -> tuple[int, ...]:
-    """Host of each rank: block, round-robin, shuffled:SEED (the block placement in another order), or 0,0,1,..."""
+    """Host of each rank: block, round-robin, shuffled:SEED (the block placement in another order), or 0,0,1,...
+
+    Fewer ranks than hosts are on the first of them, as in the lab.
+    """
     kind, _, seed = placement.partition(":")
-    block = [rank * n_hosts // n_ranks for rank in range(n_ranks)]
+    places = max(n_hosts, n_ranks)
+    block = [place * n_hosts // places for place in range(places)]
     if placement == "block":
-        return tuple(block)
+        return tuple(block[:n_ranks])
     if placement == "round-robin":
         return tuple(rank % n_hosts for rank in range(n_ranks))
     if kind == "shuffled" and seed.isdecimal():
         random.Random(int(seed)).shuffle(block)
-        return tuple(block)
+        return tuple(block[:n_ranks])
     try:
         hosts = tuple(int(word) for word in placement.split(","))
     except ValueError:
@@ -141,6 +145,17 @@ def _one_plan(file: Path) -> dict[str, str]:
     return {json.loads(text)["library"] or str(file): text}
 
 
+def _of_another(file: Path, text: str, group: Group) -> str:
+    """A note where the plan is not of this group; a plan by hand may name no network."""
+    plan = json.loads(text)
+    of_network = plan["network"] in ("", _core.network_fingerprint(group.network))
+    of_placement = tuple(plan["host_of_rank"]) == group.host_of_rank
+    if of_network and of_placement:
+        return ""
+    what = "another network" if not of_network else "another placement"
+    return f"note: {file} is of {what}: what it says was measured there, and no job here would take it\n"
+
+
 def explain(
     collective: Annotated[
         str, typer.Option("--op", "--collective", help="which operation, like allgather")
@@ -179,6 +194,8 @@ def explain(
         with busy(what):
             words = explanation(group, collective, n_bytes, root, plans)
         print(words, end="")
+        if plan:
+            print("".join(_of_another(plan, one, group) for one in plans.values()), end="")
     if not dot and not text:
         return
     drawn = recipe or candidates(group, collective, n_bytes, root)[0].recipe

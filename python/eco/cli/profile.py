@@ -65,7 +65,8 @@ def profile(
     json: Annotated[Path | None, output_file("write the profile")] = None,
     top: Annotated[int, typer.Option(help="how many rows to show, the longest ones", min=1)] = 20,
     read: Annotated[
-        Path | None, typer.Option(help="show a file of ECO_PROFILE instead of running", metavar="FILE")
+        Path | None,
+        typer.Option(help="show a file of ECO_PROFILE or --json instead of running", metavar="FILE"),
     ] = None,
     network: NetworkToUse = None,
     plan: PlanToUse = None,
@@ -81,7 +82,7 @@ def profile(
         )
     if not with_eco and (network or plan):
         raise InvalidArgument("--network and --plan are for ECO; give --with-eco with them")
-    code, found = 0, profiles.read(read) if read else None
+    code, found = 0, profiles.read_either(read) if read else None
     if command:
         options = RunOptions(
             network, plan, mode="on" if with_eco else "observe", settings=parse_settings(set_ or [])

@@ -84,6 +84,7 @@ class Fault:
     step: int
     rank: int
     text: str
+    by: str = ""  # the algorithm, or NATIVE
 
 
 class OneHost:
@@ -226,7 +227,7 @@ def _first_difference(case: Case, stock: Seen, served: Seen) -> Fault | None:
                 continue
             by = f"rank {rank}, by {here.algorithm}: {step.text()}"
             if here.digest != there.digest:
-                return Fault("differs", step.id, rank, by)
+                return Fault("differs", step.id, rank, by, here.algorithm)
             if here.is_wrong:
                 return Fault("is inexact", step.id, rank, by)
             if here.alike and here.algorithm != NATIVE:

@@ -8,16 +8,21 @@ static void say(const char* what, int code) {
 }
 
 int main(int argc, char** argv) {
-  int data[4] = {0}, out[4], below[64], counts[64], places[64] = {0};
+  int data[4] = {0}, out[64], below[64], counts[64], places[64] = {0};
   MPI_Request request;
   begin(&argc, &argv);
   for (int i = 0; i < 64; ++i) below[i] = -1, counts[i] = 1;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Datatype dense, gaps; /* never committed */
+  MPI_Type_contiguous(1, MPI_INT, &dense);
+  MPI_Type_vector(2, 1, 2, MPI_INT, &gaps);
   for (int turn = 0; turn < 2; ++turn) {
     say("bcast root -1", MPI_Bcast(data, 1, MPI_INT, -1, MPI_COMM_WORLD));
     say("bcast root n", MPI_Bcast(data, 1, MPI_INT, n_ranks, MPI_COMM_WORLD));
     say("bcast count -1", MPI_Bcast(data, -1, MPI_INT, 0, MPI_COMM_WORLD));
     say("bcast type null", MPI_Bcast(data, 1, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD));
+    say("bcast uncommitted", MPI_Bcast(data, 1, dense, 0, MPI_COMM_WORLD));
+    say("bcast uncommitted with gaps", MPI_Bcast(data, 1, gaps, 0, MPI_COMM_WORLD));
     say("bcast comm null", MPI_Bcast(data, 1, MPI_INT, 0, MPI_COMM_NULL));
     say("allreduce comm null", MPI_Allreduce(data, out, 1, MPI_INT, MPI_SUM, MPI_COMM_NULL));
 #if defined(OPEN_MPI) /* MPICH 5.0.2 aborts inside its own allreduce on these */
@@ -34,6 +39,9 @@ int main(int argc, char** argv) {
     say("gather root -1", MPI_Gather(data, 1, MPI_INT, out, 1, MPI_INT, -1, MPI_COMM_WORLD));
     say("gather type null",
         MPI_Gather(data, 1, MPI_DATATYPE_NULL, out, 1, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD));
+    say("gather uncommitted", MPI_Gather(data, 1, gaps, out, 1, gaps, 0, MPI_COMM_WORLD));
+    say("allgather uncommitted", MPI_Allgather(data, 1, dense, out, 1, dense, MPI_COMM_WORLD));
+    say("alltoall received uncommitted", MPI_Alltoall(data, 1, MPI_INT, out, 1, dense, MPI_COMM_WORLD));
     say("allgather count -1", MPI_Allgather(data, -1, MPI_INT, out, -1, MPI_INT, MPI_COMM_WORLD));
     say("alltoall type null",
         MPI_Alltoall(data, 1, MPI_DATATYPE_NULL, out, 1, MPI_DATATYPE_NULL, MPI_COMM_WORLD));
@@ -54,6 +62,8 @@ int main(int argc, char** argv) {
     say("ibcast root n", MPI_Ibcast(data, 1, MPI_INT, n_ranks, MPI_COMM_WORLD, &request));
     say("ibcast count -1", MPI_Ibcast(data, -1, MPI_INT, 0, MPI_COMM_WORLD, &request));
     say("ibcast type null", MPI_Ibcast(data, 1, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD, &request));
+    say("ibcast uncommitted", MPI_Ibcast(data, 1, dense, 0, MPI_COMM_WORLD, &request));
+    say("iallgather uncommitted", MPI_Iallgather(data, 1, gaps, out, 1, gaps, MPI_COMM_WORLD, &request));
     say("ibcast comm null", MPI_Ibcast(data, 1, MPI_INT, 0, MPI_COMM_NULL, &request));
     say("ireduce root -1", MPI_Ireduce(data, out, 1, MPI_INT, MPI_SUM, -1, MPI_COMM_WORLD, &request));
     say("allgatherv counts -1",
@@ -67,5 +77,7 @@ int main(int argc, char** argv) {
     say("scan", MPI_Scan(data, out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
     say("alltoall", MPI_Alltoall(data, 1, MPI_INT, out, 1, MPI_INT, MPI_COMM_WORLD));
   }
+  MPI_Type_free(&dense);
+  MPI_Type_free(&gaps);
   return end();
 }
