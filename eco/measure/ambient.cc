@@ -292,7 +292,7 @@ class Look {
         std::vector<Stream> streams;
         for (const Probe* probe : round)
           streams.push_back({ranks_of(probe->from, probe->to), kMessageBytes, probe->n_messages});
-        const auto times = conductor_.arrivals(streams, 1).front();
+        const auto times = conductor_.arrivals(streams);
         for (std::size_t i = 0; i < round.size(); ++i)
           round[i]->best = std::max(round[i]->best, rate_of(times[i], round[i]->expected));
       }

@@ -82,80 +82,73 @@ std::vector<std::vector<std::vector<double>>> Conductor::trips_in_rounds(
 
 std::vector<std::vector<std::vector<double>>> Conductor::staggered_trips(
     const std::vector<std::vector<Flow>>& rounds, std::size_t bytes, int trips, double apart_s) {
-  struct Part {
-    std::vector<int> asks;      // in the order of the rounds
-    std::vector<int> is_asked;  // by these
+  struct Asking {
+    std::vector<std::int64_t> asks;      // in the order of the rounds
+    std::vector<std::int64_t> is_asked;  // by these
     std::vector<double> times;
   };
-  std::map<int, Part> parts;  // by rank
+  std::map<int, Asking> ranks;
   for (const std::vector<Flow>& pairs : rounds) {
     for (const Flow& pair : pairs) {
-      parts[pair.from].asks.push_back(pair.to);
-      parts[pair.to].is_asked.push_back(pair.from);
+      ranks[pair.from].asks.push_back(pair.to);
+      ranks[pair.to].is_asked.push_back(pair.from);
     }
   }
-  Order order{Action::staggered, static_cast<std::int64_t>(bytes), trips, -1, -1};
-  order.pause_ns = static_cast<std::int64_t>(1e9 * apart_s);
-  const auto order_for = [&](const Part& part) {
-    std::vector<int> ranks = part.asks;
-    ranks.insert(ranks.end(), part.is_asked.begin(), part.is_asked.end());
-    order.n_next = std::ssize(part.asks);
-    order.n_members = std::ssize(ranks);
-    prober_.gather(ranks);
+  const auto told = [&](int rank, const Asking& asking) {
+    Prober::Told all{rank, {Action::staggered, static_cast<std::int64_t>(bytes), trips, -1, -1}, asking.asks};
+    all.members.insert(all.members.end(), asking.is_asked.begin(), asking.is_asked.end());
+    all.order.pause_ns = static_cast<std::int64_t>(1e9 * apart_s);
+    all.order.n_next = std::ssize(asking.asks);
+    all.order.n_members = std::ssize(all.members);
+    return all;
   };
-  for (const auto& [rank, part] : parts) {
-    if (rank == 0) continue;
-    order_for(part);
-    prober_.tell(rank, order);
+  std::vector<Prober::Told> orders;
+  for (const auto& [rank, asking] : ranks) {
+    if (rank != 0) orders.push_back(told(rank, asking));
   }
-  for (auto& [rank, part] : parts) {
+  prober_.tell(std::move(orders));
+  for (auto& [rank, asking] : ranks) {
     if (rank == 0) {
-      order_for(part);
-      prober_.perform(order);
-      part.times = prober_.times();
+      const Prober::Told own = told(rank, asking);
+      prober_.gather({own.members.begin(), own.members.end()});
+      prober_.perform(own.order);
+      asking.times = prober_.times();
     } else {
-      prober_.hear(rank, &part.times);
+      prober_.hear(rank, &asking.times);
     }
   }
-  std::map<int, std::size_t> n_taken;
+  std::map<int, std::ptrdiff_t> n_taken;  // of the times of a rank
   std::vector<std::vector<std::vector<double>>> times;
   for (const std::vector<Flow>& pairs : rounds) {
     auto& of_round = times.emplace_back();
     for (const Flow& pair : pairs) {
-      const auto first = parts[pair.from].times.begin() + static_cast<std::ptrdiff_t>(n_taken[pair.from]);
+      const auto first = ranks[pair.from].times.begin() + n_taken[pair.from];
       of_round.emplace_back(first, first + trips);
-      n_taken[pair.from] += static_cast<std::size_t>(trips);
+      n_taken[pair.from] += trips;
     }
   }
   return times;
 }
 
-std::vector<std::vector<std::vector<double>>> Conductor::arrivals(const std::vector<Stream>& streams,
-                                                                  int times) {
-  std::vector<Part> once;
+std::vector<std::vector<double>> Conductor::arrivals(const std::vector<Stream>& streams) {
+  std::vector<Part> parts;
   const Order idle{Action::arrivals, 0, 0, -1, -1};
   for (const Stream& stream : streams) {
-    Order& order = part_of(once, stream.flow.to, idle).order;
+    Order& order = part_of(parts, stream.flow.to, idle).order;
     order.receive_from = stream.flow.from;
     order.bytes = static_cast<std::int64_t>(stream.bytes);
     order.count = stream.count;
   }
   for (const Stream& stream : streams) {
-    Order& order = part_of(once, stream.flow.from, idle).order;
+    Order& order = part_of(parts, stream.flow.from, idle).order;
     order.send_to = stream.flow.to;
     order.send_bytes = static_cast<std::int64_t>(stream.bytes);
     order.send_count = stream.count;
   }
-  std::vector<Part> parts;
-  for (int i = 0; i < times; ++i) parts.insert(parts.end(), once.begin(), once.end());
   perform(parts);
-  std::vector<std::vector<std::vector<double>>> arrived;
-  // Receivers stand first in `once`, in the order of the streams.
-  for (std::size_t first = 0; first < parts.size(); first += once.size()) {
-    auto& of_time = arrived.emplace_back();
-    for (std::size_t s = 0; s < streams.size(); ++s) of_time.push_back(std::move(parts[first + s].times));
-  }
-  return arrived;
+  std::vector<std::vector<double>> times;
+  for (const Stream& stream : streams) times.push_back(part_of(parts, stream.flow.to, idle).times);
+  return times;
 }
 
 std::vector<Answer> Conductor::streams(const std::vector<Flow>& flows, std::size_t bytes, int count) {

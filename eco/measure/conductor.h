@@ -57,9 +57,9 @@ class Conductor {
   // The same, but a rank that starts several trips begins the next so long after the last, whether that is back or not.
   std::vector<std::vector<std::vector<double>>> staggered_trips(const std::vector<std::vector<Flow>>& rounds,
                                                                 std::size_t bytes, int trips, double apart_s);
-  // When each message of each stream came, in seconds since its receiver was told; all streams at once, so many times one after
-  // the other. A rank may send one and receive one.
-  std::vector<std::vector<std::vector<double>>> arrivals(const std::vector<Stream>& streams, int times);
+  // When each message of each stream came, in seconds since its receiver was told; all streams at once. A rank may send
+  // one and receive one.
+  std::vector<std::vector<double>> arrivals(const std::vector<Stream>& streams);
   // One message from `from` to `to`, whose receiver looks for it so long after a small message that came a
   // millisecond before it.
   Delayed delayed(int from, int to, std::size_t bytes, double pause_s);

@@ -37,9 +37,7 @@ class Remembered final : public structure::Probe {
     }
     return seconds;
   }
-  std::vector<std::vector<double>> rates(const std::vector<structure::Pair>&, double, int) override {
-    return {};
-  }
+  std::vector<double> rates(const std::vector<structure::Pair>&, double) override { return {}; }
   structure::Cost cost() const override { return {}; }
 
  private:

@@ -64,41 +64,43 @@ std::uint64_t LiveProbe::way(const Pair& flow) const {
 // So many at most of what is known of a pair, and not given out yet.
 std::vector<double> LiveProbe::known(const Pair& pair, int samples) {
   std::vector<double>& all = known_[structure::pair_key(pair.from, pair.to)];
-  const auto end =
-      all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), static_cast<std::size_t>(samples)));
-  std::vector<double> given(all.begin(), end);
-  all.erase(all.begin(), end);
+  const auto n = std::min(std::ssize(all), static_cast<std::ptrdiff_t>(samples));
+  std::vector<double> given(all.begin(), all.begin() + n);
+  all.erase(all.begin(), all.begin() + n);
   return given;
 }
 
 std::vector<std::vector<double>> LiveProbe::latencies(const std::vector<Round>& rounds, int samples,
                                                       Pace pace) {
-  std::vector<std::vector<double>> seconds;
+  constexpr int kGlance = 2;
   struct Open {
     Pair pair;
     std::size_t at;  // in seconds
   };
+  std::vector<std::vector<double>> seconds;
   std::vector<Open> open;
-  std::vector<std::vector<Flow>> asked;
-  std::size_t largest = 0;
+  std::vector<Round> rest;
+  std::vector<std::vector<Flow>> flows;
   for (const Round& round : rounds) {
-    Round rest;
+    Round unknown;
     for (const Pair& pair : round) {
       seconds.push_back(known(pair, samples));
       if (!seconds.back().empty()) continue;
       open.push_back({pair, seconds.size() - 1});
-      rest.push_back(pair);
+      unknown.push_back(pair);
     }
-    largest = std::max(largest, rest.size());
-    if (!rest.empty()) asked.push_back(flows_of(rest, rank_of_host_));
+    if (unknown.empty()) continue;
+    flows.push_back(flows_of(unknown, rank_of_host_));
+    rest.push_back(std::move(unknown));
   }
   if (open.empty()) return seconds;
   asked_();
   const double start = clock_();
-  const auto trips = pace == Pace::in_turn ? conductor_.trips_in_rounds(asked, kProbeBytes, samples)
-                                           : conductor_.staggered_trips(
-                                                 asked, kProbeBytes, samples,
-                                                 structure::stagger_s(largest, farthest_trip_s_, n_hosts()));
+  const auto trips = pace == Pace::in_turn
+                         ? conductor_.trips_in_rounds(flows, kProbeBytes, samples)
+                         : conductor_.staggered_trips(
+                               flows, kProbeBytes, samples,
+                               structure::stagger_s(structure::n_asking(rest), farthest_trip_s_, n_hosts()));
   auto next = open.begin();
   for (const auto& of_round : trips) {
     for (const std::vector<double>& of_pair : of_round) {
@@ -106,7 +108,8 @@ std::vector<std::vector<double>> LiveProbe::latencies(const std::vector<Round>& 
       for (const double trip : of_pair) seconds[at].push_back(trip / 2);
       std::vector<double>& all = samples_[structure::pair_key(pair.from, pair.to)];
       all.insert(all.end(), seconds[at].begin(), seconds[at].end());
-      farthest_trip_s_ = std::max(farthest_trip_s_, *std::min_element(of_pair.begin(), of_pair.end()));
+      if (samples > kGlance)
+        farthest_trip_s_ = std::max(farthest_trip_s_, *std::min_element(of_pair.begin(), of_pair.end()));
     }
   }
   cost_.network_s += clock_() - start;
@@ -125,15 +128,24 @@ LiveProbe::Shape LiveProbe::shape(const Pair& flow, double seconds) const {
   return {bytes, std::max(count, kFewest)};
 }
 
-std::vector<double> LiveProbe::rates_of(const std::vector<std::vector<double>>& times,
-                                        const std::vector<Stream>& streams) const {
+std::vector<double> LiveProbe::stream(const std::vector<Pair>& flows, double seconds, double& lasted_s) {
+  std::vector<Stream> streams;
+  const std::vector<Flow> of_ranks = flows_of(flows, rank_of_host_);
+  for (std::size_t f = 0; f < flows.size(); ++f) {
+    const auto [bytes, count] = shape(flows[f], seconds);
+    streams.push_back({of_ranks[f], bytes, count});
+    cost_.messages += count + 5;
+  }
+  const auto times = conductor_.arrivals(streams);
   const auto is_awake = [](const std::vector<double>& of_flow) {
     return of_flow.back() - of_flow.front() >= kAwake * of_flow.back();
   };
   double begun = 0;
   double ended = 1e300;
   double shortest = 1e300;
+  lasted_s = 0;
   for (const std::vector<double>& of_flow : times) {
+    lasted_s = std::max(lasted_s, of_flow.back());
     if (!is_awake(of_flow)) continue;
     begun = std::max(begun, of_flow.front());
     ended = std::min(ended, of_flow.back());
@@ -141,53 +153,31 @@ std::vector<double> LiveProbe::rates_of(const std::vector<std::vector<double>>& 
   }
   const bool is_together = ended - begun >= kTogether * shortest;
   std::vector<double> rates;
-  for (std::size_t f = 0; f < streams.size(); ++f) {
+  for (std::size_t f = 0; f < flows.size(); ++f) {
     const double own = rate_within(times[f], streams[f].bytes, times[f].front(), times[f].back());
     const double beside = is_together ? rate_within(times[f], streams[f].bytes, begun, ended) : 0;
     const double at_least =
         static_cast<double>(streams[f].bytes) * streams[f].count / std::max(times[f].back(), 1e-6);
-    rates.push_back(!is_awake(times[f]) ? at_least : beside > 0 ? beside : own);
+    const double rate = !is_awake(times[f]) ? at_least : beside > 0 ? beside : own;
+    rates.push_back(rate);
+    expected_[way(flows[f])] = rate;
   }
   return rates;
 }
 
-LiveProbe::Streamed LiveProbe::stream(const std::vector<Pair>& flows, double seconds, int times) {
-  std::vector<Stream> streams;
-  const std::vector<Flow> of_ranks = flows_of(flows, rank_of_host_);
-  for (std::size_t f = 0; f < flows.size(); ++f) {
-    const auto [bytes, count] = shape(flows[f], seconds);
-    streams.push_back({of_ranks[f], bytes, count});
-    cost_.messages += times * (count + 5);
-  }
-  const auto arrived = conductor_.arrivals(streams, times);
-  Streamed streamed;
-  for (const std::vector<double>& of_flow : arrived.front())
-    streamed.lasted_s = std::max(streamed.lasted_s, of_flow.back());
-  for (const auto& of_time : arrived) streamed.rates.push_back(rates_of(of_time, streams));
-  for (std::size_t f = 0; f < flows.size(); ++f) expected_[way(flows[f])] = streamed.rates.back()[f];
-  return streamed;
-}
-
-std::vector<std::vector<double>> LiveProbe::rates(const std::vector<Pair>& flows, double seconds, int times) {
+std::vector<double> LiveProbe::rates(const std::vector<Pair>& flows, double seconds) {
+  asked_();
+  const double start = clock_();
   const double wanted_s = std::max(seconds, kShortestStream_s);
-  std::vector<std::vector<double>> rates;
-  const auto ask = [&](int so_often) {
-    asked_();
-    const double start = clock_();
-    for (int i = 0; i < kTries; ++i) {
-      const bool all_expected = std::all_of(
-          flows.begin(), flows.end(), [this](const Pair& flow) { return expected_.contains(way(flow)); });
-      Streamed streamed = stream(flows, wanted_s, so_often);
-      if (i + 1 < kTries && (!all_expected || streamed.lasted_s < kTooShort * wanted_s)) continue;
-      for (std::vector<double>& of_flows : streamed.rates) rates.push_back(std::move(of_flows));
-      break;
-    }
-    cost_.network_s += clock_() - start;
-  };
-  // Once it is known how fast they are, all others at once.
-  const bool is_large = n_hosts() > structure::kFewHosts;
-  for (int left = times; left > 0; left = times - static_cast<int>(rates.size()))
-    ask(rates.empty() || !is_large ? 1 : left);
+  std::vector<double> rates;
+  for (int i = 0; i < kTries; ++i) {
+    const bool all_expected = std::all_of(flows.begin(), flows.end(),
+                                          [this](const Pair& flow) { return expected_.contains(way(flow)); });
+    double lasted_s = 0;
+    rates = stream(flows, wanted_s, lasted_s);
+    if (all_expected && lasted_s >= kTooShort * wanted_s) break;
+  }
+  cost_.network_s += clock_() - start;
   return rates;
 }
 

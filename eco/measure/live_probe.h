@@ -34,8 +34,7 @@ class LiveProbe final : public structure::Probe {
   int n_hosts() const override { return static_cast<int>(rank_of_host_.size()); }
   std::vector<std::vector<double>> latencies(const std::vector<structure::Round>& rounds, int samples,
                                              structure::Pace pace) override;
-  std::vector<std::vector<double>> rates(const std::vector<structure::Pair>& flows, double seconds,
-                                         int times) override;
+  std::vector<double> rates(const std::vector<structure::Pair>& flows, double seconds) override;
   structure::Cost cost() const override { return cost_; }
 
   // All that was measured.
@@ -48,23 +47,16 @@ class LiveProbe final : public structure::Probe {
   };
   std::vector<double> known(const structure::Pair& pair, int samples);
   Shape shape(const structure::Pair& flow, double seconds) const;
-  // What several repetitions said.
-  struct Streamed {
-    std::vector<std::vector<double>> rates;
-    double lasted_s = 0;  // the first
-  };
-  Streamed stream(const std::vector<structure::Pair>& flows, double seconds, int times);
-  std::vector<double> rates_of(const std::vector<std::vector<double>>& times,
-                               const std::vector<Stream>& streams) const;
+  std::vector<double> stream(const std::vector<structure::Pair>& flows, double seconds, double& lasted_s);
   std::uint64_t way(const structure::Pair& flow) const;
 
   Conductor& conductor_;
   std::vector<int> rank_of_host_;
   Clock clock_;
   std::function<void()> asked_;
-  ProbeSamples known_;                                  // not given out yet
-  ProbeSamples samples_;                                // measured here
-  double farthest_trip_s_ = 0;                          // there and back, of all that were measured
+  ProbeSamples known_;          // not given out yet
+  ProbeSamples samples_;        // measured here
+  double farthest_trip_s_ = 0;  // there and back, of all that were asked for more than a glance
   std::unordered_map<std::uint64_t, double> expected_;  // bytes a second of each way, as it was last
   structure::Cost cost_;
 };

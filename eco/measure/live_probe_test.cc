@@ -136,24 +136,13 @@ TEST(LiveProbe, GivesOutWhatIsKnownFirst) {
 
 TEST(LiveProbe, RatesAloneAndShared) {
   with_probe("hosts=4+4 rate_mbit=200 uplink_mbit=40", [](LiveProbe& probe, Conductor&, const Clock&) {
-    EXPECT_NEAR(probe.rates({{0, 1}}, 0.02, 1)[0][0] / 25e6, 1, 0.1);
-    EXPECT_NEAR(probe.rates({{0, 4}}, 0.02, 1)[0][0] / 5e6, 1, 0.1);
-    const auto shared = probe.rates({{0, 4}, {1, 5}, {2, 3}}, 0.02, 1)[0];
+    EXPECT_NEAR(probe.rates({{0, 1}}, 0.02)[0] / 25e6, 1, 0.1);
+    EXPECT_NEAR(probe.rates({{0, 4}}, 0.02)[0] / 5e6, 1, 0.1);
+    const auto shared = probe.rates({{0, 4}, {1, 5}, {2, 3}}, 0.02);
     EXPECT_NEAR((shared[0] + shared[1]) / 5e6, 1, 0.15);
     EXPECT_NEAR(shared[2] / 25e6, 1, 0.15);
-    const auto both = probe.rates({{0, 4}, {5, 1}}, 0.02, 1)[0];
+    const auto both = probe.rates({{0, 4}, {5, 1}}, 0.02);
     EXPECT_NEAR((both[0] + both[1]) / 10e6, 1, 0.15);
-  });
-}
-
-TEST(LiveProbe, RatesOfManyHostsSeveralTimes) {
-  with_probe("hosts=20+20 rate_mbit=200 uplink_mbit=40", [](LiveProbe& probe, Conductor&, const Clock&) {
-    const auto rates = probe.rates({{0, 20}, {1, 21}, {2, 3}}, 0.02, 4);
-    ASSERT_EQ(rates.size(), 4U);
-    for (const auto& of_flows : rates) {
-      EXPECT_NEAR((of_flows[0] + of_flows[1]) / 5e6, 1, 0.15);
-      EXPECT_NEAR(of_flows[2] / 25e6, 1, 0.15);
-    }
   });
 }
 

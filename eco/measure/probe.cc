@@ -248,7 +248,7 @@ Answer Prober::staggered(const Order& order) {
   ECO_ASSERT(light, n == members_.size() && n_asked <= n, "who is asked is in the list");
   const double apart_s = 1e-9 * static_cast<double>(order.pause_ns);
   constexpr double kLook_s =
-      20e-6;  // between two looks for answers: a hundredth of the shortest trip that is staggered
+      20e-6;  // between two looks for answers, where the shortest trip that counts is 4 ms
   constexpr Ticket kSent = ~Ticket{0};
   const auto peer = [&](std::size_t i) { return static_cast<int>(members_[i]); };
   // Receives that are posted together need a place each: of who asks one, of an asked one all its answers.
@@ -345,7 +345,10 @@ void Prober::tell(int rank, const Order& order) {
 
 void Prober::tell(std::vector<Told> orders) {
   telling_ = std::move(orders);
-  for (const Told& told : telling_) send(told.rank, kOrderTag, std::as_bytes(std::span(&told.order, 1)));
+  for (const Told& told : telling_) {
+    send(told.rank, kOrderTag, std::as_bytes(std::span(&told.order, 1)));
+    if (!told.members.empty()) send(told.rank, kMembersTag, std::as_bytes(std::span(told.members)));
+  }
   wait_all();
 }
 

@@ -70,6 +70,7 @@ class Prober {
   struct Told {
     int rank;
     Order order;
+    std::vector<std::int64_t> members = {};  // the order's list, if it has one
   };
   void tell(std::vector<Told> orders);
   // What the rank that was told answers; `times` too, where it has any.

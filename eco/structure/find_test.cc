@@ -201,8 +201,8 @@ class MistakenProbe final : public Probe {
     }
     return seconds;
   }
-  std::vector<std::vector<double>> rates(const std::vector<Pair>& flows, double seconds, int times) override {
-    return probe_.rates(flows, seconds, times);
+  std::vector<double> rates(const std::vector<Pair>& flows, double seconds) override {
+    return probe_.rates(flows, seconds);
   }
   Cost cost() const override { return probe_.cost(); }
 
@@ -253,6 +253,33 @@ TEST(FindStructure, WhatWasMeasuredBeforeShowsItsTreeToo) {
   const Found structure = find_latency_levels(probe);
   EXPECT_EQ(structure.tree.splits().size(), 3U);
   EXPECT_EQ(structure.tree.levels.size(), 4U);
+}
+
+// Two sites, each of two racks of 20: of so many hosts, far pairs are staggered.
+TrueNetwork far_sites() {
+  TrueNetwork network;
+  network.levels.push_back({});
+  for (int site = 0; site < 2; ++site) {
+    const int number = static_cast<int>(network.levels.size());
+    network.levels.push_back({.parent = 0, .up = {3e-3, 50e6}});
+    for (int rack = 0; rack < 2; ++rack) {
+      for (int i = 0; i < 20; ++i)
+        network.hosts.push_back({static_cast<int>(network.levels.size()), {20e-6, 25e6}});
+      network.levels.push_back({.parent = number, .up = {40e-6, 50e6}});
+    }
+  }
+  network.finish();
+  return network;
+}
+
+TEST(FindStructure, FarSitesAreFoundInLessTimeAndAlsoOfWhatIsRemembered) {
+  const TrueNetwork network = far_sites();
+  SimulatedProbe fresh(network, {.noise = 0.01, .seed = 3});
+  const std::set<std::vector<int>> splits = find_latency_levels(fresh).tree.splits();
+  EXPECT_EQ(splits.size(), 5U);
+  EXPECT_LT(fresh.cost().network_s, 4) << "in turn it takes 7.3";
+  testing::OnceProbe once(network);
+  EXPECT_EQ(find_latency_levels(once).tree.splits(), splits);
 }
 
 TEST(FindStructure, NotEveryHostOfFarSitesBecomesALandmark) {

@@ -1,7 +1,7 @@
 // What can be asked of a network: how long a small message takes, and how fast streams are, several pairs at once.
 //
 //   const auto seconds = probe.latencies({{{0, 1}, {2, 3}}, {{0, 2}}}, 5, Pace::in_turn);   // five one-way times of each pair
-//   const auto rates = probe.rates({{0, 1}, {2, 3}}, 0.02, 4);                              // both together, 20 ms, four times
+//   const auto rates = probe.rates({{0, 1}, {2, 3}}, 0.02);                                 // both streams together, 20 ms
 //
 // The finder of structure knows nothing else of a network. Behind it stands a simulated one (simulated.h) or the ranks of a
 // job. What one call asks for is ordered at once; it costs network time and messages.
@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 #include <vector>
 
 namespace eco::structure {
@@ -20,8 +21,8 @@ struct Pair {
   friend bool operator==(const Pair&, const Pair&) = default;
 };
 
-// With more, what can be is ordered at once and staggered; with so few it saves nothing, and is asked for bit by bit, so that who
-// asks can be stopped between.
+// Of more, rounds are ordered many at once, and far pairs staggered; with so few it saves nothing, and who looks on may stop
+// between any two rounds.
 inline constexpr int kFewHosts = 32;
 
 // Pairs that can talk at the same time: no host is in two of them.
@@ -32,12 +33,21 @@ enum class Pace {
   staggered,  // so long after the one before as stagger_s() says, its answers still under way: for far pairs
 };
 
-// Seconds between staggered rounds of which the largest has so many pairs, none longer there and back than that. Of 2 ms a
-// probe of 1 KiB takes two fifths on 10 Mbit/s; and no more is under way than where all hosts are in one round.
-inline double stagger_s(std::size_t largest_round, double longest_trip_s, int n_hosts) {
+// Seconds between two trips that one host begins, where so many hosts begin some, none longer there and back than that. Of
+// 2 ms a probe of 1 KiB takes two fifths on 10 Mbit/s; and no more is under way than where all hosts are in one round.
+inline double stagger_s(std::size_t n_asking, double longest_trip_s, int n_hosts) {
   constexpr double kApart_s = 2e-3;
   const double all_at_once = std::max(1.0, n_hosts / 2.0);
-  return std::max(kApart_s, longest_trip_s * static_cast<double>(largest_round) / all_at_once);
+  return std::max(kApart_s, longest_trip_s * static_cast<double>(n_asking) / all_at_once);
+}
+
+// Hosts that begin a trip.
+inline std::size_t n_asking(const std::vector<Round>& rounds) {
+  std::set<int> hosts;
+  for (const Round& round : rounds) {
+    for (const Pair& pair : round) hosts.insert(pair.from);
+  }
+  return hosts.size();
 }
 
 struct Cost {
@@ -57,10 +67,8 @@ class Probe {
   // was measured before has fewer in the end, and then none.
   virtual std::vector<std::vector<double>> latencies(const std::vector<Round>& rounds, int samples,
                                                      Pace pace) = 0;
-  // Payload bytes a second of each stream, so many times; all flow at the same time, about this long. A host may send one and
-  // receive one.
-  virtual std::vector<std::vector<double>> rates(const std::vector<Pair>& flows, double seconds,
-                                                 int times) = 0;
+  // Payload bytes a second of each stream; all flow at the same time, about this long. A host may send one and receive one.
+  virtual std::vector<double> rates(const std::vector<Pair>& flows, double seconds) = 0;
   virtual Cost cost() const = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <unordered_set>
+#include <utility>
 
 #include "eco/base/assert.h"
 #include "eco/base/quantile.h"
@@ -23,8 +24,9 @@ constexpr int kMoreSamples = 4;
 constexpr std::size_t kMostSamples = 30;
 // One way. Nearer ones are not staggered: what they are off by beside others counts.
 constexpr double kFar_s = 2e-3;
-// Of many hosts, at once.
+// Of many hosts, at once; no more once there are so many pairs.
 constexpr std::size_t kRounds = 64;
+constexpr std::size_t kPairs = 4000;
 
 // Pairs of the first round that are measured alone too, by how much they may be quicker then, and how many of them must not
 // be quicker by more: on a bus those that meet there disturb each other, and nobody else. If the tree contradicts more than
@@ -42,6 +44,22 @@ std::size_t first_confirmed(const std::vector<double>& sorted, double agreement,
     if (sorted[i] >= agreement * sorted[i + confirmations]) return i;
   }
   return sorted.size();
+}
+
+// A latency has no direction: whoever is in more pairs begins the trips, as trips are spaced where they begin.
+void let_the_busy_ask(std::vector<Round>& rounds) {
+  std::unordered_map<int, int> n_pairs_of;
+  for (const Round& round : rounds) {
+    for (const Pair& pair : round) {
+      ++n_pairs_of[pair.from];
+      ++n_pairs_of[pair.to];
+    }
+  }
+  for (Round& round : rounds) {
+    for (Pair& pair : round) {
+      if (n_pairs_of.at(pair.to) > n_pairs_of.at(pair.from)) std::swap(pair.from, pair.to);
+    }
+  }
 }
 
 int octave(double seconds) { return static_cast<int>(std::floor(std::log2(std::max(seconds, 1e-9)))); }
@@ -100,7 +118,11 @@ void Sampler::ask(std::vector<Pair> pairs, int samples, Pace pace, const Use& us
   const std::size_t at_once = probe_.n_hosts() > kFewHosts ? kRounds : 1;
   while (!pairs.empty()) {
     std::vector<Round> rounds;
-    while (!pairs.empty() && rounds.size() < at_once) rounds.push_back(next_round(pairs));
+    for (std::size_t n = 0; !pairs.empty() && rounds.size() < at_once && n < kPairs;) {
+      rounds.push_back(next_round(pairs));
+      n += rounds.back().size();
+    }
+    if (pace == Pace::staggered) let_the_busy_ask(rounds);
     const std::vector<std::vector<double>> seconds = probe_.latencies(rounds, samples, pace);
     auto of_pair = seconds.begin();
     for (const Round& round : rounds) {
@@ -112,17 +134,26 @@ void Sampler::ask(std::vector<Pair> pairs, int samples, Pace pace, const Use& us
 std::vector<double> Sampler::glance(const std::vector<Pair>& pairs) {
   constexpr int kSamples = 2;
   std::unordered_map<std::uint64_t, double> seen;
-  ask(pairs, kSamples, pace(), [&](const Pair& pair, const std::vector<double>& seconds) {
-    if (!seconds.empty()) glanced_[pair_key(pair.from, pair.to)] = seconds;
-    seen[pair_key(pair.from, pair.to)] =
+  const auto note = [&](const Pair& pair, const std::vector<double>& seconds) {
+    const std::uint64_t of_pair = pair_key(pair.from, pair.to);
+    if (seconds.empty() && seen.contains(of_pair)) return;
+    if (!seconds.empty()) glanced_[of_pair] = seconds;
+    seen[of_pair] =
         seconds.empty() ? latency_s(pair.from, pair.to) : *std::min_element(seconds.begin(), seconds.end());
-  });
+  };
+  const Pace first = pace();
+  ask(pairs, kSamples, first, note);
+  if (first == Pace::staggered) {
+    std::vector<Pair> near = pairs;
+    std::erase_if(near, [&](const Pair& pair) { return seen.at(pair_key(pair.from, pair.to)) >= kFar_s; });
+    ask(near, kSamples, Pace::in_turn, note);
+  }
   std::vector<double> lowest;
   for (const Pair& pair : pairs) lowest.push_back(seen.at(pair_key(pair.from, pair.to)));
   return lowest;
 }
 
-// Staggered, those that turn out to be near have no samples in the end, and are returned.
+// Staggered, those that turn out to be near are returned: to be asked in turn, where other messages count.
 std::vector<Pair> Sampler::ask_until_stable(std::vector<Pair> open, Pace pace) {
   std::vector<Pair> near;
   std::unordered_set<std::uint64_t> spent;  // there are no more samples of these
@@ -136,7 +167,8 @@ std::vector<Pair> Sampler::ask_until_stable(std::vector<Pair> open, Pace pace) {
       auto& all = samples_[pair_key(pair.from, pair.to)];
       if (pace == Pace::staggered && !all.empty() &&
           confirmed_minimum(all, kAgreement, kConfirmations) < kFar_s) {
-        all.clear();
+        // What was remembered is not given out twice: it counts like a glance.
+        glanced_[pair_key(pair.from, pair.to)] = std::exchange(all, {});
         near.push_back(pair);
         return true;
       }
@@ -151,7 +183,7 @@ void Sampler::measure(const std::vector<Pair>& pairs) {
   ask_until_stable(is_staggered ? ask_until_stable(pairs, Pace::staggered) : pairs, Pace::in_turn);
   for (const Pair& pair : pairs) {
     const std::uint64_t of_pair = pair_key(pair.from, pair.to);
-    // A glance that led here was a low one, so it counts only where there is nothing else.
+    // A glance that led here was a low one, and trips beside others are long ones: they count only where there is nothing else.
     if (samples_[of_pair].empty() && glanced_.contains(of_pair)) samples_[of_pair] = glanced_.at(of_pair);
     if (samples_[of_pair].empty()) continue;
     known_[of_pair] = confirmed_minimum(samples_[of_pair], kAgreement, kConfirmations);

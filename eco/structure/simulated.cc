@@ -40,8 +40,7 @@ std::vector<std::vector<double>> SimulatedProbe::latencies(const std::vector<Rou
   std::vector<std::vector<double>> seconds;
   std::vector<Pair> all;
   const int trips = samples + 1;  // the first, which opens the connection, is not timed
-  std::size_t largest = 0;
-  double longest_s = 0;  // there and back
+  double longest_s = 0;           // there and back
   double in_turn_s = 0;
   for (const Round& round : rounds) {
     std::vector<bool> busy(network_.hosts.size(), false);
@@ -56,44 +55,33 @@ std::vector<std::vector<double>> SimulatedProbe::latencies(const std::vector<Rou
       of_round_s = std::max(of_round_s, 2 * latency_s);
     }
     all.insert(all.end(), round.begin(), round.end());
-    largest = std::max(largest, round.size());
     longest_s = std::max(longest_s, of_round_s);
     in_turn_s += trips * of_round_s;
   }
   order(all);
   cost_.messages += 2L * trips * static_cast<long>(all.size());
-  // The second waits for the first.
-  const double apart_s =
-      trips * static_cast<double>(rounds.size()) * stagger_s(largest, longest_s, n_hosts());
-  cost_.network_s += pace == Pace::in_turn ? in_turn_s : apart_s + 2 * longest_s;
+  // After the first trip of each, for which the second waits.
+  const double apart_s = stagger_s(n_asking(rounds), longest_s, n_hosts());
+  cost_.network_s += pace == Pace::in_turn
+                         ? in_turn_s
+                         : 2 * longest_s + trips * static_cast<double>(rounds.size()) * apart_s;
   return seconds;
 }
 
-std::vector<double> SimulatedProbe::shared(const std::vector<Pair>& flows) const {
+std::vector<double> SimulatedProbe::rates(const std::vector<Pair>& flows, double seconds) {
   std::vector<double> rates = network_.shares(flows);
   const double all = std::accumulate(rates.begin(), rates.end(), 0.0);
   if (all > options_.most_bytes_per_s) {
     for (double& rate : rates) rate *= options_.most_bytes_per_s / all;
   }
-  return rates;
-}
-
-std::vector<std::vector<double>> SimulatedProbe::rates(const std::vector<Pair>& flows, double seconds,
-                                                       int times) {
-  const std::vector<double> shares = shared(flows);
   double farthest_s = 0;
-  for (const Pair& flow : flows) farthest_s = std::max(farthest_s, network_.latency_s(flow.from, flow.to));
-  std::vector<std::vector<double>> rates;
-  for (int i = 0; i < times; ++i) {
-    // Once it is known how fast they are, all others at once.
-    if (i < 2 || n_hosts() <= kFewHosts) order(flows);
-    auto& of_flows = rates.emplace_back();
-    for (const double share : shares) {
-      cost_.messages += static_cast<long>(std::max(kFewestMessages, seconds * share / kMessageBytes)) + 1;
-      of_flows.push_back(1 / disturbed(1 / share));
-    }
-    cost_.network_s += seconds + 2 * farthest_s;
+  for (std::size_t f = 0; f < flows.size(); ++f) {
+    cost_.messages += static_cast<long>(std::max(kFewestMessages, seconds * rates[f] / kMessageBytes)) + 1;
+    farthest_s = std::max(farthest_s, network_.latency_s(flows[f].from, flows[f].to));
+    rates[f] = 1 / disturbed(1 / rates[f]);
   }
+  order(flows);
+  cost_.network_s += seconds + 2 * farthest_s;
   return rates;
 }
 

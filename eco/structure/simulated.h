@@ -33,13 +33,12 @@ class SimulatedProbe final : public Probe {
   int n_hosts() const override { return network_.n_hosts(); }
   std::vector<std::vector<double>> latencies(const std::vector<Round>& rounds, int samples,
                                              Pace pace) override;
-  std::vector<std::vector<double>> rates(const std::vector<Pair>& flows, double seconds, int times) override;
+  std::vector<double> rates(const std::vector<Pair>& flows, double seconds) override;
   Cost cost() const override { return cost_; }
 
  private:
   double disturbed(double seconds);
   void order(const std::vector<Pair>& pairs);
-  std::vector<double> shared(const std::vector<Pair>& flows) const;
 
   const TrueNetwork& network_;
   SimulatedOptions options_;

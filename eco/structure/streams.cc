@@ -11,7 +11,7 @@ namespace eco::structure {
 namespace {
 
 constexpr int kRepeats = 4;
-constexpr std::size_t kMostRepeats = 8;
+constexpr int kMostRepeats = 8;
 // Of hundreds of streams some have two times that are spoilt alike.
 constexpr std::size_t kRateConfirmations = 2;
 constexpr double kRatesAgree = 0.9;
@@ -75,9 +75,12 @@ bool Streams::is_in_doubt(const Repetitions& repetitions, Wanted wanted) {
 Streams::Repetitions Streams::repeat(const std::vector<Pair>& flows, Wanted wanted) {
   double stream_s = kStream_s;
   for (const Pair& flow : flows) stream_s = std::max(stream_s, kLatencies * latency_(flow.from, flow.to));
-  Repetitions repetitions = probe_.rates(flows, stream_s, kRepeats);
-  while (repetitions.size() < kMostRepeats && is_in_doubt(repetitions, wanted))
-    repetitions.push_back(probe_.rates(flows, stream_s, 1).front());
+  Repetitions repetitions;
+  for (int i = 0; i < kMostRepeats; ++i) {
+    repetitions.push_back(probe_.rates(flows, stream_s));
+    if (i + 1 < kRepeats) continue;
+    if (!is_in_doubt(repetitions, wanted)) break;
+  }
   const std::vector<double> rates = confirmed(repetitions);
   for (std::size_t f = 0; f < flows.size(); ++f) {
     for (const int host : {flows[f].from, flows[f].to}) fastest_[host] = std::max(fastest_[host], rates[f]);

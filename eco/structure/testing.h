@@ -57,7 +57,7 @@ class OnceProbe final : public Probe {
     }
     return seconds;
   }
-  std::vector<std::vector<double>> rates(const std::vector<Pair>&, double, int) override { return {}; }
+  std::vector<double> rates(const std::vector<Pair>&, double) override { return {}; }
   Cost cost() const override { return probe_.cost(); }
 
  private:

@@ -197,10 +197,9 @@ std::size_t total_bytes(long long count, MPI_Datatype type) {
   return too_many ? std::numeric_limits<std::size_t>::max() : total;
 }
 
-void find_types(MPI_Comm packs_over) {
-  types();
-  packing_comm() = packs_over;
-}
+void find_types() { types(); }
+
+void pack_over(MPI_Comm comm) { packing_comm() = comm; }
 
 bool is_committed(MPI_Datatype type) {
   if (find_type(type) != nullptr || packing_comm() == MPI_COMM_NULL) return true;

@@ -25,14 +25,17 @@ ECO_ON_EVERY_CALL std::size_t total_bytes(long long count, MPI_Datatype type);
 // From one element in memory to the next. Local.
 std::ptrdiff_t extent_bytes(MPI_Datatype type);
 
-// Which of MPI's types the library has; before the program sets any error handler. What is packed from then on is packed
-// over this communicator of ECO's own, which returns errors, if there is one. Local.
-void find_types(MPI_Comm packs_over);
+// Which of MPI's types the library has; before the program sets any error handler. Local.
+void find_types();
+
+// What is packed from then on is packed over this communicator of ECO's own, which returns errors; nothing over none. Local.
+void pack_over(MPI_Comm comm);
 
 // One of the library's own types that ECO knows by heart. Local.
 bool is_predefined(MPI_Datatype type);
 
-// Whether messages of it may be sent; true where nothing is packed. A handle that is no type's isn't. Local.
+// Whether messages of it may be sent, as far as the library looks; true where nothing is packed. A handle that is no type's
+// isn't. Local.
 bool is_committed(MPI_Datatype type);
 
 // True if the bytes in memory are the message: predefined types without gaps, contiguous and duplicated ones of such.

@@ -138,8 +138,9 @@ std::string why_nothing(Session& session, const Session::Summary& summary, std::
     for (const auto& [reason, number] : of_size.native) native[reason] += number;
   }
   if (native.empty()) native = summary.communicators.native;
-  // What is wrong with a plan or a network says more, to whoever gave it, than that other communicators are hardly used.
-  if (native.size() > 1) native.erase(kNothingWorthArming);
+  // Who gave a plan or a network wants to know why it isn't used, and not that other communicators have little to do.
+  const bool is_given = !session.options().plan_file.empty() || !session.options().network_file.empty();
+  if (is_given && native.size() > 1) native.erase(kNothingWorthArming);
   if (calls == 0 || native.empty()) return "nothing was called that can be served";
   const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
   return std::max_element(native.begin(), native.end(), fewer)->first;

@@ -57,7 +57,8 @@ void Session::start() {
   if (!arms_ && !checks_.is_open()) background_.close();
   if (off_) return;
   if (profiles_) clock_at_start_ = read_clock_together();
-  find_types(private_comm_);
+  find_types();
+  pack_over(private_comm_);
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Session::on_comm_free, &keyval_, this);
   int of_self = MPI_KEYVAL_INVALID;
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Session::on_self_free, &of_self, this);
@@ -166,6 +167,7 @@ void Session::finish(bool collective) {
   if (collective) {
     release_groups();
     checks_.close();
+    pack_over(MPI_COMM_NULL);
     if (private_comm_ != MPI_COMM_NULL) PMPI_Comm_free(&private_comm_);
   }
   // What still hangs on a communicator, as on a session's that outlives MPI_Finalize, is called back when that is freed.

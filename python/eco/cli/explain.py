@@ -60,11 +60,11 @@ class Candidate:
 def place(placement: str, n_hosts: int, n_ranks: int) -> tuple[int, ...]:
     """Host of each rank: block, round-robin, shuffled:SEED (the block placement in another order), or 0,0,1,...
 
-    Fewer ranks than hosts are on the first of them, as in the lab.
+    Fewer ranks than hosts are on the first places of that order, as in the lab.
     """
     kind, _, seed = placement.partition(":")
     places = max(n_hosts, n_ranks)
-    block = [place * n_hosts // places for place in range(places)]
+    block = [i * n_hosts // places for i in range(places)]
     if placement == "block":
         return tuple(block[:n_ranks])
     if placement == "round-robin":
@@ -146,14 +146,14 @@ def _one_plan(file: Path) -> dict[str, str]:
 
 
 def _of_another(file: Path, text: str, group: Group) -> str:
-    """A note where the plan is not of this group; a plan by hand may name no network."""
+    """A note where the plan is not of this group. One by hand may name no network, and was measured nowhere."""
     plan = json.loads(text)
     of_network = plan["network"] in ("", _core.network_fingerprint(group.network))
     of_placement = tuple(plan["host_of_rank"]) == group.host_of_rank
     if of_network and of_placement:
         return ""
     what = "another network" if not of_network else "another placement"
-    return f"note: {file} is of {what}: what it says was measured there, and no job here would take it\n"
+    return f"note: {file} is of {what}: its times are of there, and a job here takes it only where it is named\n"
 
 
 def explain(
