@@ -136,10 +136,13 @@ std::vector<double> Sampler::glance(const std::vector<Pair>& pairs) {
   std::unordered_map<std::uint64_t, double> seen;
   const auto note = [&](const Pair& pair, const std::vector<double>& seconds) {
     const std::uint64_t of_pair = pair_key(pair.from, pair.to);
-    if (seconds.empty() && seen.contains(of_pair)) return;
     if (!seconds.empty()) glanced_[of_pair] = seconds;
-    seen[of_pair] =
-        seconds.empty() ? latency_s(pair.from, pair.to) : *std::min_element(seconds.begin(), seconds.end());
+    // There may be no more samples of a pair that is known, or was glanced at.
+    if (seconds.empty() && seen.contains(of_pair)) return;
+    const auto found = seconds.empty() ? known_.find(of_pair) : known_.end();
+    const bool is_known = found != known_.end() && found->second > 0;
+    const auto lowest = [](const std::vector<double>& of) { return *std::min_element(of.begin(), of.end()); };
+    seen[of_pair] = is_known ? found->second : lowest(glanced_.at(of_pair));
   };
   const Pace first = pace();
   ask(pairs, kSamples, first, note);
