@@ -153,7 +153,9 @@ def _of_another(file: Path, text: str, group: Group) -> str:
     if of_network and of_placement:
         return ""
     what = "another network" if not of_network else "another placement"
-    return f"note: {file} is of {what}: its times are of there, and a job here takes it only where it is named\n"
+    return (
+        f"note: {file} is of {what}: its times are of there, and a job here takes it only where it is named\n"
+    )
 
 
 def explain(
