@@ -1,5 +1,6 @@
 """`eco explain` on synthetic networks: no ranks, no launcher."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from eco.cli import explain as command
 from eco.cli.main import app
 from eco.collectives import COLLECTIVES
 from eco.errors import CorruptFile, EcoError, InvalidArgument
+from eco.lab import load
+from eco.lab.placement import place as in_lab
 
 THREE_SUBNETS = "hosts=3+3+2 rate_mbit=191 uplink_mbit=38.2 latency_us=60 between_us=200 overhead_us=15"
 
@@ -35,6 +38,27 @@ def test_candidates_are_cheapest_first_and_their_terms_add_up(network: Path) -> 
     hosts = list(group.host_of_rank)
     again = _core.predict(group.network, hosts, best.recipe, "broadcast", 16384, 0)
     assert again == pytest.approx(best.predicted_s)
+
+
+def test_a_plan_of_another_network_or_placement_is_told(network: Path) -> None:
+    group = command.make_group(network, "block", None)
+    own = {"network": _core.network_fingerprint(group.network), "host_of_rank": list(group.host_of_rank)}
+    for plan, said in (
+        (own, ""),
+        ({**own, "network": ""}, ""),
+        ({**own, "network": "0123456789abcdef"}, "note: p.json is of another network"),
+        ({**own, "host_of_rank": own["host_of_rank"][::-1]}, "note: p.json is of another placement"),
+    ):
+        told = command.note_of_another(Path("p.json"), json.dumps(plan), group)
+        assert told.startswith(said) if said else told == ""
+
+
+@pytest.mark.parametrize("placement", ["block", "shuffled:3", "round-robin"])
+def test_fewer_ranks_than_hosts_are_where_the_lab_has_them(placement: str) -> None:
+    description = load("one-switch")
+    hosts = list(description.hosts)
+    in_the_lab = [hosts.index(host) for host in in_lab(description, placement, 3)]
+    assert list(command.place(placement, len(hosts), 3)) == in_the_lab
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)

@@ -183,6 +183,9 @@ def test_a_file_from_a_job_is_shown(fakes: Any, eco: Any) -> None:
     ended = eco("profile", "--read", "raw.json")
     assert ended.returncode == 0, ended.stderr
     assert "with ECO: 10 s" in ended.stdout
+    assert eco("profile", "--read", "raw.json", "--json", "written.json").returncode == 0
+    again = eco("profile", "--read", "written.json")
+    assert again.stdout == ended.stdout, again.stderr
 
 
 @pytest.mark.parametrize(("code", "said"), [(0, "the program ended well"), (5, "exit code 5")])

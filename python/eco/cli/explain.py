@@ -145,7 +145,7 @@ def _one_plan(file: Path) -> dict[str, str]:
     return {json.loads(text)["library"] or str(file): text}
 
 
-def _of_another(file: Path, text: str, group: Group) -> str:
+def note_of_another(file: Path, text: str, group: Group) -> str:
     """A note where the plan is not of this group. One by hand may name no network, and was measured nowhere."""
     plan = json.loads(text)
     of_network = plan["network"] in ("", _core.network_fingerprint(group.network))
@@ -197,7 +197,7 @@ def explain(
             words = explanation(group, collective, n_bytes, root, plans)
         print(words, end="")
         if plan:
-            print("".join(_of_another(plan, one, group) for one in plans.values()), end="")
+            print("".join(note_of_another(plan, one, group) for one in plans.values()), end="")
     if not dot and not text:
         return
     drawn = recipe or candidates(group, collective, n_bytes, root)[0].recipe
