@@ -72,7 +72,6 @@ std::vector<double> LiveProbe::known(const Pair& pair, int samples) {
 
 std::vector<std::vector<double>> LiveProbe::latencies(const std::vector<Round>& rounds, int samples,
                                                       Pace pace) {
-  constexpr int kGlance = 2;
   struct Open {
     Pair pair;
     std::size_t at;  // in seconds
@@ -108,7 +107,7 @@ std::vector<std::vector<double>> LiveProbe::latencies(const std::vector<Round>& 
       for (const double trip : of_pair) seconds[at].push_back(trip / 2);
       std::vector<double>& all = samples_[structure::pair_key(pair.from, pair.to)];
       all.insert(all.end(), seconds[at].begin(), seconds[at].end());
-      if (samples > kGlance)
+      if (samples > structure::kGlance)
         farthest_trip_s_ = std::max(farthest_trip_s_, *std::min_element(of_pair.begin(), of_pair.end()));
     }
   }

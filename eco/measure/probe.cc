@@ -247,25 +247,21 @@ Answer Prober::staggered(const Order& order) {
   const auto count = static_cast<std::size_t>(order.count);
   ECO_ASSERT(light, n == members_.size() && n_asked <= n, "who is asked is in the list");
   const double apart_s = 1e-9 * static_cast<double>(order.pause_ns);
-  constexpr double kLook_s =
-      20e-6;  // between two looks for answers, where the shortest trip that counts is 4 ms
-  constexpr Ticket kSent = ~Ticket{0};
+  // Between two looks for answers, where the shortest trip that counts is 4 ms.
+  constexpr double kLook_s = 20e-6;
+  // Of receives; what is sent has 0.
+  const auto ticket_of = [](std::size_t i) { return static_cast<Ticket>(i + 1); };
   const auto peer = [&](std::size_t i) { return static_cast<int>(members_[i]); };
   // Receives that are posted together need a place each: of who asks one, of an asked one all its answers.
   const auto place = [&](std::size_t i, std::size_t trip) {
     return std::span(in_).subspan((i < n_asked ? i * (count + 1) + trip : n_asked * count + i) * bytes,
                                   bytes);
   };
-  const auto hand_over = [&](std::size_t i, int tag) {
-    check(transport_.post_send(peer(i), tag, std::span(out_).first(bytes), SendMode::eager, kSent),
-          "sending to", peer(i));
-    ++posted_;
-  };
   std::vector<std::size_t> n_begun(n_asked, 0);
   std::vector<std::size_t> n_came(n, 0);
   std::vector<double> begun_s(n_asked * (count + 1), 0);
   times_.assign(n_asked * count, 0);
-  for (std::size_t i = n_asked; i < n; ++i) receive(peer(i), kDataTag, place(i, 0), static_cast<Ticket>(i));
+  for (std::size_t i = n_asked; i < n; ++i) receive(peer(i), kDataTag, place(i, 0), ticket_of(i));
   std::size_t to_begin = n_asked * (count + 1);
   std::size_t to_come = n * (count + 1);
   std::size_t next = 0;
@@ -281,9 +277,9 @@ Answer Prober::staggered(const Order& order) {
   while (to_come > 0) {
     const std::size_t i = to_begin > 0 && clock_() >= next_s ? whom() : n_asked;
     if (i < n_asked) {
-      receive(peer(i), kDoneTag, place(i, n_begun[i]), static_cast<Ticket>(i));
+      receive(peer(i), kDoneTag, place(i, n_begun[i]), ticket_of(i));
       begun_s[i * (count + 1) + n_begun[i]++] = clock_();
-      hand_over(i, kDataTag);
+      send(peer(i), kDataTag, bytes);
       --to_begin;
       next = (i + 1) % n_asked;
       next_s = clock_() + apart_s;
@@ -295,15 +291,15 @@ Answer Prober::staggered(const Order& order) {
     posted_ -= n_done;
     if (n_done == 0) pause_(kLook_s);
     for (const Ticket ticket : std::span(done).first(n_done)) {
-      if (ticket == kSent) continue;
-      const auto who = static_cast<std::size_t>(ticket);
+      if (ticket == 0) continue;
+      const std::size_t who = ticket - 1;
       const std::size_t trip = n_came[who]++;
       --to_come;
       if (who < n_asked) {
         if (trip > 0) times_[who * count + trip - 1] = clock_() - begun_s[who * (count + 1) + trip];
         continue;
       }
-      hand_over(who, kDoneTag);
+      send(peer(who), kDoneTag, bytes);
       if (trip < count) receive(peer(who), kDataTag, place(who, 0), ticket);
     }
   }

@@ -29,15 +29,16 @@ enum class Action : std::int64_t {
 struct Order {
   Action action = Action::ping;
   std::int64_t bytes = 0;  // of one message; of the result's text when finishing
-  std::int64_t count =
-      0;  // round trips (staggered: with each), messages of a stream, or rounds of an exchange
+  // Round trips (staggered: with each), messages of a stream, or rounds of an exchange.
+  std::int64_t count = 0;
   std::int64_t send_to = -1;  // rank, or nobody
   std::int64_t receive_from = -1;
-  std::int64_t pause_ns =
-      0;  // delayed: before the receiver looks; before the sender sends; staggered: between trips
-  std::int64_t n_members = 0;  // exchange, staggered: the list of so many ranks follows
-  std::int64_t n_next =
-      0;  // exchange: each sends to so many behind it in that list; staggered: it asks the first so many of it
+  // Delayed: before the receiver looks, before the sender sends; staggered: between trips.
+  std::int64_t pause_ns = 0;
+  // Exchange, staggered: the list of so many ranks follows. Exchange: each sends to so many behind it in that list; staggered:
+  // this rank asks the first so many of it.
+  std::int64_t n_members = 0;
+  std::int64_t n_next = 0;
   std::int64_t send_bytes =
       0;  // stream, arrivals: of what is sent, where `bytes` and `count` are of what comes
   std::int64_t send_count = 0;

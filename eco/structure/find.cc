@@ -130,7 +130,8 @@ class Builder {
 
   Check check_of(int node) const {
     Check check{node, branches(node, from_.nodes[node].parent), outside(node), {}};
-    const auto& [_, below, beyond, quartets] = check;
+    const Branches& below = check.below;
+    const Branches& beyond = check.beyond;
     if (below.size() < 2 || beyond.size() < 2) return check;
     for (int i = 0; i < kChecks; ++i) {
       // The nearest branches: against the errors of far ones a link is nothing.
@@ -179,11 +180,11 @@ class Builder {
     for (int node = 0; node < static_cast<int>(from_.nodes.size()); ++node) {
       if (!may_dissolve(node) || checked_[node]) continue;
       checks.push_back(check_of(node));
-      const auto& [_, below, beyond, quartets] = checks.back();
-      if (quartets.empty()) continue;
+      const Branches& below = checks.back().below;
+      if (checks.back().quartets.empty()) continue;
       if (below.size() == 2 && below[0].size() == 1 && below[1].size() == 1)
         lone.push_back({below[0][0].host, below[1][0].host});
-      for (const auto& [x, y, k, l] : quartets)
+      for (const auto& [x, y, k, l] : checks.back().quartets)
         pairs.insert(pairs.end(), {{x, y}, {k, l}, {x, k}, {y, l}, {x, l}, {y, k}});
     }
     sampler_.want(lone);

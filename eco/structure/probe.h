@@ -25,6 +25,9 @@ struct Pair {
 // between any two rounds.
 inline constexpr int kFewHosts = 32;
 
+// Samples of a pair that is only glanced at.
+inline constexpr int kGlance = 2;
+
 // Pairs that can talk at the same time: no host is in two of them.
 using Round = std::vector<Pair>;
 

@@ -132,7 +132,6 @@ void Sampler::ask(std::vector<Pair> pairs, int samples, Pace pace, const Use& us
 }
 
 std::vector<double> Sampler::glance(const std::vector<Pair>& pairs) {
-  constexpr int kSamples = 2;
   std::unordered_map<std::uint64_t, double> seen;
   const auto note = [&](const Pair& pair, const std::vector<double>& seconds) {
     const std::uint64_t of_pair = pair_key(pair.from, pair.to);
@@ -145,11 +144,11 @@ std::vector<double> Sampler::glance(const std::vector<Pair>& pairs) {
     seen[of_pair] = is_known ? found->second : lowest(glanced_.at(of_pair));
   };
   const Pace first = pace();
-  ask(pairs, kSamples, first, note);
+  ask(pairs, kGlance, first, note);
   if (first == Pace::staggered) {
     std::vector<Pair> near = pairs;
     std::erase_if(near, [&](const Pair& pair) { return seen.at(pair_key(pair.from, pair.to)) >= kFar_s; });
-    ask(near, kSamples, Pace::in_turn, note);
+    ask(near, kGlance, Pace::in_turn, note);
   }
   std::vector<double> lowest;
   for (const Pair& pair : pairs) lowest.push_back(seen.at(pair_key(pair.from, pair.to)));
@@ -231,25 +230,25 @@ void Sampler::judge_rounds(std::size_t contradicted, std::size_t of_pairs) {
   scatter_.clear();  // as it was of rounds
 }
 
-void Sampler::measure_anew(const std::vector<Pair>& pairs) {
+// Measures known pairs once more: what counts is settled(now, before).
+template <class Settled>
+void Sampler::once_more(const std::vector<Pair>& pairs, const Settled& settled) {
   std::vector<double> before;
   for (const Pair& pair : pairs) before.push_back(latency_s(pair.from, pair.to));
   measure(pairs);
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     double& now = known_[pair_key(pairs[i].from, pairs[i].to)];
-    // Where all times scatter, more samples make a minimum better, and only that.
-    if (is_noisy(now)) now = std::min(now, before[i]);
+    now = settled(now, before[i]);
   }
 }
 
+void Sampler::measure_anew(const std::vector<Pair>& pairs) {
+  // Where all times scatter, more samples make a minimum better, and only that.
+  once_more(pairs, [this](double now, double before) { return is_noisy(now) ? std::min(now, before) : now; });
+}
+
 void Sampler::measure_again(const std::vector<Pair>& pairs) {
-  std::vector<double> before;
-  for (const Pair& pair : pairs) before.push_back(latency_s(pair.from, pair.to));
-  measure(pairs);
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    double& now = known_[pair_key(pairs[i].from, pairs[i].to)];
-    now = std::max(now, before[i]);
-  }
+  once_more(pairs, [](double now, double before) { return std::max(now, before); });
 }
 
 void Sampler::check_that_rounds_are_quiet(std::vector<Pair> pairs) {

@@ -57,6 +57,8 @@ class Sampler {
   void note_scatter(const std::vector<double>& samples, double latency_s);
   static bool is_stable(const std::vector<double>& samples);
   void measure(const std::vector<Pair>& pairs);
+  template <class Settled>
+  void once_more(const std::vector<Pair>& pairs, const Settled& settled);
   std::vector<Pair> ask_until_stable(std::vector<Pair> open, Pace pace);
   template <class Use>
   void ask(std::vector<Pair> pairs, int samples, Pace pace, const Use& use);

@@ -22,7 +22,8 @@ constexpr long long kMostPadding = 8;
 
 bool is_sound(const std::optional<Data>& data, std::size_t bytes) {
   if (!data) return true;
-  if (!has_bytes(*data) || data->memory == MPI_IN_PLACE || total_bytes(data->count, data->type) != bytes) {
+  if (!has_bytes(*data) || data->memory == MPI_IN_PLACE || total_bytes(data->count, data->type) != bytes ||
+      !is_committed(data->type)) {
     return false;
   }
   // MPI_BOTTOM is a null pointer, and right where the type holds addresses.
@@ -31,9 +32,7 @@ bool is_sound(const std::optional<Data>& data, std::size_t bytes) {
 
 }  // namespace
 
-bool has_bytes(const Data& data) {
-  return data.count >= 0 && data.type != MPI_DATATYPE_NULL && is_committed(data.type);
-}
+bool has_bytes(const Data& data) { return data.count >= 0 && data.type != MPI_DATATYPE_NULL; }
 
 std::byte* address(const Data& data) {
   auto* memory = static_cast<std::byte*>(const_cast<void*>(data.memory));
