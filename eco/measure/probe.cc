@@ -25,6 +25,7 @@ constexpr int kDataTag = 4;
 constexpr int kDoneTag = 5;
 constexpr int kMembersTag = 6;
 constexpr int kTimesTag = 7;
+static_assert(kTimesTag < static_cast<int>(kProbeTags));
 
 void check(Status status, const char* doing, int peer) {
   if (status == Status::ok) return;

@@ -14,6 +14,9 @@
 
 namespace eco::measure {
 
+// All its messages have tags below this.
+inline constexpr std::size_t kProbeTags = 8;
+
 enum class Action : std::int64_t {
   ping,
   stream,

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <barrier>
+#include <functional>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "eco/base/errors.h"
+#include "eco/measure/rail_plogp.h"
 #include "eco/net/io.h"
+#include "eco/net/part.h"
 #include "eco/net/synthetic.h"
 #include "eco/transport/loopback/loopback.h"
 #include "eco/transport/tcp/testing.h"
@@ -87,21 +90,12 @@ TEST(MeasuredRails, WithoutAPairOfHostsNothingIsKnown) {
   EXPECT_TRUE(network.rails.empty());
 }
 
-struct Taken {
-  std::vector<MeasuredRails> of_rank;
-  std::vector<std::string> failed;
-};
+std::vector<std::string> two_addresses(int /*rank*/) { return transport::tcp::loopback_addresses(2); }
 
-// Over TCP on the loopback, which two rails share.
-Taken measure(
-    int n_hosts, int fails = -1, const transport::tcp::AddressesOf& addresses_of = [](int) {
-      return transport::tcp::loopback_addresses(2);
-    }) {
-  const net::Network network = net::synthetic_network("hosts=" + std::to_string(n_hosts));
+// Over TCP on the loopback, which the rails share.
+void on_rails(int n_hosts, const transport::tcp::AddressesOf& addresses_of,
+              const std::function<void(transport::RailShare&, transport::Native&)>& body) {
   transport::Hub hub(n_hosts);
-  Taken taken;
-  taken.of_rank.resize(static_cast<std::size_t>(n_hosts));
-  taken.failed.resize(static_cast<std::size_t>(n_hosts));
   std::vector<transport::Native*> natives(static_cast<std::size_t>(n_hosts));
   std::barrier all(2 * n_hosts);
   std::thread natives_thread([&] {
@@ -113,18 +107,33 @@ Taken measure(
                          });
   });
   transport::tcp::run_tcp_shares(n_hosts, addresses_of, [&](transport::RailShare& share) {
-    const auto rank = static_cast<std::size_t>(share.rank());
     all.arrive_and_wait();
-    if (share.rank() == fails) share.choose_rails({});
-    try {
-      taken.of_rank[rank] =
-          measure_rails(share, *natives[rank], network, {.host_of_rank = network.hosts, .in_job = true});
-    } catch (const TransportError& error) {
-      taken.failed[rank] = error.what();
-    }
+    body(share, *natives[static_cast<std::size_t>(share.rank())]);
     all.arrive_and_wait();
   });
   natives_thread.join();
+}
+
+struct Taken {
+  std::vector<MeasuredRails> of_rank;
+  std::vector<std::string> failed;
+};
+
+Taken measure(int n_hosts, int fails = -1, const transport::tcp::AddressesOf& addresses_of = two_addresses) {
+  const net::Network network = net::synthetic_network("hosts=" + std::to_string(n_hosts));
+  Taken taken;
+  taken.of_rank.resize(static_cast<std::size_t>(n_hosts));
+  taken.failed.resize(static_cast<std::size_t>(n_hosts));
+  on_rails(n_hosts, addresses_of, [&](transport::RailShare& share, transport::Native& native) {
+    const auto rank = static_cast<std::size_t>(share.rank());
+    if (share.rank() == fails) share.choose_rails({});
+    try {
+      taken.of_rank[rank] =
+          measure_rails(share, native, network, {.host_of_rank = network.hosts, .in_job = true});
+    } catch (const TransportError& error) {
+      taken.failed[rank] = error.what();
+    }
+  });
   return taken;
 }
 
@@ -160,6 +169,42 @@ TEST(MeasuredRails, AreOfPairsThatHaveThem) {
 TEST(MeasuredRails, ARankWhoseRailsFailEndsItForAll) {
   const Taken taken = measure(2, 1);
   for (const std::string& failed : taken.failed) EXPECT_NE(failed, "");
+}
+
+TEST(MeasuredRails, EachHasCurvesOfItsOwn) {
+  // Host 1 lacks the second rail.
+  net::Network network = net::synthetic_network("hosts=3 rail_mbit=100");
+  std::vector<std::vector<std::string>> names(3);
+  std::vector<std::vector<net::RailPLogP>> found(3);
+  on_rails(3, two_addresses, [&](transport::RailShare& share, transport::Native& native) {
+    const auto rank = static_cast<std::size_t>(share.rank());
+    names[rank] = share.rail_names();
+    net::Network known = network;
+    known.rails = share.rail_names();
+    known.more_rails[0] = net::rail_of(known.more_rails[0], {0, 2});
+    known.more_rails[0].name = known.rails[1];
+    known.finish();
+    CharacterizeOptions options;
+    options.host_of_rank = known.hosts;
+    options.budget_s = 3;
+    found[rank] = measure_plogp_on_rails(share, native, known, "TCP", options);
+    if (rank != 0) return;
+    known.rail_plogp = found[0];
+    known.finish();
+    EXPECT_EQ(net::to_json(net::parse_network(net::to_json(known), "again")), net::to_json(known));
+  });
+  ASSERT_EQ(found[0].size(), 2u);
+  for (std::size_t rail = 0; rail < 2; ++rail) {
+    EXPECT_EQ(found[0][rail].rail, names[0][rail]);
+    EXPECT_EQ(found[0][rail].transport, "TCP");
+    ASSERT_FALSE(found[0][rail].classes.empty());
+    const net::ClassPLogP& curves = found[0][rail].classes.front();
+    EXPECT_EQ(curves.pairs, net::PairClass::subnet);
+    EXPECT_EQ(curves.to, rail == 0 ? 1 : 2) << "the first two hosts that have it";
+    EXPECT_GT(curves.parameters.gap(65536), 0);
+    EXPECT_GE(curves.parameters.gap.points().size(), 3u);
+  }
+  EXPECT_TRUE(found[1].empty());
 }
 
 }  // namespace

@@ -243,10 +243,10 @@ PairClass class_of(const Network& network, int from, int to) {
 }
 
 // Curves check themselves when they are made.
-Reason check_plogp(const Network& network) {
-  for (std::size_t p = 0; p < network.plogp.size(); ++p) {
-    const ClassPLogP& measured = network.plogp[p];
-    const std::string where = at("plogp", p) + ": ";
+Reason check_plogp(const Network& network, const std::vector<ClassPLogP>& classes, const char* list) {
+  for (std::size_t p = 0; p < classes.size(); ++p) {
+    const ClassPLogP& measured = classes[p];
+    const std::string where = at(list, p) + ": ";
     for (const int host : {measured.from, measured.to}) {
       if (host < 0 || host >= network.n_hosts()) return where + "names a host that is not there";
     }
@@ -267,6 +267,18 @@ Reason check_plogp(const Network& network) {
         if (!is_time(seconds)) return where + "a sample is not a time";
       }
     }
+  }
+  return std::nullopt;
+}
+
+Reason check_rail_plogp(const Network& network) {
+  for (std::size_t r = 0; r < network.rail_plogp.size(); ++r) {
+    const RailPLogP& of_rail = network.rail_plogp[r];
+    const std::string where = at("rail_plogp", r) + ": ";
+    const auto& known = network.rails;
+    if (std::find(known.begin(), known.end(), of_rail.rail) == known.end())
+      return where + "'" + of_rail.rail + "' is none of the rails";
+    if (auto reason = check_plogp(network, of_rail.classes, "classes")) return where + *reason;
   }
   return std::nullopt;
 }
@@ -307,7 +319,8 @@ std::optional<std::string> contradiction(const Network& network) {
   }
   if (auto reason = check_samples(network)) return reason;
   if (auto reason = check_levels(network)) return reason;
-  return check_plogp(network);
+  if (auto reason = check_plogp(network, network.plogp, "plogp")) return reason;
+  return check_rail_plogp(network);
 }
 
 }  // namespace eco::net

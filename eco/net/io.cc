@@ -58,6 +58,12 @@ json plogp_to_json(const ClassPLogP& measured) {
   return object;
 }
 
+json classes_to_json(const std::vector<ClassPLogP>& classes) {
+  json list = json::array();
+  for (const ClassPLogP& measured : classes) list.push_back(plogp_to_json(measured));
+  return list;
+}
+
 ClassPLogP read_plogp(const Fields& fields) {
   ClassPLogP measured;
   const auto word = fields.get<std::string>("class");
@@ -78,6 +84,12 @@ ClassPLogP read_plogp(const Fields& fields) {
                                 samples.get<std::vector<double>>("seconds")});
   });
   return measured;
+}
+
+std::vector<ClassPLogP> read_classes(const Fields& fields, const char* key) {
+  std::vector<ClassPLogP> classes;
+  fields.each(key, [&](const Fields& measured) { classes.push_back(read_plogp(measured)); });
+  return classes;
 }
 
 json tree_to_json(const Tree& tree) {
@@ -225,9 +237,11 @@ std::string to_json(const Network& network) {
   }
   if (!network.rails.empty()) document["rails"] = network.rails;
   if (network.tree.is_known()) document["tree"] = tree_to_json(network.tree);
-  if (!network.plogp.empty()) {
-    document["plogp"] = json::array();
-    for (const ClassPLogP& measured : network.plogp) document["plogp"].push_back(plogp_to_json(measured));
+  if (!network.plogp.empty()) document["plogp"] = classes_to_json(network.plogp);
+  for (const RailPLogP& of_rail : network.rail_plogp) {
+    document["rail_plogp"].push_back({{"rail", of_rail.rail},
+                                      {"transport", of_rail.transport},
+                                      {"classes", classes_to_json(of_rail.classes)}});
   }
   return base::to_text(document);
 }
@@ -292,8 +306,12 @@ Network parse_network(std::string_view text, const std::string& where) {
     network.tree = read_tree(Fields(object, where + ": tree"));
   }
   // Only where it was asked for, and in no file before it was known.
-  if (fields.has("plogp")) {
-    fields.each("plogp", [&](const Fields& measured) { network.plogp.push_back(read_plogp(measured)); });
+  if (fields.has("plogp")) network.plogp = read_classes(fields, "plogp");
+  if (fields.has("rail_plogp")) {
+    fields.each("rail_plogp", [&](const Fields& of_rail) {
+      network.rail_plogp.push_back({of_rail.get<std::string>("rail"), of_rail.get<std::string>("transport"),
+                                    read_classes(of_rail, "classes")});
+    });
   }
   try {
     network.finish();

@@ -120,6 +120,25 @@ TEST_F(FileTest, PlogpIsKeptAndChangesNoFingerprint) {
   EXPECT_EQ(again.plogp_between(3, 3), nullptr);
 }
 
+TEST_F(FileTest, PlogpOfRailsIsKeptToo) {
+  Network network = with_plogp();
+  network.rails = {"10.0.0.0/24", "10.1.0.0/24"};
+  network.rail_plogp = {{"10.0.0.0/24", "TCP", network.plogp}, {"10.1.0.0/24", "TCP", {network.plogp[1]}}};
+  network.finish();
+  const Network again = parse_network(to_json(network), "again");
+  EXPECT_EQ(to_json(network), to_json(again));
+  ASSERT_EQ(again.rail_plogp.size(), 2u);
+  EXPECT_EQ(again.rail_plogp[1].classes.at(0).to, 7);
+  EXPECT_EQ(again.fingerprint(), with_plogp().fingerprint());
+  EXPECT_EQ(again.eager_bytes(), 65000u) << "the library's own";
+  EXPECT_TRUE(again.without_samples().rail_plogp.empty());
+  network.rail_plogp[1].rail = "elsewhere";
+  EXPECT_THROW(network.finish(), InvalidArgument);
+  network.rail_plogp[1].rail = "10.1.0.0/24";
+  network.rail_plogp[1].classes[0].to = 99;
+  EXPECT_THROW(network.finish(), InvalidArgument);
+}
+
 TEST_F(FileTest, RailsAreKept) {
   const Network network = synthetic_network("hosts=3+2 rate_mbit=20 rail_mbit=8 uplink_mbit=10");
   save_network(network, path("n.json"));

@@ -220,6 +220,7 @@ Network Network::without_samples() const {
   slim.concurrent.clear();
   slim.tree = {};
   for (ClassPLogP& measured : slim.plogp) measured.samples.clear();
+  slim.rail_plogp.clear();
   return slim;
 }
 

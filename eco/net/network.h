@@ -174,6 +174,13 @@ struct ClassPLogP {
   std::vector<PLogPSamples> samples;
 };
 
+// The same over one of the rails.
+struct RailPLogP {
+  std::string rail;       // of Network::rails
+  std::string transport;  // that its messages go over: "TCP", "UCX"
+  std::vector<ClassPLogP> classes;
+};
+
 struct Network {
   std::vector<HostId> hosts;
   std::string transport;           // "openmpi 5.0.11 point-to-point", ...
@@ -191,6 +198,7 @@ struct Network {
   std::vector<ConcurrentTest> concurrent;
   Tree tree;                      // behind the subnets; without levels where nobody looked for it
   std::vector<ClassPLogP> plogp;  // empty unless asked for; no two of one class and direction
+  std::vector<RailPLogP> rail_plogp;  // likewise, where hosts have several rails; no two of one rail
   double send_overhead_s = 0;     // CPU time a rank spends per message sent, received
   double receive_overhead_s = 0;
   double memory_latency_s = 0;    // between two ranks of one host

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "eco/algo/algorithm.h"
@@ -118,6 +119,14 @@ std::string line(const Candidate& candidate, const Candidate& cheapest, bool is_
   return text + "\n";
 }
 
+// The reason why none of several can serve, if it is one and the same.
+std::optional<std::string> why_none(const std::vector<Candidate>& ranked) {
+  if (ranked.empty() || ranked.front().why_not.empty()) return std::nullopt;
+  const std::string& reason = ranked.front().why_not;
+  const auto says_so = [&](const Candidate& candidate) { return candidate.why_not == reason; };
+  return std::all_of(ranked.begin(), ranked.end(), says_so) ? std::optional(reason) : std::nullopt;
+}
+
 }  // namespace
 
 std::string why_it_lost(const Candidate& candidate, const Candidate& cheapest) {
@@ -154,6 +163,7 @@ std::string explain(const coll::CommonProblem& problem, const net::GroupView& vi
   std::string text = headline(problem, view) + "\n" + rails_text(*view.network);
   if (row != nullptr) text += describe(*row);
   if (const std::string how = estimates_text(problem, view); !how.empty()) text += "candidates " + how + "\n";
+  if (const auto reason = why_none(ranked)) return text + "\nno algorithm: " + *reason + "\n";
   text += "\nms predicted  transfer   latency  overhead   combine  recipe\n";
   std::size_t n_lines = 0;
   std::size_t n_more = 0;

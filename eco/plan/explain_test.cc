@@ -35,6 +35,14 @@ TEST(Explain, NamesEveryCandidate) {
       << why_it_lost(worst, ranked.front());
 }
 
+TEST(Explain, SaysOnceWhyNothingIsPossible) {
+  const net::GroupView view = view_of("hosts=4");
+  const CommonProblem problem = problem_of(Collective::broadcast, 0, view);
+  const std::string text = explain(problem, view, nullptr);
+  EXPECT_NE(text.find("\nno algorithm: there is nothing to send\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("not possible"), std::string::npos) << text;
+}
+
 TEST(Explain, SaysWhatGoesOverRails) {
   net::Network network = *view_of("hosts=4 rate_mbit=40 rail_mbit=40").network;
   network.rails = {"10.1.0.0/24", "10.2.0.0/24"};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 
 #include "eco/base/errors.h"
 
@@ -61,8 +62,9 @@ double Arguments::number(const std::string& name, double otherwise, double least
   double value = 0;
   const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
   if (error != std::errc() || end != given.data() + given.size() || !(value >= least && value <= most)) {
-    throw InvalidArgument("eco-rank: " + name + " '" + given + "' is not a number from " +
-                          std::to_string(least) + " to " + std::to_string(most));
+    std::ostringstream range;
+    range << least << " to " << most;
+    throw InvalidArgument("eco-rank: " + name + " '" + given + "' is not a number from " + range.str());
   }
   return value;
 }

@@ -1,14 +1,20 @@
 // eco-rank characterize and eco-rank tune: what a job would do on its first call, offline and as long as it takes.
+#include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "eco/base/date.h"
 #include "eco/base/errors.h"
 #include "eco/measure/characterize.h"
+#include "eco/measure/rail_plogp.h"
 #include "eco/measure/rails.h"
 #include "eco/net/io.h"
 #include "eco/net/store.h"
+#include "eco/runtime/agreement.h"
 #include "eco/runtime/communicator.h"
+#include "eco/runtime/rails.h"
 #include "eco/runtime/this_host.h"
 #include "preload/rank/arguments.h"
 #include "preload/rank/stage.h"
@@ -16,13 +22,70 @@
 namespace eco::rank {
 namespace {
 
-// Collective. A network whose rails can't be measured is a network without rails.
+// What becomes of the network that is remembered of these hosts.
+enum class Memory {
+  replaced,  // this one takes its place
+  used,      // it is taken as it is, if there is one
+  left,      // nothing is written beside --out
+};
+
+Memory memory_of(const Arguments& arguments) {
+  if (!arguments.has("--memory")) return Memory::replaced;
+  const std::string text = arguments.text("--memory");
+  if (text == "used") return Memory::used;
+  if (text == "left") return Memory::left;
+  throw InvalidArgument("eco-rank: --memory '" + text + "' is neither used nor left");
+}
+
+// Collective. The network that jobs would find, on rank 0, and on all ranks whether there is one that they would take as
+// it is.
+std::pair<bool, net::Network> remembered(Stage& stage, const net::Store& store,
+                                         const measure::CharacterizeOptions& how) {
+  std::optional<net::Network> found;
+  std::string text;
+  if (stage.rank() == 0) {
+    found = store.find_network(how.host_of_rank, how.transport).network;
+    if (found) text = net::to_json(found->without_samples());
+  }
+  runtime::Agreement agreement(*stage.native, stage.rank(), stage.n_ranks());
+  text = agreement.share(std::move(text));
+  if (text.empty()) return {};
+  const net::Network known = net::parse_network(text, "remembered network");
+  if (!runtime::knows_rails(known, *stage.transport, runtime::hosts_of_ranks(known, how.host_of_rank, false)))
+    return {};
+  return {true, std::move(found).value_or(known)};
+}
+
+// Rank 0.
+void remember(const net::Store& store, const net::Network& network, const measure::CharacterizeOptions& how) {
+  const auto before = store.find_network(how.host_of_rank, how.transport).network;
+  if (const auto kept = store.remember_network(network, true); kept.failure) {
+    std::fprintf(stderr, "eco-rank: not remembered: %s\n", kept.failure->c_str());
+    return;
+  }
+  if (!before || before->fingerprint() == network.fingerprint()) return;
+  const std::string key = '"' + before->fingerprint() + '"';
+  const auto plans = store.newest_plans();
+  const auto n_lost = std::count_if(plans.begin(), plans.end(), [&](const net::FoundText& plan) {
+    return plan.text && plan.text->find(key) != std::string::npos;
+  });
+  if (n_lost == 0) return;
+  std::fprintf(stderr,
+               "eco-rank: outdated: the network is not as it was remembered, and %d plans that were made for it "
+               "serve no longer; make new ones with eco tune\n",
+               static_cast<int>(n_lost));
+}
+
+// Collective. A network whose rails can't be measured is a network without rails. With pLogP their curves too.
 void add_rails(Stage& stage, const measure::CharacterizeOptions& how, net::Network& network) {
   if (how.progress) how.progress("rails", 1);
   try {
     const measure::RailsOptions rails{.host_of_rank = how.host_of_rank, .in_job = how.budget_s > 0};
     const auto measured = measure::measure_rails(*stage.transport, *stage.native, network, rails);
     measure::add_rails(network, stage.transport->rail_names(), measured);
+    if (how.plogp && network.n_rails() > 1)
+      network.rail_plogp = measure::measure_plogp_on_rails(*stage.transport, *stage.native, network,
+                                                           stage.rails->kind(), how);
   } catch (const TransportError& error) {  // on all ranks alike
     if (stage.rank() == 0) std::fprintf(stderr, "eco-rank: no rails: %s\n", error.what());
   }
@@ -40,8 +103,9 @@ plan::Effort effort_of(const Arguments& arguments) {
 }  // namespace
 
 int characterize(int argc, char** argv) {
-  const Arguments arguments(argc, argv, {"--out", "--budget"}, {"--progress", "--plogp"});
+  const Arguments arguments(argc, argv, {"--out", "--budget", "--memory"}, {"--progress", "--plogp"});
   const std::string out = arguments.text("--out");
+  const Memory memory = memory_of(arguments);
   const runtime::Options options = options_of_environment();
   Stage stage(options);
   measure::CharacterizeOptions how;
@@ -51,14 +115,18 @@ int characterize(int argc, char** argv) {
   how.budget_s = arguments.number("--budget", 0, 0, 86400);
   how.plogp = arguments.has("--plogp");
   if (arguments.has("--progress")) how.progress = Progress();
+  const net::Store store(options.cache_dir, options.site_dir);
+  if (memory == Memory::used) {
+    if (const auto [is_known, network] = remembered(stage, store, how); is_known) {
+      if (stage.rank() == 0) write_file(out, net::to_json(network));
+      return 0;
+    }
+  }
   net::Network network = measure::characterize(*stage.transport, *stage.native, how);
   if (stage.transport->n_rails() > 1) add_rails(stage, how, network);
-  if (stage.transport->rank() != 0) return 0;
+  if (stage.rank() != 0) return 0;
   write_file(out, net::to_json(network));
-  const net::Store store(options.cache_dir, options.site_dir);
-  if (const auto kept = store.remember_network(network, true); kept.failure) {
-    std::fprintf(stderr, "eco-rank: not remembered: %s\n", kept.failure->c_str());
-  }
+  if (memory != Memory::left) remember(store, network, how);
   return 0;
 }
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from eco import jobs
 from eco import network as networks
 from eco.errors import EcoError, InvalidArgument
 from eco.report.records import read_json, take
+
+
+Memory = Literal["replaced", "used", "left"]
 
 
 def characterize_place(
@@ -23,8 +26,13 @@ def characterize_place(
     timeout_s: float | None,
     watch: Callable[[str], None] | None,
     plogp: bool = False,
+    memory: Memory = "replaced",
 ) -> dict[str, Any]:
-    """Runs eco-rank characterize; the network as read back. A failed run leaves an older output as it was."""
+    """Runs eco-rank characterize; the network as read back. A failed run leaves an older output as it was.
+
+    `memory`: what becomes of the network that jobs on these hosts remember. `replaced`: this one takes its place. `used`:
+    where there is one, it is the result, and nothing is measured. `left`: it stays, with the plans that were made for it.
+    """
     if output is not None and not output.absolute().parent.is_dir():
         raise InvalidArgument(f"{output}: the folder {output.absolute().parent} does not exist")
     # Beside the output, so that the ranks' host sees it wherever it will see the output.
@@ -35,6 +43,8 @@ def characterize_place(
             words += ["--budget", f"{budget_s:g}"]
         if plogp:
             words.append("--plogp")
+        if memory != "replaced":
+            words += ["--memory", memory]
         ended = place.start(place.stock(words), timeout_s, watch)
         jobs.check(ended, "characterization", "nothing was remembered, and no file was written or changed")
         if not fresh.exists():
@@ -54,7 +64,11 @@ def describe(network: dict[str, Any]) -> str:
     sizes = "+".join(str(len(subnet["hosts"])) for subnet in subnets)
     text = f"{_counted(len(hosts), 'host')} in {_counted(len(subnets), 'subnet')} ({sizes})"
     measured = len(network.get("plogp", ()))
-    return f"{text}, pLogP in {_counted(measured, 'direction')}" if measured else text
+    if not measured:
+        return text
+    on_rails = len(network.get("rail_plogp", ()))
+    rails = f", and over {_counted(on_rails, 'rail')}" if on_rails else ""
+    return f"{text}, pLogP in {_counted(measured, 'direction')}{rails}"
 
 
 def _counted(number: int, what: str) -> str:

@@ -145,6 +145,15 @@ class PLogP:
 
 
 @dataclass(frozen=True)
+class RailPLogP:
+    """The same over one of the rails."""
+
+    rail: str
+    transport: str  # that its messages go over: TCP, UCX
+    classes: tuple[PLogP, ...]
+
+
+@dataclass(frozen=True)
 class Level:
     """What joins the hosts and levels below it: a switch, a bus, a site's router."""
 
@@ -202,6 +211,7 @@ class Network:
     pairs: tuple[Pair, ...]
     concurrent: tuple[ConcurrentTest, ...]
     plogp: tuple[PLogP, ...]  # empty unless measured with --plogp
+    rail_plogp: tuple[RailPLogP, ...]  # likewise, where hosts have several rails
     tree: LevelTree | None  # None where nobody looked for it
     figure2: tuple[tuple[int, ...], ...]  # the subnets that Figure 2 makes of the pairs; none without pairs
     fingerprint: str
@@ -314,6 +324,10 @@ def parse(text: str, where: str) -> Network:
             for test in data["concurrent"]
         ),
         plogp=tuple(_plogp(measured) for measured in data.get("plogp", ())),
+        rail_plogp=tuple(
+            RailPLogP(of_rail["rail"], of_rail["transport"], tuple(map(_plogp, of_rail["classes"])))
+            for of_rail in data.get("rail_plogp", ())
+        ),
         tree=_tree(data.get("tree")),
         figure2=tuple(map(tuple, _core.network_figure2(checked))) if data["pairs"] else (),
         fingerprint=_core.network_fingerprint(checked),

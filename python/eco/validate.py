@@ -354,7 +354,7 @@ def validate_place(
         file = network_file or folder / "network.json"
         if network_file is None:
             watch = progress("measuring the network")
-            characterize_place(place, file, None, options.timeout_s, watch, plogp=True)
+            characterize_place(place, file, None, options.timeout_s, watch, plogp=True, memory="left")
         text = file.read_text(encoding="utf-8")
         hosts = hosts_in_network(text, hosts_of_ranks, file)
         watch = progress("predicting")
@@ -379,7 +379,8 @@ def validate_place(
 
 def without_samples(network: dict[str, Any]) -> dict[str, Any]:
     """What predictions were made from, without the times that it was derived from."""
-    slim = {key: value for key, value in network.items() if key not in ("pairs", "concurrent")}
+    left_out = ("pairs", "concurrent", "rail_plogp")
+    slim = {key: value for key, value in network.items() if key not in left_out}
     return {**slim, "plogp": [{**curves, "samples": []} for curves in network.get("plogp", [])]}
 
 

@@ -42,6 +42,8 @@ if "--progress" in words:
         print(f"eco-rank: {{percent}} % pairs of hosts", file=sys.stderr, flush=True)
 if mode == "forgets":
     print("eco-rank: not remembered: no space", file=sys.stderr, flush=True)
+if mode == "outdates":
+    print("eco-rank: outdated: 2 plans serve no longer", file=sys.stderr, flush=True)
 if mode == "dies":
     print("eco-rank: host b vanished", file=sys.stderr, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)

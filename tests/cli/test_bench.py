@@ -288,6 +288,14 @@ def test_characterize_says_where_nothing_is_remembered(
     assert (ended.returncode, "not remembered: no space" in ended.stdout + ended.stderr) == (0, True)
 
 
+def test_characterize_says_which_plans_serve_no_longer(
+    fakes: Any, monkeypatch: pytest.MonkeyPatch, eco: Any
+) -> None:
+    monkeypatch.setenv("FAKE_RANK", "outdates")
+    ended = eco("characterize", "--", "mpirun", "-n", "3")
+    assert "remembered; 2 plans serve no longer" in " ".join((ended.stdout + ended.stderr).split())
+
+
 def test_characterize_asks_for_plogp(fakes: Any) -> None:
     characterize_words(["mpirun", "-n", "3"], None, None, 2.0, 60, quiet(), plogp=True)
     assert fakes.told()[0]["words"][-4:] == ["--progress", "--budget", "2", "--plogp"]

@@ -182,6 +182,26 @@ def test_bad_questions_are_refused(words: list[str], says: str) -> None:
     assert re.search(says, str(result.exception))
 
 
+@pytest.mark.parametrize(("words", "memory"), [([], "used"), (["--plogp"], "left")])
+def test_without_a_file_the_remembered_network_is_taken_but_for_plogp(
+    tmp_path: Path, network: str, monkeypatch: pytest.MonkeyPatch, words: list[str], memory: str
+) -> None:
+    run = read(tmp_path, network, as_traced(network))
+    asked: list[Any] = []
+
+    def characterize_place(*given: Any) -> dict[str, Any]:
+        asked.append(given[-1])
+        return json.loads(network)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(trace_command, "place_of", lambda *_: contextlib.nullcontext())
+    monkeypatch.setattr(trace_command, "characterize_place", characterize_place)
+    monkeypatch.setattr(trace_command, "trace_place", lambda *_: run)
+    done = CliRunner().invoke(app, ["trace", *words])
+    assert done.exit_code == 0, done.output
+    assert asked == [memory]
+    assert "4 hosts in 2 subnets (2+2)" in done.output
+
+
 def test_a_page_is_written_where_it_is_asked_for(
     tmp_path: Path, network: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -120,6 +120,39 @@ def test_a_first_job_is_served_at_the_size_that_it_calls() -> None:
     assert json.loads(Path("report.json").read_text())["collectives"]["broadcast"]["calls_served"] > 0
 
 
+def test_what_a_measurement_does_to_what_is_remembered() -> None:
+    """It is used, left as it was, or replaced; then plans of the network as it was are said to be lost."""
+    cache = Path("kept").absolute()
+
+    def characterize(lab: Lab, *words: str) -> tuple[Network, str]:
+        place = jobs.LabPlace(lab)
+        said: list[str] = []
+        program = [place.rank_program(), "characterize", "--out", str(cache.parent / "n.json"), *words]
+        done = place.start(place.stock(["sh", "-c", KEPT, str(cache), *program]), LIMIT_S, said.append)
+        assert done.code == 0, done.errors
+        return networks.load(cache.parent / "n.json"), "\n".join(said)
+
+    def kept() -> Network:
+        return remembered(cache)[8]
+
+    with Lab(parse(described((3, 3, 2))), library="mpich") as lab:
+        first, said = characterize(lab, "--memory", "used")
+        assert kept().measured_at == first.measured_at, "there was none: measured and remembered"
+        used, _ = characterize(lab, "--memory", "used")
+        assert used == first
+    plans = cache / "plans"
+    plans.mkdir()
+    (plans / "a.json").write_text(json.dumps({"network": first.fingerprint}))
+    with Lab(parse(described((2, 4, 2))), library="mpich") as lab:
+        apart, said = characterize(lab, "--memory", "left")
+        assert (apart.measured_at != first.measured_at, kept() == first) == (True, True)
+        assert "outdated" not in said
+        again, said = characterize(lab)
+        assert kept() == again
+    assert "eco-rank: outdated: " in said
+    assert "1 plans that were made for it serve no longer" in said
+
+
 def test_a_host_that_moved_is_noticed_and_measured_again() -> None:
     cache = Path("kept").absolute()
 

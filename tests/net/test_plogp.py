@@ -95,6 +95,26 @@ def test_pictures(network: networks.Network, tmp_path: Path) -> None:
         plogp_view.write_picture(network, tmp_path / "plogp.png")
 
 
+def test_curves_of_rails_are_shown_after_the_librarys(tmp_path: Path) -> None:
+    text = json.loads(STORED.read_text())
+    text["rails"] = ["10.0.0.0/24", "10.1.0.0/24"]
+    text["rail_plogp"] = [
+        {"rail": "10.1.0.0/24", "transport": "TCP", "classes": text["plogp"][:1]},
+    ]
+    network = networks.parse(json.dumps(text), "x")
+    shown = printed(network)
+    assert shown.count("inside subnet 0, host0 to host1") == 2
+    assert shown.index("inside subnet 0") < shown.index("TCP over 10.1.0.0/24: inside subnet 0, host0 to host1")
+    drawing = tmp_path / "plogp.svg"
+    plogp_view.write_picture(network, drawing)
+    assert len(ElementTree.fromstring(drawing.read_text()).findall(".//{*}polyline")) == 3 * (
+        len(network.plogp) + 1
+    )
+    counted = {"hosts": [{}] * 2, "subnets": [{"hosts": [0, 1]}]}
+    with_rails = {**counted, "plogp": [{}], "rail_plogp": [{}, {}]}
+    assert characterize.describe(with_rails).endswith("pLogP in 1 direction, and over 2 rails")
+
+
 def test_show_plogp(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     drawing = tmp_path / "p.svg"
     show.show(file=STORED, plogp=True, picture=drawing)

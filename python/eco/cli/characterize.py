@@ -24,6 +24,8 @@ from eco.report.progress import make_console, rank_progress
 
 #: How eco-rank's line begins where it could not write what it measured into the cache.
 LOST = "eco-rank: not remembered: "
+#: ... and where plans were made for the network as it was.
+OUTDATED = "eco-rank: outdated: "
 
 
 def characterize_words(
@@ -45,6 +47,8 @@ def characterize_words(
             nonlocal kept
             if line.startswith(LOST):
                 kept = line.removeprefix("eco-rank: ")
+            if line.startswith(OUTDATED):
+                kept += "; " + line.removeprefix(OUTDATED)
             shown(line)
 
         network = characterize_place(place, output, budget_s, timeout_s, watch, plogp)
@@ -57,10 +61,12 @@ def characterize(
     library: Library = None,
     budget: Annotated[
         float | None,
-        typer.Option(help="seconds for measuring (as long as it takes); with --plogp as many again"),
+        typer.Option(
+            help="seconds for measuring (as long as it takes); with --plogp as many again, and again for rails"
+        ),
     ] = None,
     plogp: Annotated[
-        bool, typer.Option("--plogp", help="measure L, os, or and g of every class of pairs too (minutes)")
+        bool, typer.Option("--plogp", help="measure L, os, or and g of every class of pairs, and of every rail, too (minutes)")
     ] = False,
     timeout: JobTimeout = None,
 ) -> None:

@@ -62,7 +62,8 @@ def in_the_lab(name: str, library: str, options: Options, console: Console) -> O
         most, places = max(options.ranks), len(lab.hosts_of_ranks)
         if most > places:
             raise InvalidArgument(f"--ranks {most}: {name} has places for {places} ranks")
-        network = characterize_place(jobs.LabPlace(lab), Path(folder) / "network.json", None, 300, None)
+        file = Path(folder) / "network.json"
+        network = characterize_place(jobs.LabPlace(lab), file, None, 300, None, memory="used")
         known = [host["name"] for host in network["hosts"]]
         hosts = [known.index(host) for host in lab.hosts_of_ranks]
         return Campaign(InLab(lab, name), options,

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -78,7 +79,7 @@ def guidelines(
     ended_early = ""
     if len(words) == 1 and Path(words[0]).is_file():
         series = guideline_table.read(Path(words[0]))
-    elif len(words) == 1 and words[0].endswith(".json"):
+    elif len(words) == 1 and (words[0].endswith(".json") or shutil.which(words[0]) is None):
         raise InvalidArgument(f"{words[0]}: there is no such file; give one of eco bench, or a plan")
     else:
         options = BenchOptions(parse_ops(ops), parse_sizes(sizes), launches=launches, tune=False)

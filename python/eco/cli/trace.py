@@ -18,7 +18,7 @@ import typer
 from rich.console import Console
 
 from eco import jobs
-from eco.characterize import characterize_place
+from eco.characterize import Memory, characterize_place, describe
 from eco.cli.options import (
     LabOrLauncher,
     LabOrSrunLibrary,
@@ -78,12 +78,12 @@ def trace(
     network: Annotated[
         Path | None,
         typer.Option(
-            help="a network file of these hosts; else it is measured, and remembered in place of an older one",
+            help="a network file of these hosts; else the one that is remembered of them, else it is measured",
             metavar="FILE",
         ),
     ] = None,
     plogp: Annotated[
-        bool, typer.Option("--plogp", help="measure pLogP too, for the eager limit (minutes)")
+        bool, typer.Option("--plogp", help="measure the network, and pLogP for the eager limit (minutes)")
     ] = False,
     runs: Annotated[
         int, typer.Option(help="how often it runs; the one in the middle is shown", min=1, max=1000)
@@ -105,7 +105,10 @@ def trace(
     ):
         file = network or folder / "network.json"
         if network is None:
-            characterize_place(place, file, None, timeout, progress("measuring the network"), plogp=plogp)
+            watch = progress("measuring the network")
+            memory: Memory = "left" if plogp else "used"
+            known = characterize_place(place, file, None, timeout, watch, plogp, memory)
+            console.print(f"{describe(known)}, measured {known['measured_at']}", highlight=False)
         run = trace_place(place, file, options)
     if picture:
         trace_view.write(run, picture)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape as escape_xml
 
@@ -22,6 +23,23 @@ CURVES: tuple[tuple[str, str, Callable[[PLogP], Curve]], ...] = (
     ("or", "#c17d11", lambda measured: measured.receive_overhead),
     ("g", "#1f7a5c", lambda measured: measured.gap),
 )
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One class as it is shown: what it is called, and its curves."""
+
+    title: str
+    measured: PLogP
+
+
+def panels(network: Network) -> list[Panel]:
+    """Every class over the library's own messages, then over each rail."""
+    shown = [Panel(title(network, measured), measured) for measured in network.plogp]
+    for of_rail in network.rail_plogp:
+        over = f"{of_rail.transport} over {of_rail.rail}"
+        shown += [Panel(f"{over}: {title(network, measured)}", measured) for measured in of_rail.classes]
+    return shown
 
 
 def title(network: Network, measured: PLogP) -> str:
@@ -47,8 +65,9 @@ def facts(measured: PLogP) -> str:
     return ", ".join(parts)
 
 
-def table(network: Network, measured: PLogP) -> RenderableType:
+def table(panel: Panel) -> RenderableType:
     """One class: its facts, and the curves at the sizes that were measured."""
+    measured = panel.measured
     found = Table(box=None, pad_edge=False)
     found.add_column("m", justify="right")
     columns = []
@@ -60,15 +79,15 @@ def table(network: Network, measured: PLogP) -> RenderableType:
         cells = (seconds_text(column[size]) if size in column else "[dim].[/]" for column in columns)
         found.add_row(size_text(size), *cells)
     # Not the table's title: that would be broken to the table's width.
-    head = Text.from_markup(f"[bold]{escape(title(network, measured))}[/]\n{facts(measured)}")
+    head = Text.from_markup(f"[bold]{escape(panel.title)}[/]\n{facts(measured)}")
     return Group(head, found)
 
 
 def tables(network: Network) -> Group:
     """Everything `eco show --plogp` prints."""
     parts: list[RenderableType] = []
-    for measured in network.plogp:
-        parts += [table(network, measured), Text()]
+    for panel in panels(network):
+        parts += [table(panel), Text()]
     return Group(*parts[:-1])
 
 
@@ -83,14 +102,16 @@ def write_html(network: Network, path: Path) -> None:
     """One self-contained page."""
     from plotly.subplots import make_subplots
 
-    n = len(network.plogp)
+    shown = panels(network)
+    n = len(shown)
     figure = make_subplots(
         rows=n,
         cols=1,
-        subplot_titles=[f"{title(network, measured)}<br>{facts(measured)}" for measured in network.plogp],
+        subplot_titles=[f"{panel.title}<br>{facts(panel.measured)}" for panel in shown],
         vertical_spacing=min(0.12, 0.4 / n),
     )
-    for row, measured in enumerate(network.plogp, start=1):
+    for row, panel in enumerate(shown, start=1):
+        measured = panel.measured
         for name, colour, curve_of in CURVES:
             curve = curve_of(measured)
             figure.add_scatter(
@@ -118,14 +139,15 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 20, 56, 34
 
 def write_svg(network: Network, path: Path) -> None:
     """One panel a class, the same axes in all, so that classes can be compared."""
-    curves = [curve_of(measured) for measured in network.plogp for _, _, curve_of in CURVES]
+    shown = panels(network)
+    curves = [curve_of(panel.measured) for panel in shown for _, _, curve_of in CURVES]
     x_range = _decades(size for curve in curves for size in curve.bytes)
     y_range = _decades(1e6 * seconds for curve in curves for seconds in curve.seconds)
-    height = _HEIGHT * len(network.plogp) + 20
+    height = _HEIGHT * len(shown) + 20
     parts: list[str] = []
-    for index, measured in enumerate(network.plogp):
+    for index, panel in enumerate(shown):
         parts.append(f'<g transform="translate(0,{index * _HEIGHT})">')
-        parts += _panel(network, measured, x_range, y_range)
+        parts += _panel(panel, x_range, y_range)
         parts.append("</g>")
     write_text(path, drawing(_WIDTH, height, 12, ["\n".join(["", *parts, ""])]))
 
@@ -139,9 +161,8 @@ def _decades(values: Iterable[float]) -> tuple[int, int]:
     return low, max(high, low + 1)
 
 
-def _panel(
-    network: Network, measured: PLogP, x_range: tuple[int, int], y_range: tuple[int, int]
-) -> list[str]:
+def _panel(panel: Panel, x_range: tuple[int, int], y_range: tuple[int, int]) -> list[str]:
+    measured = panel.measured
     width, height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
 
     def x_of(size: float) -> float:
@@ -153,7 +174,7 @@ def _panel(
 
     bottom, right = _TOP + height, _LEFT + width
     parts = [
-        f'<text x="{_LEFT}" y="20" font-size="14">{escape_xml(title(network, measured))}</text>',
+        f'<text x="{_LEFT}" y="20" font-size="14">{escape_xml(panel.title)}</text>',
         f'<text x="{_LEFT}" y="38">{escape_xml(facts(measured))}</text>',
     ]
     for power in range(x_range[0], x_range[1] + 1):

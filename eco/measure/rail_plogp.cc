@@ -1,0 +1,68 @@
+#include "eco/measure/rail_plogp.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "eco/measure/conductor.h"
+#include "eco/measure/plogp.h"
+
+namespace eco::measure {
+namespace {
+
+// As that rail has it: the hosts without it are in no subnet.
+net::Network seen_on(const net::Network& network, std::size_t rail) {
+  if (rail == 0) return network;
+  net::Network seen = network;
+  seen.subnets = network.more_rails[rail - 1].subnets;
+  seen.between = network.more_rails[rail - 1].between;
+  return seen;
+}
+
+std::vector<std::vector<int>> one_rank_of_each_host(const net::Network& network,
+                                                    const std::vector<net::HostId>& host_of_rank) {
+  std::vector<std::vector<int>> ranks;
+  for (const net::HostId& host : network.hosts) {
+    const auto first = std::find(host_of_rank.begin(), host_of_rank.end(), host);
+    ranks.push_back({static_cast<int>(first - host_of_rank.begin())});
+  }
+  return ranks;
+}
+
+}  // namespace
+
+std::vector<net::RailPLogP> measure_plogp_on_rails(transport::Transport& transport,
+                                                   transport::Native& native, const net::Network& network,
+                                                   const std::string& kind,
+                                                   const CharacterizeOptions& options) {
+  std::vector<net::RailPLogP> measured;
+  if (network.rails.empty()) return measured;
+  const std::vector<std::string> names = transport.rail_names();
+  const auto n_rails = static_cast<std::size_t>(network.n_rails());
+  PlogpOptions how;
+  how.ranks_of_host = one_rank_of_each_host(network, options.host_of_rank);
+  how.budget_s = options.budget_s / static_cast<double>(n_rails);
+  how.clock = options.clock;
+  for (std::size_t rail = 0; rail < n_rails; ++rail) {
+    const std::string& name = rail == 0 ? network.rails.front() : network.more_rails[rail - 1].name;
+    const auto at = std::find(names.begin(), names.end(), name) - names.begin();
+    if (options.progress) {
+      how.progress = [&](const std::string& what, double fraction) {
+        options.progress(what + " over " + name,
+                         (static_cast<double>(rail) + fraction) / static_cast<double>(n_rails));
+      };
+    }
+    transport.set_rails(0, std::vector<std::uint8_t>(kProbeTags, static_cast<std::uint8_t>(at)));
+    conducted(
+        transport, native, options.clock,
+        [&](Conductor& conductor) {
+          measured.push_back({name, kind, measure_plogp(seen_on(network, rail), conductor, how)});
+          return std::string();
+        },
+        options.pause);
+    transport.set_rails(0, std::vector<std::uint8_t>(kProbeTags, transport::kNoRail));
+  }
+  return measured;
+}
+
+}  // namespace eco::measure
