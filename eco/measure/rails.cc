@@ -47,9 +47,16 @@ struct RailStream {
   std::array<std::int64_t, kMostRails> count{};
 };
 
+// A host that takes part; a remembered network may be of more.
+struct Taking {
+  int host = 0;
+  int rank = 0;  // its first
+};
+using BySubnet = std::vector<std::vector<Taking>>;
+
 struct Opposite {
-  int a = 0;  // ranks
-  int b = 0;
+  Taking a;
+  Taking b;
   bool inside = true;
   double bytes_per_s = 0;
   std::vector<std::size_t> rails{};  // that both have
@@ -209,13 +216,6 @@ std::vector<std::size_t> rails_between(const transport::Transport& transport, in
   return rails;
 }
 
-// A host that takes part; a remembered network may be of more.
-struct Taking {
-  int host = 0;
-  int rank = 0;  // its first
-};
-using BySubnet = std::vector<std::vector<Taking>>;
-
 // The same on all ranks, as what follows.
 BySubnet takers(const net::Network& network, const RailsOptions& options) {
   BySubnet all;
@@ -238,13 +238,15 @@ std::vector<Opposite> pairs_on(int rail, const transport::Transport& transport, 
     std::erase_if(there, [&](const Taking& each) { return !transport.has_rail(each.rank, rail); });
   std::vector<Opposite> pairs;
   const auto add = [&](const Taking& a, const Taking& b, bool inside, double bytes_per_s) {
-    pairs.push_back({a.rank, b.rank, inside, bytes_per_s, rails_between(transport, a.rank, b.rank)});
+    pairs.push_back({a, b, inside, bytes_per_s, rails_between(transport, a.rank, b.rank)});
   };
   for (std::size_t s = 0; s < all.size(); ++s) {
     const std::vector<Taking>& there = all[s];
     const std::size_t n = there.size();
-    if (n > 1) add(there[0], there[1], true, network.subnets[s].bytes_per_s);
-    if (n > 3 && !are_few) add(there[n - 2], there[n - 1], true, network.subnets[s].bytes_per_s);
+    const double bytes_per_s = network.subnets[s].bytes_per_s;
+    for (std::size_t i = 1; i < (are_few ? std::min<std::size_t>(n, 2) : n); i += 2)
+      add(there[i - 1], there[i], true, bytes_per_s);
+    if (!are_few && n > 1 && n % 2 == 1) add(there[0], there[n - 1], true, bytes_per_s);
   }
   if (pairs.size() > most) pairs.erase(pairs.begin() + static_cast<std::ptrdiff_t>(most), pairs.end());
   const std::size_t n_inside = pairs.size();
@@ -265,8 +267,8 @@ std::vector<Opposite> pairs_of(const transport::Transport& transport, const net:
   for (int rail = 1; rail < transport.n_rails(); ++rail) {
     for (Opposite& pair : pairs_on(rail, transport, network, all, true, 1)) {
       const auto has_it = [&](const Opposite& other) {
-        return other.inside == pair.inside && transport.has_rail(other.a, rail) &&
-               transport.has_rail(other.b, rail);
+        return other.inside == pair.inside && transport.has_rail(other.a.rank, rail) &&
+               transport.has_rail(other.b.rank, rail);
       };
       if (std::none_of(pairs.begin(), pairs.end(), has_it)) pairs.push_back(std::move(pair));
     }
@@ -310,12 +312,12 @@ MeasuredRails measure_rails(transport::Transport& transport, transport::Native& 
   for (std::size_t i = 0; i < pairs.size() && good[0] != 0; ++i) {
     const Opposite& pair = pairs[i];
     try {
-      if (transport.rank() == pair.a) {
-        Streams streams(transport, options, pair.b);
+      if (transport.rank() == pair.a.rank) {
+        Streams streams(transport, options, pair.b.rank);
         time_rails(streams, pair, options, n_rails, std::span(found).subspan(i * width, width));
         streams.end();
-      } else if (transport.rank() == pair.b) {
-        Streams(transport, options, pair.a).follow();
+      } else if (transport.rank() == pair.b.rank) {
+        Streams(transport, options, pair.a.rank).follow();
       }
     } catch (const TransportError&) {
       transport.abandon();  // the other side is not to wait for more
@@ -336,7 +338,11 @@ MeasuredRails measure_rails(transport::Transport& transport, transport::Native& 
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const auto at = found.begin() + static_cast<std::ptrdiff_t>(i * width);
     const auto n = static_cast<std::ptrdiff_t>(n_rails);
-    const auto of_pair = RailTimes{{at, at + n}, {at + n, at + 2 * n}, {at + 2 * n, at + 2 * n + n * n}};
+    const auto of_pair = RailTimes{{at, at + n},
+                                   {at + n, at + 2 * n},
+                                   {at + 2 * n, at + 2 * n + n * n},
+                                   pairs[i].a.host,
+                                   pairs[i].b.host};
     (pairs[i].inside ? measured.inside : measured.between).push_back(of_pair);
   }
   return measured;
@@ -376,6 +382,19 @@ double more_latency(const std::vector<RailTimes>& pairs, std::size_t rail) {
   return most;
 }
 
+// Of the rails that are known by name now.
+void add_pairs(net::Network& network, const std::vector<std::string>& names, const std::vector<RailTimes>& pairs) {
+  for (const RailTimes& times : pairs) {
+    net::RailPair& pair = network.rail_pairs.emplace_back(net::RailPair{times.a, times.b, {}, {}});
+    for (const std::string& known : network.rails) {
+      const auto rail =
+          static_cast<std::size_t>(std::find(names.begin(), names.end(), known) - names.begin());
+      pair.bytes_per_s.push_back(times.bytes_per_s[rail]);
+      pair.latency_s.push_back(times.latency_s[rail]);
+    }
+  }
+}
+
 }  // namespace
 
 void add_rails(net::Network& network, const std::vector<std::string>& names, const MeasuredRails& measured) {
@@ -407,6 +426,9 @@ void add_rails(net::Network& network, const std::vector<std::string>& names, con
     }
     for (net::Uplink& uplink : described.uplinks) uplink.bytes_per_s *= across;
   }
+  network.rail_pairs.clear();
+  add_pairs(network, names, measured.inside);
+  add_pairs(network, names, measured.between);
   network.finish();
 }
 

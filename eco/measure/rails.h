@@ -3,8 +3,8 @@
 //   MeasuredRails measured = measure_rails(transport, native, network, options);      // collective
 //   add_rails(network, transport.rail_names(), measured);                             // pure
 //
-// A few pairs of hosts stream over every rail that both have, and over two at once; each rail that two hosts have is of one
-// pair at least. Rails are described by what sets them apart from
+// A few pairs of hosts (offline every host of a subnet is in one) stream over every rail that both have, and over two at
+// once; each rail that two hosts have is of one pair at least. Rails are described by what sets them apart from
 // rail 0, over the same transport: a rail that carries 0.4 times what rail 0 does has 0.4 times the network's rates,
 // whatever transport those were measured over. So the shares of a message, which is what they are for, are right also
 // where the library's own messages go another way.
@@ -27,6 +27,8 @@ struct RailTimes {
   std::vector<double> latency_s;
   std::vector<double>
       slowdown;  // [rail * n_rails + other]: both at once against the slower of them alone; 0: not asked
+  int a = 0;     // hosts
+  int b = 0;
 };
 
 struct MeasuredRails {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "eco/base/errors.h"
@@ -119,7 +120,8 @@ struct Taken {
   std::vector<std::string> failed;
 };
 
-Taken measure(int n_hosts, int fails = -1, const transport::tcp::AddressesOf& addresses_of = two_addresses) {
+Taken measure(int n_hosts, int fails = -1, const transport::tcp::AddressesOf& addresses_of = two_addresses,
+              bool in_job = true) {
   const net::Network network = net::synthetic_network("hosts=" + std::to_string(n_hosts));
   Taken taken;
   taken.of_rank.resize(static_cast<std::size_t>(n_hosts));
@@ -129,7 +131,7 @@ Taken measure(int n_hosts, int fails = -1, const transport::tcp::AddressesOf& ad
     if (share.rank() == fails) share.choose_rails({});
     try {
       taken.of_rank[rank] =
-          measure_rails(share, native, network, {.host_of_rank = network.hosts, .in_job = true});
+          measure_rails(share, native, network, {.host_of_rank = network.hosts, .in_job = in_job});
     } catch (const TransportError& error) {
       taken.failed[rank] = error.what();
     }
@@ -148,6 +150,22 @@ TEST(MeasuredRails, AreTheSameOnEveryRank) {
   }
 }
 
+TEST(MeasuredRails, OfflineEveryHostOfASubnetIsInAPair) {
+  const Taken taken = measure(5, -1, two_addresses, false);
+  std::vector<std::pair<int, int>> pairs;
+  for (const RailTimes& times : taken.of_rank[0].inside) pairs.emplace_back(times.a, times.b);
+  EXPECT_EQ(pairs, (std::vector<std::pair<int, int>>{{0, 1}, {2, 3}, {0, 4}}));
+  net::Network network = net::synthetic_network("hosts=5");
+  add_rails(network, {"a", "b"}, taken.of_rank[0]);
+  ASSERT_EQ(network.rail_pairs.size(), 3u);
+  EXPECT_EQ(network.rail_pairs[1].a, 2);
+  EXPECT_EQ(network.rail_pairs[1].bytes_per_s, taken.of_rank[0].inside[1].bytes_per_s);
+  EXPECT_EQ(net::to_json(net::parse_network(net::to_json(network), "again")), net::to_json(network));
+  EXPECT_TRUE(network.without_samples().rail_pairs.empty());
+  network.rail_pairs[0].latency_s.pop_back();
+  EXPECT_THROW(network.finish(), InvalidArgument);
+}
+
 TEST(MeasuredRails, AreOfPairsThatHaveThem) {
   // Of a job of twice the ranks, the last first, every second one is here: 7, 5, 3, 1.
   const Taken taken = measure(4, -1, [](int rank) {
@@ -157,6 +175,7 @@ TEST(MeasuredRails, AreOfPairsThatHaveThem) {
   });
   for (const MeasuredRails& measured : taken.of_rank) {
     ASSERT_EQ(measured.inside.size(), 2u);
+    EXPECT_EQ((std::pair{measured.inside[1].a, measured.inside[1].b}), (std::pair{1, 3}));
     EXPECT_EQ(measured.inside[0].bytes_per_s[1], 0) << "the first two of all";
     EXPECT_GT(measured.inside[1].bytes_per_s[1], 1e5) << "the first two that have it";
     ASSERT_EQ(measured.hosts.size(), 2u);

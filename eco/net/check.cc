@@ -271,6 +271,21 @@ Reason check_plogp(const Network& network, const std::vector<ClassPLogP>& classe
   return std::nullopt;
 }
 
+Reason check_rail_pairs(const Network& network) {
+  const auto are_of_all_rails = [&](const std::vector<double>& values) {
+    return values.size() == network.rails.size() && std::all_of(values.begin(), values.end(), is_time);
+  };
+  for (std::size_t p = 0; p < network.rail_pairs.size(); ++p) {
+    const RailPair& pair = network.rail_pairs[p];
+    const auto is_host = [&](int host) { return host >= 0 && host < network.n_hosts(); };
+    if (!is_host(pair.a) || !is_host(pair.b) || pair.a == pair.b)
+      return at("rail pair", p) + " is no pair of hosts";
+    if (!are_of_all_rails(pair.bytes_per_s) || !are_of_all_rails(pair.latency_s))
+      return at("rail pair", p) + " has not one rate and one latency for each rail";
+  }
+  return std::nullopt;
+}
+
 Reason check_rail_plogp(const Network& network) {
   for (std::size_t r = 0; r < network.rail_plogp.size(); ++r) {
     const RailPLogP& of_rail = network.rail_plogp[r];
@@ -318,6 +333,7 @@ std::optional<std::string> contradiction(const Network& network) {
     if (reason) return at("rail", r + 1) + ": " + *reason;
   }
   if (auto reason = check_samples(network)) return reason;
+  if (auto reason = check_rail_pairs(network)) return reason;
   if (auto reason = check_levels(network)) return reason;
   if (auto reason = check_plogp(network, network.plogp, "plogp")) return reason;
   return check_rail_plogp(network);

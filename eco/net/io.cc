@@ -236,6 +236,10 @@ std::string to_json(const Network& network) {
     document["more_rails"].push_back(std::move(object));
   }
   if (!network.rails.empty()) document["rails"] = network.rails;
+  for (const RailPair& pair : network.rail_pairs) {
+    document["rail_pairs"].push_back(
+        {{"a", pair.a}, {"b", pair.b}, {"bytes_per_s", pair.bytes_per_s}, {"latency_s", pair.latency_s}});
+  }
   if (network.tree.is_known()) document["tree"] = tree_to_json(network.tree);
   if (!network.plogp.empty()) document["plogp"] = classes_to_json(network.plogp);
   for (const RailPLogP& of_rail : network.rail_plogp) {
@@ -272,6 +276,13 @@ Network parse_network(std::string_view text, const std::string& where) {
     });
   }
   if (fields.has("rails")) network.rails = fields.get<std::vector<std::string>>("rails");
+  if (fields.has("rail_pairs")) {
+    fields.each("rail_pairs", [&](const Fields& pair) {
+      network.rail_pairs.push_back({pair.get<int>("a"), pair.get<int>("b"),
+                                    pair.get<std::vector<double>>("bytes_per_s"),
+                                    pair.get<std::vector<double>>("latency_s")});
+    });
+  }
   const json overheads_object = fields.get<json>("overheads");
   const Fields overheads(overheads_object, where + ": overheads");
   network.send_overhead_s = overheads.get<double>("send_s");

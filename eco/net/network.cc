@@ -221,6 +221,7 @@ Network Network::without_samples() const {
   slim.tree = {};
   for (ClassPLogP& measured : slim.plogp) measured.samples.clear();
   slim.rail_plogp.clear();
+  slim.rail_pairs.clear();
   return slim;
 }
 

@@ -174,7 +174,16 @@ struct ClassPLogP {
   std::vector<PLogPSamples> samples;
 };
 
-// The same over one of the rails.
+// What the rails carry between two hosts that were asked, over the rails' own transport: an entry for each of Network::rails,
+// 0 for those that one of the two lacks.
+struct RailPair {
+  int a = 0;
+  int b = 0;
+  std::vector<double> bytes_per_s;
+  std::vector<double> latency_s;
+};
+
+// pLogP over one of the rails.
 struct RailPLogP {
   std::string rail;       // of Network::rails
   std::string transport;  // that its messages go over: "TCP", "UCX"
@@ -195,6 +204,7 @@ struct Network {
   // By name ("10.77.0.0/24"), rail 0 first, which all hosts have: the rails that were measured. Those that share a link with
   // one before are in no Rail.
   std::vector<std::string> rails;
+  std::vector<RailPair> rail_pairs;  // what their description was derived from
   std::vector<ConcurrentTest> concurrent;
   Tree tree;                      // behind the subnets; without levels where nobody looked for it
   std::vector<ClassPLogP> plogp;  // empty unless asked for; no two of one class and direction

@@ -145,8 +145,18 @@ class PLogP:
 
 
 @dataclass(frozen=True)
+class RailPair:
+    """What the rails carry between two hosts, by rail over its own transport; 0 where one of the two lacks it."""
+
+    a: int
+    b: int
+    bytes_per_s: tuple[float, ...]
+    latency_s: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class RailPLogP:
-    """The same over one of the rails."""
+    """pLogP over one of the rails."""
 
     rail: str
     transport: str  # that its messages go over: TCP, UCX
@@ -207,6 +217,7 @@ class Network:
     sites: tuple[Site, ...]  # what contains others first; none where subnets are all there is
     more_rails: tuple[Rail, ...]  # beyond rail 0, which the above describes
     rails: tuple[str, ...]  # the names of those that were measured, rail 0 first; empty where nobody looked
+    rail_pairs: tuple[RailPair, ...]  # of a few pairs of hosts
     overheads: dict[str, float]
     pairs: tuple[Pair, ...]
     concurrent: tuple[ConcurrentTest, ...]
@@ -308,6 +319,10 @@ def parse(text: str, where: str) -> Network:
             Rail(rail.get("name", ""), *_structure(rail)) for rail in data.get("more_rails", ())
         ),
         rails=tuple(data.get("rails", ())),
+        rail_pairs=tuple(
+            RailPair(pair["a"], pair["b"], tuple(pair["bytes_per_s"]), tuple(pair["latency_s"]))
+            for pair in data.get("rail_pairs", ())
+        ),
         overheads=data["overheads"],
         pairs=tuple(
             Pair(pair["a"], pair["b"], tuple(pair["seconds"]), tuple(map(tuple, pair["samples"])))

@@ -379,7 +379,7 @@ def validate_place(
 
 def without_samples(network: dict[str, Any]) -> dict[str, Any]:
     """What predictions were made from, without the times that it was derived from."""
-    left_out = ("pairs", "concurrent", "rail_plogp")
+    left_out = ("pairs", "concurrent", "rail_plogp", "rail_pairs")
     slim = {key: value for key, value in network.items() if key not in left_out}
     return {**slim, "plogp": [{**curves, "samples": []} for curves in network.get("plogp", [])]}
 

@@ -14,11 +14,13 @@ from rich.text import Text
 from rich.tree import Tree
 
 from eco.errors import InvalidArgument
-from eco.network import Between, Level, Network, Subnet
+from eco.network import Between, Level, Network, RailPair, Subnet
 from eco.report.records import seconds_text, size_text, write_text
 
 #: Beyond this many hosts a matrix on a terminal helps nobody; the page still shows it.
 MOST_HOSTS_IN_TABLE = 16
+#: Pairs of hosts whose rails are shown, a line each.
+_MOST_RAIL_PAIRS = 16
 
 #: Colours of the cells from the cheapest pair to the dearest.
 _SHADES = ("green", "chartreuse3", "yellow", "dark_orange", "red")
@@ -58,7 +60,20 @@ def _rails(network: Network) -> Tree:
     for name in network.rails[1:]:
         if name not in names:
             root.add(f"{escape(name)}  [dim]shares a link with one of these: not used[/]")
+    for pair in network.rail_pairs[:_MOST_RAIL_PAIRS]:
+        root.add(f"[dim]{escape(_rail_pair(network, pair))}[/]")
+    if len(network.rail_pairs) > _MOST_RAIL_PAIRS:
+        root.add(f"[dim]and {len(network.rail_pairs) - _MOST_RAIL_PAIRS} pairs more, in the file[/]")
     return root
+
+
+def _rail_pair(network: Network, pair: RailPair) -> str:
+    """One line: what each rail carries between these two hosts."""
+    rails = (
+        f"{rate_text(rate)}, {seconds_text(latency)}" if rate else "none"
+        for rate, latency in zip(pair.bytes_per_s, pair.latency_s, strict=True)
+    )
+    return f"{network.hosts[pair.a].name} - {network.hosts[pair.b].name}: {'; '.join(rails)}"
 
 
 def tree(network: Network) -> Tree:
