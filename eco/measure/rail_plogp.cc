@@ -31,9 +31,8 @@ std::vector<std::vector<int>> one_rank_of_each_host(const net::Network& network,
 
 }  // namespace
 
-std::vector<net::RailPLogP> measure_plogp_on_rails(transport::Transport& transport,
-                                                   transport::Native& native, const net::Network& network,
-                                                   const std::string& kind,
+std::vector<net::RailPLogP> measure_plogp_on_rails(transport::Transport& transport, transport::Native& native,
+                                                   const net::Network& network, const std::string& kind,
                                                    const CharacterizeOptions& options) {
   std::vector<net::RailPLogP> measured;
   if (network.rails.empty()) return measured;

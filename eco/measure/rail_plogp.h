@@ -19,9 +19,8 @@ namespace eco::measure {
 // Collective, after rails were measured and added to the network (rails.h). `kind`: what carries the rails' messages ("TCP").
 // Rank 0's result counts, the others' is empty; so do its options: of a budget the rails have equal shares. Throws
 // TransportError where a rail fails.
-std::vector<net::RailPLogP> measure_plogp_on_rails(transport::Transport& transport,
-                                                   transport::Native& native, const net::Network& network,
-                                                   const std::string& kind,
+std::vector<net::RailPLogP> measure_plogp_on_rails(transport::Transport& transport, transport::Native& native,
+                                                   const net::Network& network, const std::string& kind,
                                                    const CharacterizeOptions& options);
 
 }  // namespace eco::measure

@@ -383,7 +383,8 @@ double more_latency(const std::vector<RailTimes>& pairs, std::size_t rail) {
 }
 
 // Of the rails that are known by name now.
-void add_pairs(net::Network& network, const std::vector<std::string>& names, const std::vector<RailTimes>& pairs) {
+void add_pairs(net::Network& network, const std::vector<std::string>& names,
+               const std::vector<RailTimes>& pairs) {
   for (const RailTimes& times : pairs) {
     net::RailPair& pair = network.rail_pairs.emplace_back(net::RailPair{times.a, times.b, {}, {}});
     for (const std::string& known : network.rails) {

@@ -25,7 +25,7 @@ namespace {
 RailTimes times(std::vector<double> rates, std::vector<double> slowdown = {}) {
   const std::size_t n = rates.size();
   slowdown.resize(n * n, 1.0);
-  return {std::move(rates), std::vector<double>(n, 1e-4), std::move(slowdown)};
+  return {std::move(rates), std::vector<double>(n, 1e-4), std::move(slowdown), 0, 1};
 }
 
 TEST(MeasuredRails, AreDescribedByWhatSetsThemApartFromRail0) {

@@ -206,10 +206,10 @@ struct Network {
   std::vector<std::string> rails;
   std::vector<RailPair> rail_pairs;  // what their description was derived from
   std::vector<ConcurrentTest> concurrent;
-  Tree tree;                      // behind the subnets; without levels where nobody looked for it
-  std::vector<ClassPLogP> plogp;  // empty unless asked for; no two of one class and direction
+  Tree tree;                          // behind the subnets; without levels where nobody looked for it
+  std::vector<ClassPLogP> plogp;      // empty unless asked for; no two of one class and direction
   std::vector<RailPLogP> rail_plogp;  // likewise, where hosts have several rails; no two of one rail
-  double send_overhead_s = 0;     // CPU time a rank spends per message sent, received
+  double send_overhead_s = 0;         // CPU time a rank spends per message sent, received
   double receive_overhead_s = 0;
   double memory_latency_s = 0;    // between two ranks of one host
   double memory_bytes_per_s = 0;  // what all messages between ranks of one host get together

@@ -42,11 +42,11 @@ broadcast 0
   16383: broadcast/subnets segment=0 head=0 window=0 between=flat inside=binomial order=0,1,2
   16384: broadcast/subnets segment=720 head=0 tail=1 window=0 between=flat inside=chain order=0,2,1 owners=2,1
   1048575: broadcast/subnets segment=720 head=0 tail=1 window=0 between=flat inside=chain order=0,2,1 owners=2,1
-  1048576: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=chain order=0,1,2
+  1048576: broadcast/subnets segment=2832 head=0 window=4 between=chain inside=chain order=0,1,2
 allreduce 0
   8: allreduce/allgather+combine segment=0 head=0 window=0 between=chain inside=chain parts=allgather/flat
   16384: allreduce/subnets segment=720 head=0 window=0 between=chain inside=flat
-  1048576: allreduce/subnets segment=2832 head=0 window=2 between=flat inside=flat
+  1048576: allreduce/subnets segment=5728 head=0 window=2 between=flat inside=chain
 barrier 0
   0: barrier/leaders segment=0 head=0 window=0 between=chain inside=binomial
 broadcast 1
@@ -54,12 +54,12 @@ broadcast 1
   16383: broadcast/subnets segment=0 head=0 window=0 between=flat inside=binomial order=1,0,2
   16384: broadcast/subnets segment=720 head=0 tail=1 window=0 between=flat inside=chain order=1,2,0 owners=2,0
   1048575: broadcast/subnets segment=720 head=0 tail=1 window=0 between=flat inside=chain order=1,2,0 owners=2,0
-  1048576: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=chain order=1,0,2
+  1048576: broadcast/subnets segment=2832 head=0 window=4 between=chain inside=chain order=1,0,2
 broadcast 2
   8: broadcast/flat segment=0 head=0 window=0 between=flat inside=flat
   16384: broadcast/subnets segment=720 head=0 tail=1 window=0 between=flat inside=flat order=2,0,1 owners=0,1
   1048575: broadcast/subnets segment=720 head=0 tail=1 window=0 between=flat inside=flat order=2,0,1 owners=0,1
-  1048576: broadcast/subnets segment=1392 head=0 window=0 between=chain inside=chain order=2,0,1
+  1048576: broadcast/subnets segment=2832 head=0 window=4 between=chain inside=flat order=2,0,1
 )");
 }
 

@@ -21,12 +21,11 @@ using algo::Recipe;
 using coll::CommonProblem;
 using net::GroupView;
 
-// Forms of recipes (all but segment and window) of which more than one segment size is predicted, and recipes of which
-// the windows are, where not all are. With 8 forms the best candidate of 2 cells in 34 was left out (predictions of all
-// collectives at 8 B, 16 KiB and 1 MiB on 8 hosts of one switch and of three subnets; 3 % and 9 % lost), with 12 none by
-// more than 0.3 %, for 5 % more time.
+// Forms of recipes (all but the segment) of which more than one segment size is predicted. Of 540 cells (nine collectives of
+// 1 KiB to 4 MiB on five to sixteen hosts of ten networks) the best candidate is left out in two, for one that takes 0.7 %
+// longer at most; with 8 forms in three, 1.6 %, for a fifth less time. Without the windows in the forms, tried with the
+// four best recipes instead, 11 cells lost up to 49 %: on a bus, and where reductions are paced, a window decides.
 constexpr std::size_t kFormsRefined = 12;
-constexpr std::size_t kWindowsTried = 4;
 // Of a large group so many forms are simulated, the best by estimate (estimates are wrong by up to a fifth, in some
 // patterns by two).
 constexpr std::size_t kFormsSimulated = 16;
@@ -36,9 +35,8 @@ constexpr int kWalkedAtTheTop = 3;
 constexpr std::size_t kMostWalked = 6;
 constexpr double kMostOperationsWalked = 100'000;
 
-// Predicts the candidates of one problem. All of them, or, with `prune`, in three steps that leave most of them out: of
-// each form (all but segment and window) one segment size; of the best forms all segment sizes; of the best of these
-// the windows, which change little in a prediction.
+// Predicts the candidates of one problem. All of them, or, with `prune`, in two steps that leave most of them out: of each
+// form one segment size; of the best forms all segment sizes.
 class Ranking {
  public:
   Ranking(const CommonProblem& problem, const GroupView& view, const ForecastOptions& options, bool prune)
@@ -74,6 +72,10 @@ class Ranking {
  private:
   static Recipe form_of(Recipe recipe) {
     recipe.params.segment_bytes = 0;
+    return recipe;
+  }
+
+  static Recipe without_window(Recipe recipe) {
     recipe.params.window = 0;
     return recipe;
   }
@@ -109,18 +111,14 @@ class Ranking {
   // Recipes that differ in their segments only.
   struct Form {
     Recipe common;                          // without segments
-    std::vector<const Candidate*> members;  // ascending segments, without a window
+    std::vector<const Candidate*> members;  // ascending segments
     double seconds = 0;                     // of the one in the middle
     const Recipe& middle() const { return members[members.size() / 2]->recipe; }
   };
 
-  // What is left to be predicted, by form; recipes under a window apart.
+  // What is left to be predicted, by form.
   void sort_out() {
     for (const Candidate& candidate : left_) {
-      if (candidate.recipe.params.window != 0) {
-        windowed_.push_back(&candidate);
-        continue;
-      }
       Recipe common = form_of(candidate.recipe);
       const auto known = std::find_if(forms_.begin(), forms_.end(),
                                       [&](const Form& other) { return other.common == common; });
@@ -148,29 +146,11 @@ class Ranking {
         f < kFormsRefined ? static_cast<void>(predict(member->recipe)) : give_up(member->recipe);
       }
     }
-    leave_out_windows();
   }
 
   void sort_forms() {
     std::stable_sort(forms_.begin(), forms_.end(),
                      [](const Form& a, const Form& b) { return a.seconds < b.seconds; });
-  }
-
-  // All windows but those of the best recipes.
-  void leave_out_windows() {
-    std::vector<std::pair<double, Recipe>> best;
-    for (const Candidate& candidate : able_) {
-      if (!candidate.forecast.given_up) best.emplace_back(candidate.forecast.seconds, candidate.recipe);
-    }
-    std::stable_sort(best.begin(), best.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    best.resize(std::min(best.size(), kWindowsTried));
-    for (const Candidate* candidate : windowed_) {
-      const bool worth = std::any_of(best.begin(), best.end(), [&](const auto& b) {
-        return differs_in_window_only(b.second, candidate->recipe);
-      });
-      worth ? static_cast<void>(predict(candidate->recipe)) : give_up(candidate->recipe);
-    }
   }
 
   void sort_able() {
@@ -211,9 +191,10 @@ class Ranking {
       }
       best_s = std::min(best_s, first->forecast.seconds);
       const double factor = first->forecast.seconds / estimated_s;
-      const Recipe form = form_of(first->recipe);
+      const Recipe form = without_window(form_of(first->recipe));
       for (Candidate& other : able_) {
-        if (is_walked(other) || other.forecast.given_up || !(form_of(other.recipe) == form)) continue;
+        if (is_walked(other) || other.forecast.given_up || !(without_window(form_of(other.recipe)) == form))
+          continue;
         // What can't be walked gets no better by it: nobody would look.
         other.forecast.seconds *= is_walkable(other) ? factor : std::max(factor, 1.0);
       }
@@ -242,7 +223,6 @@ class Ranking {
   double best_s_ = std::numeric_limits<double>::infinity();
   std::vector<Candidate> left_;
   std::vector<Form> forms_;
-  std::vector<const Candidate*> windowed_;
   std::vector<Candidate> able_;
   std::vector<Candidate> unable_;
 };

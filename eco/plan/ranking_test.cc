@@ -63,6 +63,21 @@ TEST(Ranking, PruningKeepsTheBest) {
   }
 }
 
+TEST(Ranking, PruningKeepsWhatAWindowMakesTheBest) {
+  const struct {
+    const char* network;
+    Collective collective;
+  } cells[] = {
+      {kEco1995, Collective::scan}, {kEco1995, Collective::reduce}, {kThreeSubnets, Collective::allreduce}};
+  for (const auto& cell : cells) {
+    const net::GroupView view = view_of(cell.network);
+    const CommonProblem problem = problem_of(cell.collective, 128 << 10, view);
+    const double best_s = rank_candidates(problem, view).front().forecast.seconds;
+    EXPECT_LE(rank_candidates(problem, view, {}, true).front().forecast.seconds, 1.005 * best_s)
+        << coll::name(cell.collective);
+  }
+}
+
 TEST(Ranking, SaysWhatCannotServe) {
   const net::GroupView view = view_of("hosts=1");
   const auto ranked = rank_candidates(problem_of(Collective::broadcast, 100, view), view);

@@ -70,10 +70,11 @@ void remember(const net::Store& store, const net::Network& network, const measur
     return plan.text && plan.text->find(key) != std::string::npos;
   });
   if (n_lost == 0) return;
-  std::fprintf(stderr,
-               "eco-rank: outdated: the network is not as it was remembered, and %d plans that were made for it "
-               "serve no longer; make new ones with eco tune\n",
-               static_cast<int>(n_lost));
+  std::fprintf(
+      stderr,
+      "eco-rank: outdated: the network is not as it was remembered, and %d plans that were made for it "
+      "serve no longer; make new ones with eco tune\n",
+      static_cast<int>(n_lost));
 }
 
 // Collective. A network whose rails can't be measured is a network without rails. With pLogP their curves too.
@@ -84,8 +85,8 @@ void add_rails(Stage& stage, const measure::CharacterizeOptions& how, net::Netwo
     const auto measured = measure::measure_rails(*stage.transport, *stage.native, network, rails);
     measure::add_rails(network, stage.transport->rail_names(), measured);
     if (how.plogp && network.n_rails() > 1)
-      network.rail_plogp = measure::measure_plogp_on_rails(*stage.transport, *stage.native, network,
-                                                           stage.rails->kind(), how);
+      network.rail_plogp =
+          measure::measure_plogp_on_rails(*stage.transport, *stage.native, network, stage.rails->kind(), how);
   } catch (const TransportError& error) {  // on all ranks alike
     if (stage.rank() == 0) std::fprintf(stderr, "eco-rank: no rails: %s\n", error.what());
   }

@@ -15,7 +15,6 @@ from eco import network as networks
 from eco.errors import EcoError, InvalidArgument
 from eco.report.records import read_json, take
 
-
 Memory = Literal["replaced", "used", "left"]
 
 
@@ -30,8 +29,9 @@ def characterize_place(
 ) -> dict[str, Any]:
     """Runs eco-rank characterize; the network as read back. A failed run leaves an older output as it was.
 
-    `memory`: what becomes of the network that jobs on these hosts remember. `replaced`: this one takes its place. `used`:
-    where there is one, it is the result, and nothing is measured. `left`: it stays, with the plans that were made for it.
+    `memory`: what becomes of the network that jobs on these hosts remember. `replaced`: this one takes its place.
+    `used`: where there is one, it is the result, and nothing is measured. `left`: it stays, with the plans that were
+    made for it.
     """
     if output is not None and not output.absolute().parent.is_dir():
         raise InvalidArgument(f"{output}: the folder {output.absolute().parent} does not exist")

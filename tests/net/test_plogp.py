@@ -104,7 +104,9 @@ def test_curves_of_rails_are_shown_after_the_librarys(tmp_path: Path) -> None:
     network = networks.parse(json.dumps(text), "x")
     shown = printed(network)
     assert shown.count("inside subnet 0, host0 to host1") == 2
-    assert shown.index("inside subnet 0") < shown.index("TCP over 10.1.0.0/24: inside subnet 0, host0 to host1")
+    assert shown.index("inside subnet 0") < shown.index(
+        "TCP over 10.1.0.0/24: inside subnet 0, host0 to host1"
+    )
     drawing = tmp_path / "plogp.svg"
     plogp_view.write_picture(network, drawing)
     assert len(ElementTree.fromstring(drawing.read_text()).findall(".//{*}polyline")) == 3 * (

@@ -66,7 +66,11 @@ def characterize(
         ),
     ] = None,
     plogp: Annotated[
-        bool, typer.Option("--plogp", help="measure L, os, or and g of every class of pairs, and of every rail, too (minutes)")
+        bool,
+        typer.Option(
+            "--plogp",
+            help="measure L, os, or and g of every class of pairs, and of every rail, too (minutes)",
+        ),
     ] = False,
     timeout: JobTimeout = None,
 ) -> None:
