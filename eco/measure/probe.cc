@@ -20,12 +20,11 @@ constexpr std::size_t kSmallest = 8;  // bytes of a warm-up message
 
 constexpr int kOrderTag = 1;
 constexpr int kAnswerTag = 2;
-constexpr int kWarmTag = 3;
-constexpr int kDataTag = 4;
-constexpr int kDoneTag = 5;
+constexpr int kWarmTag = kFirstProbeTag;
+constexpr int kDataTag = kFirstProbeTag + 1;
+constexpr int kDoneTag = kFirstProbeTag + 2;
 constexpr int kMembersTag = 6;
 constexpr int kTimesTag = 7;
-static_assert(kTimesTag < static_cast<int>(kProbeTags));
 
 void check(Status status, const char* doing, int peer) {
   if (status == Status::ok) return;

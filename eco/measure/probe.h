@@ -14,8 +14,9 @@
 
 namespace eco::measure {
 
-// All its messages have tags below this.
-inline constexpr std::size_t kProbeTags = 8;
+// What is measured has these tags, orders and answers others: it can take a rail of its own (Transport::set_rails).
+inline constexpr int kFirstProbeTag = 3;
+inline constexpr std::size_t kProbeTags = 3;
 
 enum class Action : std::int64_t {
   ping,

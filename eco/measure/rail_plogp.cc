@@ -10,14 +10,32 @@
 namespace eco::measure {
 namespace {
 
-// As that rail has it: the hosts without it are in no subnet.
+// What is measured there: the hosts without that rail are in no subnet.
 net::Network seen_on(const net::Network& network, std::size_t rail) {
-  if (rail == 0) return network;
-  net::Network seen = network;
-  seen.subnets = network.more_rails[rail - 1].subnets;
-  seen.between = network.more_rails[rail - 1].between;
+  net::Network seen;
+  seen.hosts = network.hosts;
+  seen.subnets = rail == 0 ? network.subnets : network.more_rails[rail - 1].subnets;
+  seen.between = rail == 0 ? network.between : network.more_rails[rail - 1].between;
   return seen;
 }
+
+// While it lives, what is measured goes over that rail.
+class OnRail {
+ public:
+  OnRail(transport::Transport& transport, std::size_t rail) : transport_(transport) {
+    set(static_cast<std::uint8_t>(rail));
+  }
+  ~OnRail() { set(transport::kNoRail); }
+  OnRail(const OnRail&) = delete;
+  OnRail& operator=(const OnRail&) = delete;
+
+ private:
+  void set(std::uint8_t rail) {
+    transport_.set_rails(kFirstProbeTag, std::vector<std::uint8_t>(kProbeTags, rail));
+  }
+
+  transport::Transport& transport_;
+};
 
 std::vector<std::vector<int>> one_rank_of_each_host(const net::Network& network,
                                                     const std::vector<net::HostId>& host_of_rank) {
@@ -51,7 +69,7 @@ std::vector<net::RailPLogP> measure_plogp_on_rails(transport::Transport& transpo
                          (static_cast<double>(rail) + fraction) / static_cast<double>(n_rails));
       };
     }
-    transport.set_rails(0, std::vector<std::uint8_t>(kProbeTags, static_cast<std::uint8_t>(at)));
+    const OnRail on_rail(transport, static_cast<std::size_t>(at));
     conducted(
         transport, native, options.clock,
         [&](Conductor& conductor) {
@@ -59,7 +77,6 @@ std::vector<net::RailPLogP> measure_plogp_on_rails(transport::Transport& transpo
           return std::string();
         },
         options.pause);
-    transport.set_rails(0, std::vector<std::uint8_t>(kProbeTags, transport::kNoRail));
   }
   return measured;
 }

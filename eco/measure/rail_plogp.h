@@ -2,8 +2,8 @@
 //
 //   network.rail_plogp = measure_plogp_on_rails(transport, native, network, rails->kind(), options);    // collective
 //
-// The same procedure for the same classes, less pairs of one host, with the probes' tags on that rail (Transport::set_rails).
-// What differs from the library's curves is the transport: its overheads, and where it asks for its receiver's consent.
+// The same procedure for the same classes, less pairs of one host, with what is measured on that rail and orders where they
+// always go. What differs from the library's curves is the transport: its overheads, and where it asks for its receiver's consent.
 #pragma once
 
 #include <string>
@@ -16,9 +16,10 @@
 
 namespace eco::measure {
 
-// Collective, after rails were measured and added to the network (rails.h). `kind`: what carries the rails' messages ("TCP").
-// Rank 0's result counts, the others' is empty; so do its options: of a budget the rails have equal shares. Throws
-// TransportError where a rail fails.
+// Collective, after rails were measured and added to the network (rails.h), all of whose hosts have ranks. `kind`: what
+// carries the rails' messages ("TCP"). Rank 0's result counts, the others' is empty; so do its options: of a budget the rails
+// have equal shares. Throws TransportError on those ranks that a lost peer holds up, and rank 0. A rail that the transport
+// gave up while it was measured is not told from the one that its messages took instead: ask the transport.
 std::vector<net::RailPLogP> measure_plogp_on_rails(transport::Transport& transport, transport::Native& native,
                                                    const net::Network& network, const std::string& kind,
                                                    const CharacterizeOptions& options);

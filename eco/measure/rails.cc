@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "eco/base/errors.h"
+#include "eco/base/quantile.h"
 #include "eco/measure/derive.h"
 #include "eco/net/part.h"
 
@@ -240,15 +241,17 @@ std::vector<Opposite> pairs_on(int rail, const transport::Transport& transport, 
   const auto add = [&](const Taking& a, const Taking& b, bool inside, double bytes_per_s) {
     pairs.push_back({a, b, inside, bytes_per_s, rails_between(transport, a.rank, b.rank)});
   };
-  for (std::size_t s = 0; s < all.size(); ++s) {
-    const std::vector<Taking>& there = all[s];
-    const std::size_t n = there.size();
-    const double bytes_per_s = network.subnets[s].bytes_per_s;
-    for (std::size_t i = 1; i < (are_few ? std::min<std::size_t>(n, 2) : n); i += 2)
-      add(there[i - 1], there[i], true, bytes_per_s);
-    if (!are_few && n > 1 && n % 2 == 1) add(there[0], there[n - 1], true, bytes_per_s);
+  std::size_t widest = 0;
+  for (const std::vector<Taking>& there : all) widest = std::max(widest, there.size());
+  // Neighbours, of every subnet the first ones before the next ones of any; the last of an odd number with its first.
+  for (std::size_t i = 0; i < (are_few ? std::min<std::size_t>(widest, 2) : widest); i += 2) {
+    for (std::size_t s = 0; s < all.size() && pairs.size() < most; ++s) {
+      const std::vector<Taking>& there = all[s];
+      if (there.size() < 2 || i >= there.size()) continue;
+      const bool is_odd_one = i + 1 == there.size();
+      add(there[is_odd_one ? 0 : i], there[is_odd_one ? i : i + 1], true, network.subnets[s].bytes_per_s);
+    }
   }
-  if (pairs.size() > most) pairs.erase(pairs.begin() + static_cast<std::ptrdiff_t>(most), pairs.end());
   const std::size_t n_inside = pairs.size();
   for (const net::Between& pair : network.between) {
     const std::vector<Taking>& from = all[static_cast<std::size_t>(pair.from)];
@@ -350,36 +353,33 @@ MeasuredRails measure_rails(transport::Transport& transport, transport::Native& 
 
 namespace {
 
+// By most of the pairs that have both: one of many is disturbed.
 bool shares_a_link(const MeasuredRails& measured, std::size_t n_rails, std::size_t rail, std::size_t other) {
-  bool was_asked = false;
+  std::vector<double> slowdowns;
   for (const std::vector<RailTimes>* pairs : {&measured.inside, &measured.between}) {
     for (const RailTimes& times : *pairs) {
-      const double slowdown = times.slowdown[rail * n_rails + other];
-      if (slowdown == 0) continue;  // one of them lacks one of the rails
-      if (slowdown < kShares) return false;
-      was_asked = true;
+      if (const double slowdown = times.slowdown[rail * n_rails + other]; slowdown > 0)
+        slowdowns.push_back(slowdown);
     }
   }
-  return was_asked;
+  return !slowdowns.empty() && base::median(slowdowns) >= kShares;
 }
 
-// What a rail carries of what rail 0 does, in the pair where that is least; nothing without pairs that have it.
+// What a rail carries of what rail 0 does, in the middle of the pairs that have it; nothing without any.
 std::optional<double> share_of(const std::vector<RailTimes>& pairs, std::size_t rail) {
-  std::optional<double> least;
+  std::vector<double> shares;
   for (const RailTimes& pair : pairs) {
-    if (pair.bytes_per_s[rail] == 0) continue;
-    const double share = pair.bytes_per_s[rail] / pair.bytes_per_s[0];
-    least = std::min(least.value_or(share), share);
+    if (pair.bytes_per_s[rail] > 0) shares.push_back(pair.bytes_per_s[rail] / pair.bytes_per_s[0]);
   }
-  return least;
+  return shares.empty() ? std::nullopt : std::optional(base::median(shares));
 }
 
 double more_latency(const std::vector<RailTimes>& pairs, std::size_t rail) {
-  double most = 0;
+  std::vector<double> more;
   for (const RailTimes& pair : pairs) {
-    if (pair.bytes_per_s[rail] > 0) most = std::max(most, pair.latency_s[rail] - pair.latency_s[0]);
+    if (pair.bytes_per_s[rail] > 0) more.push_back(pair.latency_s[rail] - pair.latency_s[0]);
   }
-  return most;
+  return more.empty() ? 0 : std::max(0.0, base::median(more));
 }
 
 // Of the rails that are known by name now.
@@ -402,6 +402,7 @@ void add_rails(net::Network& network, const std::vector<std::string>& names, con
   if (measured.inside.empty() && measured.between.empty()) return;
   network.rails = {names[0]};
   network.more_rails.clear();
+  network.rail_plogp.clear();  // of the rails that there were
   std::vector<std::size_t> kept{0};
   for (std::size_t rail = 1; rail < names.size(); ++rail) {
     const auto inside = share_of(measured.inside, rail);

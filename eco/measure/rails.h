@@ -3,7 +3,7 @@
 //   MeasuredRails measured = measure_rails(transport, native, network, options);      // collective
 //   add_rails(network, transport.rail_names(), measured);                             // pure
 //
-// A few pairs of hosts (offline every host of a subnet is in one) stream over every rail that both have, and over two at
+// A few pairs of hosts (offline every host of a subnet is in one, up to 64 pairs) stream over every rail that both have, and over two at
 // once; each rail that two hosts have is of one pair at least. Rails are described by what sets them apart from
 // rail 0, over the same transport: a rail that carries 0.4 times what rail 0 does has 0.4 times the network's rates,
 // whatever transport those were measured over. So the shares of a message, which is what they are for, are right also

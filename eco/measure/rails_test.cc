@@ -5,18 +5,22 @@
 #include <algorithm>
 #include <barrier>
 #include <functional>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "eco/base/errors.h"
+#include "eco/measure/probe.h"
 #include "eco/measure/rail_plogp.h"
 #include "eco/net/io.h"
 #include "eco/net/part.h"
 #include "eco/net/synthetic.h"
 #include "eco/transport/loopback/loopback.h"
+#include "eco/transport/passing.h"
 #include "eco/transport/tcp/testing.h"
 
 namespace eco::measure {
@@ -190,31 +194,70 @@ TEST(MeasuredRails, ARankWhoseRailsFailEndsItForAll) {
   for (const std::string& failed : taken.failed) EXPECT_NE(failed, "");
 }
 
-TEST(MeasuredRails, EachHasCurvesOfItsOwn) {
-  // Host 1 lacks the second rail.
+// Notes which rail the probes' messages are given.
+class Noting final : public transport::PassingTransport {
+ public:
+  explicit Noting(transport::Transport& below) : PassingTransport(below) {}
+  int n_rails() const override { return below_.n_rails(); }
+  std::vector<std::string> rail_names() const override { return below_.rail_names(); }
+  bool has_rail(int rank, int rail) const override { return below_.has_rail(rank, rail); }
+  void set_rails(int first_tag, std::span<const std::uint8_t> rails) override {
+    EXPECT_EQ(first_tag, kFirstProbeTag);
+    EXPECT_EQ(rails.size(), kProbeTags);
+    noted.push_back(rails.front());
+    below_.set_rails(first_tag, rails);
+  }
+  Status post_send(int peer, int tag, std::span<const std::byte> bytes, transport::SendMode mode,
+                   transport::Ticket ticket) override {
+    if (tag >= kFirstProbeTag && !noted.empty() && noted.back() != transport::kNoRail) ++sent[noted.back()];
+    return PassingTransport::post_send(peer, tag, bytes, mode, ticket);
+  }
+
+  using Status = transport::Status;
+  std::vector<std::uint8_t> noted;
+  std::map<std::uint8_t, int> sent;
+};
+
+// Three hosts, of which the middle one lacks the second rail.
+std::vector<std::string> not_all(int rank) {
+  // Of a job of twice the ranks, the last first, every second one is here: 5, 3, 1.
+  std::vector<std::string> addresses = transport::tcp::loopback_addresses(2);
+  if (rank == 3) addresses[1].clear();
+  return addresses;
+}
+
+net::Network of_three(const transport::Transport& transport) {
   net::Network network = net::synthetic_network("hosts=3 rail_mbit=100");
-  std::vector<std::vector<std::string>> names(3);
+  network.rails = transport.rail_names();
+  network.more_rails[0] = net::rail_of(network.more_rails[0], {0, 2});
+  network.more_rails[0].name = network.rails[1];
+  network.finish();
+  return network;
+}
+
+TEST(MeasuredRails, EachHasCurvesOfItsOwn) {
   std::vector<std::vector<net::RailPLogP>> found(3);
-  on_rails(3, two_addresses, [&](transport::RailShare& share, transport::Native& native) {
-    const auto rank = static_cast<std::size_t>(share.rank());
-    names[rank] = share.rail_names();
-    net::Network known = network;
-    known.rails = share.rail_names();
-    known.more_rails[0] = net::rail_of(known.more_rails[0], {0, 2});
-    known.more_rails[0].name = known.rails[1];
-    known.finish();
+  on_rails(3, not_all, [&](transport::RailShare& share, transport::Native& native) {
+    Noting noting(share);
+    net::Network network = of_three(share);
     CharacterizeOptions options;
-    options.host_of_rank = known.hosts;
+    options.host_of_rank = network.hosts;
     options.budget_s = 3;
-    found[rank] = measure_plogp_on_rails(share, native, known, "TCP", options);
-    if (rank != 0) return;
-    known.rail_plogp = found[0];
-    known.finish();
-    EXPECT_EQ(net::to_json(net::parse_network(net::to_json(known), "again")), net::to_json(known));
+    std::vector<net::RailPLogP> measured = measure_plogp_on_rails(noting, native, network, "TCP", options);
+    EXPECT_EQ(noting.noted, (std::vector<std::uint8_t>{0, transport::kNoRail, 1, transport::kNoRail}));
+    EXPECT_GT(noting.sent[0], 0);
+    EXPECT_EQ(noting.sent[1] > 0, share.rank() != 1) << "who lacks it has nothing to send over it";
+    if (share.rank() == 0) {
+      network.rail_plogp = measured;
+      network.finish();
+      EXPECT_EQ(net::to_json(net::parse_network(net::to_json(network), "again")), net::to_json(network));
+      add_rails(network, {"x", "y"}, {.inside = {times({1e6, 1e6})}, .between = {}});
+      EXPECT_TRUE(network.rail_plogp.empty()) << "of rails that are not there any more";
+    }
+    found[static_cast<std::size_t>(share.rank())] = std::move(measured);
   });
   ASSERT_EQ(found[0].size(), 2u);
   for (std::size_t rail = 0; rail < 2; ++rail) {
-    EXPECT_EQ(found[0][rail].rail, names[0][rail]);
     EXPECT_EQ(found[0][rail].transport, "TCP");
     ASSERT_FALSE(found[0][rail].classes.empty());
     const net::ClassPLogP& curves = found[0][rail].classes.front();
@@ -224,6 +267,39 @@ TEST(MeasuredRails, EachHasCurvesOfItsOwn) {
     EXPECT_GE(curves.parameters.gap.points().size(), 3u);
   }
   EXPECT_TRUE(found[1].empty());
+}
+
+TEST(MeasuredRails, CurvesOfRailsThatFailEndForAll) {
+  std::vector<std::string> failed(3);
+  on_rails(3, two_addresses, [&](transport::RailShare& share, transport::Native& native) {
+    if (share.rank() == 1) share.choose_rails({});
+    const net::Network network = of_three(share);
+    CharacterizeOptions options;
+    options.host_of_rank = network.hosts;
+    try {
+      measure_plogp_on_rails(share, native, network, "TCP", options);
+    } catch (const TransportError& error) {
+      failed[static_cast<std::size_t>(share.rank())] = error.what();
+    }
+  });
+  for (const std::string& one : failed) EXPECT_NE(one, "");
+}
+
+TEST(MeasuredRails, OneDisturbedPairOfManyDescribesNone) {
+  net::Network network = net::synthetic_network("hosts=8");
+  MeasuredRails measured;
+  for (int i = 0; i < 4; ++i) measured.inside.push_back(times({1e6, 1e6}));
+  measured.inside[2] = times({1e6, 2e5});
+  measured.inside[2].latency_s[1] = 1e-2;
+  add_rails(network, {"a", "b"}, measured);
+  ASSERT_EQ(network.n_rails(), 2);
+  EXPECT_NEAR(network.more_rails[0].subnets[0].bytes_per_s, network.subnets[0].bytes_per_s, 1);
+  EXPECT_NEAR(network.more_rails[0].subnets[0].latency_s, network.subnets[0].latency_s, 1e-9);
+  // Both go over one link, which one pair did not show.
+  for (RailTimes& pair : measured.inside) pair.slowdown[1 * 2 + 0] = 2;
+  measured.inside[0].slowdown[1 * 2 + 0] = 1.2;
+  add_rails(network, {"a", "b"}, measured);
+  EXPECT_EQ(network.n_rails(), 1);
 }
 
 }  // namespace

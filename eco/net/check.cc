@@ -247,6 +247,10 @@ Reason check_plogp(const Network& network, const std::vector<ClassPLogP>& classe
   for (std::size_t p = 0; p < classes.size(); ++p) {
     const ClassPLogP& measured = classes[p];
     const std::string where = at(list, p) + ": ";
+    const bool is_known = std::any_of(classes.begin(), classes.begin() + static_cast<std::ptrdiff_t>(p), [&](const ClassPLogP& other) {
+      return other.from == measured.from && other.to == measured.to;
+    });
+    if (is_known) return where + "the same two hosts as in one before";
     for (const int host : {measured.from, measured.to}) {
       if (host < 0 || host >= network.n_hosts()) return where + "names a host that is not there";
     }
@@ -293,6 +297,9 @@ Reason check_rail_plogp(const Network& network) {
     const auto& known = network.rails;
     if (std::find(known.begin(), known.end(), of_rail.rail) == known.end())
       return where + "'" + of_rail.rail + "' is none of the rails";
+    for (std::size_t before = 0; before < r; ++before) {
+      if (network.rail_plogp[before].rail == of_rail.rail) return where + "is of the same rail as one before";
+    }
     if (auto reason = check_plogp(network, of_rail.classes, "classes")) return where + *reason;
   }
   return std::nullopt;

@@ -163,8 +163,9 @@ std::string explain(const coll::CommonProblem& problem, const net::GroupView& vi
   std::string text = headline(problem, view) + "\n" + rails_text(*view.network);
   if (row != nullptr) text += describe(*row);
   if (const std::string how = estimates_text(problem, view); !how.empty()) text += "candidates " + how + "\n";
-  if (const auto reason = why_none(ranked)) return text + "\nno algorithm: " + *reason + "\n";
-  text += "\nms predicted  transfer   latency  overhead   combine  recipe\n";
+  const std::optional<std::string> nothing_because = why_none(ranked);
+  text += nothing_because ? "\nno algorithm: " + *nothing_because + "\n"
+                          : std::string("\nms predicted  transfer   latency  overhead   combine  recipe\n");
   std::size_t n_lines = 0;
   std::size_t n_more = 0;
   for (const Candidate& candidate : ranked) {
@@ -183,7 +184,7 @@ std::string explain(const coll::CommonProblem& problem, const net::GroupView& vi
             "  a guess at the native collective: whole messages in rank order, " + guess->algorithm + "\n";
   }
   for (const Candidate& candidate : ranked) {
-    if (!candidate.why_not.empty())
+    if (!candidate.why_not.empty() && !nothing_because)
       text += "not possible: " + candidate.recipe.text() + ": " + candidate.why_not + "\n";
   }
   return text;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -29,6 +30,8 @@ constexpr std::size_t kFormsRefined = 12;
 // Of a large group so many forms are simulated, the best by estimate (estimates are wrong by up to a fifth, in some
 // patterns by two).
 constexpr std::size_t kFormsSimulated = 16;
+// Of so many of these the windows too, which estimates do not tell apart.
+constexpr std::size_t kWindowsSimulated = 4;
 // Of a larger one, where all are estimates, recipes are predicted as they are until so many of the best have been, or so many in
 // all, if that walks no more operations each.
 constexpr int kWalkedAtTheTop = 3;
@@ -127,19 +130,34 @@ class Ranking {
     }
   }
 
-  // All forms but the best by estimate.
+  // All forms but the best by estimate, and what differs from the very best in the window only.
   void leave_out_by_estimate() {
     const LargeGroup large(problem_, view_, options_);
-    for (Form& form : forms_) form.seconds = large.estimate_s(form.middle());
-    sort_forms();
-    for (; forms_.size() > kFormsSimulated; forms_.pop_back()) {
-      for (const Candidate* member : forms_.back().members) give_up(member->recipe);
+    const auto has_window = [](const Form& form) { return form.common.params.window != 0; };
+    std::stable_partition(forms_.begin(), forms_.end(), std::not_fn(has_window));
+    const auto windowed = std::find_if(forms_.begin(), forms_.end(), has_window);
+    std::for_each(forms_.begin(), windowed, [&](Form& form) { form.seconds = large.estimate_s(form.middle()); });
+    sort_forms(windowed);
+    const auto n_free = static_cast<std::size_t>(windowed - forms_.begin());
+    const auto is_of_the_best = [&](const Form& form) {
+      const auto best = forms_.begin() + static_cast<std::ptrdiff_t>(std::min(kWindowsSimulated, n_free));
+      return std::any_of(forms_.begin(), best,
+                         [&](const Form& other) { return other.common == without_window(form.common); });
+    };
+    std::vector<Form> kept;
+    for (std::size_t f = 0; f < forms_.size(); ++f) {
+      if (f < n_free ? f < kFormsSimulated : is_of_the_best(forms_[f])) {
+        kept.push_back(forms_[f]);
+        continue;
+      }
+      for (const Candidate* member : forms_[f].members) give_up(member->recipe);
     }
+    forms_ = std::move(kept);
   }
 
   void leave_out() {
     for (Form& form : forms_) form.seconds = predict(form.middle());
-    sort_forms();
+    sort_forms(forms_.end());
     for (std::size_t f = 0; f < forms_.size(); ++f) {
       for (const Candidate* member : forms_[f].members) {
         if (&member->recipe == &forms_[f].middle()) continue;
@@ -148,9 +166,8 @@ class Ranking {
     }
   }
 
-  void sort_forms() {
-    std::stable_sort(forms_.begin(), forms_.end(),
-                     [](const Form& a, const Form& b) { return a.seconds < b.seconds; });
+  void sort_forms(std::vector<Form>::iterator end) {
+    std::stable_sort(forms_.begin(), end, [](const Form& a, const Form& b) { return a.seconds < b.seconds; });
   }
 
   void sort_able() {

@@ -184,8 +184,7 @@ class Finding {
       measure::add_rails(network, transport_->rail_names(), measured);
       source_ += ", its rails measured in this job in " + seconds_text(took_s);
       if (steps_.rank() != 0 || remembered_.hosts != network.hosts || !for_later_.empty()) return;
-      remembered_.rails = network.rails;
-      remembered_.more_rails = network.more_rails;
+      measure::add_rails(remembered_, transport_->rail_names(), measured);
       remember(remembered_, false);
     });
   }

@@ -1,6 +1,7 @@
 // eco-rank: the MPI program that measures, tunes and benchmarks where the user's launcher starts it.
 //
-//   mpirun -n 8 eco-rank-openmpi characterize --out network.json [--budget S] [--memory used|left] [--plogp] [--progress]
+//   mpirun -n 8 eco-rank-openmpi characterize --out network.json [--budget S] [--remembered used|left] [--plogp] [--rail-plogp]
+//                                          [--progress]
 //   mpirun -n 8 eco-rank-openmpi tune --out plan.json [--network F] [--ops A,B] [--sizes 8,16KiB] [--progress]
 //   mpirun -n 8 eco-rank-openmpi bench --ops broadcast,allreduce --sizes 8,1MiB --out samples.json
 //   mpirun -n 8 eco-rank-openmpi time --network network.json --trials trials.json --out times.json

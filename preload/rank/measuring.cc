@@ -23,73 +23,94 @@ namespace eco::rank {
 namespace {
 
 // What becomes of the network that is remembered of these hosts.
-enum class Memory {
+enum class Remembered {
   replaced,  // this one takes its place
   used,      // it is taken as it is, if there is one
   left,      // nothing is written beside --out
 };
 
-Memory memory_of(const Arguments& arguments) {
-  if (!arguments.has("--memory")) return Memory::replaced;
-  const std::string text = arguments.text("--memory");
-  if (text == "used") return Memory::used;
-  if (text == "left") return Memory::left;
-  throw InvalidArgument("eco-rank: --memory '" + text + "' is neither used nor left");
+Remembered remembered_of(const Arguments& arguments) {
+  if (!arguments.has("--remembered")) return Remembered::replaced;
+  const std::string text = arguments.text("--remembered");
+  if (text == "used") return Remembered::used;
+  if (text == "left") return Remembered::left;
+  throw InvalidArgument("eco-rank: --remembered '" + text + "' is neither used nor left");
 }
 
-// Collective. The network that jobs would find, on rank 0, and on all ranks whether there is one that they would take as
-// it is.
-std::pair<bool, net::Network> remembered(Stage& stage, const net::Store& store,
-                                         const measure::CharacterizeOptions& how) {
+// Collective: the network that jobs on these hosts would find, with its samples on rank 0.
+std::optional<net::Network> find_remembered(Stage& stage, const net::Store& store,
+                                            const measure::CharacterizeOptions& how) {
   std::optional<net::Network> found;
   std::string text;
   if (stage.rank() == 0) {
     found = store.find_network(how.host_of_rank, how.transport).network;
     if (found) text = net::to_json(found->without_samples());
   }
-  runtime::Agreement agreement(*stage.native, stage.rank(), stage.n_ranks());
-  text = agreement.share(std::move(text));
-  if (text.empty()) return {};
-  const net::Network known = net::parse_network(text, "remembered network");
-  if (!runtime::knows_rails(known, *stage.transport, runtime::hosts_of_ranks(known, how.host_of_rank, false)))
-    return {};
-  return {true, std::move(found).value_or(known)};
+  text = runtime::Agreement(*stage.native, stage.rank(), stage.n_ranks()).share(std::move(text));
+  if (text.empty() || found) return found;
+  return net::parse_network(text, "remembered network");
+}
+
+// Rank 0: says so where plans were made for a network of these hosts that jobs will not find any more.
+void say_outdated(const net::Store& store, const net::Network& before, const net::Network& now) {
+  if (before.n_hosts() != now.n_hosts() || before.fingerprint() == now.fingerprint()) return;
+  const std::string key = '"' + before.fingerprint() + '"';
+  const auto plans = store.newest_plans();
+  const bool has_plans = std::any_of(plans.begin(), plans.end(), [&](const net::FoundText& plan) {
+    return plan.text && plan.text->find(key) != std::string::npos;
+  });
+  if (!has_plans) return;
+  std::fprintf(stderr,
+               "eco-rank: outdated: this network has another fingerprint, and plans that were made for the one "
+               "that was remembered serve no longer; make new ones with eco tune\n");
 }
 
 // Rank 0.
-void remember(const net::Store& store, const net::Network& network, const measure::CharacterizeOptions& how) {
-  const auto before = store.find_network(how.host_of_rank, how.transport).network;
-  if (const auto kept = store.remember_network(network, true); kept.failure) {
+void remember(const net::Store& store, const net::Network& network) {
+  if (const auto kept = store.remember_network(network, true); kept.failure)
     std::fprintf(stderr, "eco-rank: not remembered: %s\n", kept.failure->c_str());
-    return;
-  }
-  if (!before || before->fingerprint() == network.fingerprint()) return;
-  const std::string key = '"' + before->fingerprint() + '"';
-  const auto plans = store.newest_plans();
-  const auto n_lost = std::count_if(plans.begin(), plans.end(), [&](const net::FoundText& plan) {
-    return plan.text && plan.text->find(key) != std::string::npos;
-  });
-  if (n_lost == 0) return;
-  std::fprintf(
-      stderr,
-      "eco-rank: outdated: the network is not as it was remembered, and %d plans that were made for it "
-      "serve no longer; make new ones with eco tune\n",
-      static_cast<int>(n_lost));
 }
 
-// Collective. A network whose rails can't be measured is a network without rails. With pLogP their curves too.
+// Collective. A network whose rails can't be measured is a network without rails.
 void add_rails(Stage& stage, const measure::CharacterizeOptions& how, net::Network& network) {
   if (how.progress) how.progress("rails", 1);
   try {
     const measure::RailsOptions rails{.host_of_rank = how.host_of_rank, .in_job = how.budget_s > 0};
     const auto measured = measure::measure_rails(*stage.transport, *stage.native, network, rails);
     measure::add_rails(network, stage.transport->rail_names(), measured);
-    if (how.plogp && network.n_rails() > 1)
-      network.rail_plogp =
-          measure::measure_plogp_on_rails(*stage.transport, *stage.native, network, stage.rails->kind(), how);
   } catch (const TransportError& error) {  // on all ranks alike
     if (stage.rank() == 0) std::fprintf(stderr, "eco-rank: no rails: %s\n", error.what());
   }
+}
+
+// Collective: none where a rail failed meanwhile, since what was sent over it went over another.
+void add_rail_plogp(Stage& stage, const measure::CharacterizeOptions& how, net::Network& network) {
+  std::vector<net::RailPLogP> measured;
+  std::string why_none;
+  try {
+    measured = measure::measure_plogp_on_rails(*stage.transport, *stage.native, network, stage.rails->kind(), how);
+  } catch (const TransportError& error) {
+    why_none = error.what();
+  }
+  runtime::Agreement agreement(*stage.native, stage.rank(), stage.n_ranks());
+  const auto failed = agreement.failed([&] {
+    if (!why_none.empty()) throw TransportError(why_none);
+    for (const std::string& rail : stage.rails->failed_rails()) throw TransportError(rail + " failed");
+  });
+  if (failed && stage.rank() == 0) std::fprintf(stderr, "eco-rank: no pLogP over rails: %s\n", failed->c_str());
+  if (!failed) network.rail_plogp = std::move(measured);
+}
+
+// Collective: what is remembered, with rails that were not looked at before measured now.
+std::optional<net::Network> taken_as_remembered(Stage& stage, const net::Store& store,
+                                                const measure::CharacterizeOptions& how) {
+  std::optional<net::Network> network = find_remembered(stage, store, how);
+  if (!network) return network;
+  const std::vector<int> hosts = runtime::hosts_of_ranks(*network, how.host_of_rank, false);
+  if (runtime::knows_rails(*network, *stage.transport, hosts)) return network;
+  add_rails(stage, how, *network);
+  if (stage.rank() == 0) remember(store, *network);
+  return network;
 }
 
 // `job` is what jobs do by themselves.
@@ -104,9 +125,10 @@ plan::Effort effort_of(const Arguments& arguments) {
 }  // namespace
 
 int characterize(int argc, char** argv) {
-  const Arguments arguments(argc, argv, {"--out", "--budget", "--memory"}, {"--progress", "--plogp"});
+  const Arguments arguments(argc, argv, {"--out", "--budget", "--remembered"},
+                            {"--progress", "--plogp", "--rail-plogp"});
   const std::string out = arguments.text("--out");
-  const Memory memory = memory_of(arguments);
+  const Remembered remembered = remembered_of(arguments);
   const runtime::Options options = options_of_environment();
   Stage stage(options);
   measure::CharacterizeOptions how;
@@ -117,17 +139,27 @@ int characterize(int argc, char** argv) {
   how.plogp = arguments.has("--plogp");
   if (arguments.has("--progress")) how.progress = Progress();
   const net::Store store(options.cache_dir, options.site_dir);
-  if (memory == Memory::used) {
-    if (const auto [is_known, network] = remembered(stage, store, how); is_known) {
-      if (stage.rank() == 0) write_file(out, net::to_json(network));
+  if (remembered == Remembered::used) {
+    if (const auto network = taken_as_remembered(stage, store, how)) {
+      if (stage.rank() == 0) write_file(out, net::to_json(*network));
       return 0;
     }
   }
   net::Network network = measure::characterize(*stage.transport, *stage.native, how);
   if (stage.transport->n_rails() > 1) add_rails(stage, how, network);
-  if (stage.rank() != 0) return 0;
-  write_file(out, net::to_json(network));
-  if (memory != Memory::left) remember(store, network, how);
+  const auto keep = [&] {  // rank 0
+    write_file(out, net::to_json(network));
+    if (remembered != Remembered::left) remember(store, network);
+  };
+  if (stage.rank() == 0) {
+    const auto before = store.find_network(how.host_of_rank, how.transport).network;
+    keep();
+    if (before && remembered != Remembered::left) say_outdated(store, *before, network);
+  }
+  if (arguments.has("--rail-plogp") && network.n_rails() > 1) {
+    add_rail_plogp(stage, how, network);
+    if (stage.rank() == 0) keep();
+  }
   return 0;
 }
 

@@ -15,7 +15,7 @@ from eco import network as networks
 from eco.errors import EcoError, InvalidArgument
 from eco.report.records import read_json, take
 
-Memory = Literal["replaced", "used", "left"]
+Remembered = Literal["replaced", "used", "left"]
 
 
 def characterize_place(
@@ -25,13 +25,14 @@ def characterize_place(
     timeout_s: float | None,
     watch: Callable[[str], None] | None,
     plogp: bool = False,
-    memory: Memory = "replaced",
+    remembered: Remembered = "replaced",
+    rail_plogp: bool = False,
 ) -> dict[str, Any]:
     """Runs eco-rank characterize; the network as read back. A failed run leaves an older output as it was.
 
-    `memory`: what becomes of the network that jobs on these hosts remember. `replaced`: this one takes its place.
+    `remembered`: what becomes of the network that jobs on these hosts remember. `replaced`: this one takes its place.
     `used`: where there is one, it is the result, and nothing is measured. `left`: it stays, with the plans that were
-    made for it.
+    made for it. `plogp`: the curves of every class over the library's own messages, `rail_plogp`: over each rail.
     """
     if output is not None and not output.absolute().parent.is_dir():
         raise InvalidArgument(f"{output}: the folder {output.absolute().parent} does not exist")
@@ -43,8 +44,10 @@ def characterize_place(
             words += ["--budget", f"{budget_s:g}"]
         if plogp:
             words.append("--plogp")
-        if memory != "replaced":
-            words += ["--memory", memory]
+        if rail_plogp:
+            words.append("--rail-plogp")
+        if remembered != "replaced":
+            words += ["--remembered", remembered]
         ended = place.start(place.stock(words), timeout_s, watch)
         jobs.check(ended, "characterization", "nothing was remembered, and no file was written or changed")
         if not fresh.exists():
@@ -63,12 +66,11 @@ def describe(network: dict[str, Any]) -> str:
     hosts, subnets = network["hosts"], network["subnets"]
     sizes = "+".join(str(len(subnet["hosts"])) for subnet in subnets)
     text = f"{_counted(len(hosts), 'host')} in {_counted(len(subnets), 'subnet')} ({sizes})"
-    measured = len(network.get("plogp", ()))
-    if not measured:
-        return text
-    on_rails = len(network.get("rail_plogp", ()))
-    rails = f", and over {_counted(on_rails, 'rail')}" if on_rails else ""
-    return f"{text}, pLogP in {_counted(measured, 'direction')}{rails}"
+    if measured := len(network.get("plogp", ())):
+        text += f", pLogP in {_counted(measured, 'direction')}"
+    if on_rails := len(network.get("rail_plogp", ())):
+        text += f", pLogP over {_counted(on_rails, 'rail')}"
+    return text
 
 
 def _counted(number: int, what: str) -> str:

@@ -234,7 +234,7 @@ def measured_grid(
     with jobs.scratch("network") as folder:
         file = folder / "network.json"
         began = time.monotonic()
-        characterize_place(place, file, None, options.timeout_s, watch, memory="left")
+        characterize_place(place, file, None, options.timeout_s, watch, remembered="left")
         took_s = time.monotonic() - began
         text = file.read_text(encoding="utf-8")
     network = {**without_samples(json.loads(text)), "pairs": [], "concurrent": []}

@@ -354,7 +354,7 @@ def validate_place(
         file = network_file or folder / "network.json"
         if network_file is None:
             watch = progress("measuring the network")
-            characterize_place(place, file, None, options.timeout_s, watch, plogp=True, memory="left")
+            characterize_place(place, file, None, options.timeout_s, watch, plogp=True, remembered="left")
         text = file.read_text(encoding="utf-8")
         hosts = hosts_in_network(text, hosts_of_ranks, file)
         watch = progress("predicting")

@@ -298,7 +298,7 @@ def test_characterize_says_which_plans_serve_no_longer(
 
 def test_characterize_asks_for_plogp(fakes: Any) -> None:
     characterize_words(["mpirun", "-n", "3"], None, None, 2.0, 60, quiet(), plogp=True)
-    assert fakes.told()[0]["words"][-4:] == ["--progress", "--budget", "2", "--plogp"]
+    assert fakes.told()[0]["words"][-5:] == ["--progress", "--budget", "2", "--plogp", "--rail-plogp"]
 
 
 @pytest.mark.parametrize("what", ["dies", "truncates", "hangs"])

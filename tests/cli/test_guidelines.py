@@ -57,6 +57,7 @@ def test_without_words_it_says_what_to_give(eco: Any) -> None:
     assert "eco guidelines -- mpirun -n 8" in ended.stderr
 
 
-def test_a_file_that_is_not_there_is_no_launcher(eco: Any) -> None:
-    ended = eco("guidelines", "nope.json")
-    assert (ended.returncode, "nope.json: there is no such file" in ended.stderr) == (2, True)
+@pytest.mark.parametrize("name", ["nope.json", "nope"])
+def test_a_file_that_is_not_there_is_no_launcher(eco: Any, name: str) -> None:
+    ended = eco("guidelines", name)
+    assert (ended.returncode, f"{name}: neither a file nor a launcher" in ended.stderr) == (2, True)

@@ -182,9 +182,9 @@ def test_bad_questions_are_refused(words: list[str], says: str) -> None:
     assert re.search(says, str(result.exception))
 
 
-@pytest.mark.parametrize(("words", "memory"), [([], "used"), (["--plogp"], "left")])
+@pytest.mark.parametrize(("words", "remembered"), [([], "used"), (["--plogp"], "left")])
 def test_without_a_file_the_remembered_network_is_taken_but_for_plogp(
-    tmp_path: Path, network: str, monkeypatch: pytest.MonkeyPatch, words: list[str], memory: str
+    tmp_path: Path, network: str, monkeypatch: pytest.MonkeyPatch, words: list[str], remembered: str
 ) -> None:
     run = read(tmp_path, network, as_traced(network))
     asked: list[Any] = []
@@ -198,7 +198,7 @@ def test_without_a_file_the_remembered_network_is_taken_but_for_plogp(
     monkeypatch.setattr(trace_command, "trace_place", lambda *_: run)
     done = CliRunner().invoke(app, ["trace", *words])
     assert done.exit_code == 0, done.output
-    assert asked == [memory]
+    assert asked == [remembered]
     assert "4 hosts in 2 subnets (2+2)" in done.output
 
 

@@ -136,21 +136,21 @@ def test_what_a_measurement_does_to_what_is_remembered() -> None:
         return remembered(cache)[8]
 
     with Lab(parse(described((3, 3, 2))), library="mpich") as lab:
-        first, said = characterize(lab, "--memory", "used")
+        first, said = characterize(lab, "--remembered", "used")
         assert kept().measured_at == first.measured_at, "there was none: measured and remembered"
-        used, _ = characterize(lab, "--memory", "used")
+        used, _ = characterize(lab, "--remembered", "used")
         assert used == first
     plans = cache / "plans"
     plans.mkdir()
     (plans / "a.json").write_text(json.dumps({"network": first.fingerprint}))
     with Lab(parse(described((2, 4, 2))), library="mpich") as lab:
-        apart, said = characterize(lab, "--memory", "left")
+        apart, said = characterize(lab, "--remembered", "left")
         assert (apart.measured_at != first.measured_at, kept() == first) == (True, True)
         assert "outdated" not in said
         again, said = characterize(lab)
         assert kept() == again
     assert "eco-rank: outdated: " in said
-    assert "1 plans that were made for it serve no longer" in said
+    assert "plans that were made for the one that was remembered serve no longer" in said
 
 
 def test_a_host_that_moved_is_noticed_and_measured_again() -> None:

@@ -114,7 +114,7 @@ def test_curves_of_rails_are_shown_after_the_librarys(tmp_path: Path) -> None:
     )
     counted = {"hosts": [{}] * 2, "subnets": [{"hosts": [0, 1]}]}
     with_rails = {**counted, "plogp": [{}], "rail_plogp": [{}, {}]}
-    assert characterize.describe(with_rails).endswith("pLogP in 1 direction, and over 2 rails")
+    assert characterize.describe(with_rails).endswith("pLogP in 1 direction, pLogP over 2 rails")
 
 
 def test_show_plogp(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -51,7 +51,7 @@ def characterize_words(
                 kept += "; " + line.removeprefix(OUTDATED)
             shown(line)
 
-        network = characterize_place(place, output, budget_s, timeout_s, watch, plogp)
+        network = characterize_place(place, output, budget_s, timeout_s, watch, plogp, rail_plogp=plogp)
     return network, kept
 
 

@@ -63,7 +63,7 @@ def in_the_lab(name: str, library: str, options: Options, console: Console) -> O
         if most > places:
             raise InvalidArgument(f"--ranks {most}: {name} has places for {places} ranks")
         file = Path(folder) / "network.json"
-        network = characterize_place(jobs.LabPlace(lab), file, None, 300, None, memory="used")
+        network = characterize_place(jobs.LabPlace(lab), file, None, 300, None, remembered="used")
         known = [host["name"] for host in network["hosts"]]
         hosts = [known.index(host) for host in lab.hosts_of_ranks]
         return Campaign(InLab(lab, name), options,

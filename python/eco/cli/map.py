@@ -52,7 +52,7 @@ def wanted(
 
 
 def group_in_lab(name: str, placement: str, n_ranks: int | None) -> tuple[Group, list[str]]:
-    """The lab's network, measured now or before; and its hosts' names."""
+    """The lab's network, measured now, with hosts in the order in which `block` places ranks; and its hosts' names."""
     console = make_console()
     with (
         Lab(load(name)) as lab,
@@ -60,7 +60,7 @@ def group_in_lab(name: str, placement: str, n_ranks: int | None) -> tuple[Group,
         rank_progress(console) as progress,
     ):
         file = folder / "network.json"
-        characterize_place(jobs.LabPlace(lab), file, None, None, progress("measuring"), memory="used")
+        characterize_place(jobs.LabPlace(lab), file, None, None, progress("measuring"), remembered="left")
         group = make_group(file, placement, n_ranks)
         return group, [host.name for host in networks.load(file).hosts]
 

@@ -55,7 +55,7 @@ def show_networks(loaded: list[Network], as_json: bool, html: Path | None, conso
 
 def show_plogp(network: Network, picture: Path | None, console: Console) -> None:
     """What --plogp does; throws where the network has none."""
-    if not network.plogp:
+    if not network.plogp and not network.rail_plogp:
         raise InvalidArgument(
             "this network was measured without pLogP; measure with: eco characterize --plogp -- mpirun -n N"
         )

@@ -18,7 +18,7 @@ import typer
 from rich.console import Console
 
 from eco import jobs
-from eco.characterize import Memory, characterize_place, describe
+from eco.characterize import Remembered, characterize_place, describe
 from eco.cli.options import (
     LabOrLauncher,
     LabOrSrunLibrary,
@@ -106,8 +106,8 @@ def trace(
         file = network or folder / "network.json"
         if network is None:
             watch = progress("measuring the network")
-            memory: Memory = "left" if plogp else "used"
-            known = characterize_place(place, file, None, timeout, watch, plogp, memory)
+            remembered: Remembered = "left" if plogp else "used"
+            known = characterize_place(place, file, None, timeout, watch, plogp, remembered)
             console.print(f"{describe(known)}, measured {known['measured_at']}", highlight=False)
         run = trace_place(place, file, options)
     if picture:

@@ -109,8 +109,8 @@ def _look(place: jobs.Place, task: Task) -> rank.TimedLaunch:
 
 
 def _subnets(place: jobs.Place, hosts: Sequence[str], task: Task) -> list[int]:
-    """The subnet of every rank, as measured now or before."""
-    network = characterize_place(place, None, None, task.options.timeout_s, None, memory="used")
+    """The subnet of every rank, as measured now."""
+    network = characterize_place(place, None, None, task.options.timeout_s, None, remembered="left")
     number = {
         network["hosts"][h]["name"]: s for s, subnet in enumerate(network["subnets"]) for h in subnet["hosts"]
     }
