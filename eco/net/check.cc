@@ -247,9 +247,9 @@ Reason check_plogp(const Network& network, const std::vector<ClassPLogP>& classe
   for (std::size_t p = 0; p < classes.size(); ++p) {
     const ClassPLogP& measured = classes[p];
     const std::string where = at(list, p) + ": ";
-    const bool is_known = std::any_of(classes.begin(), classes.begin() + static_cast<std::ptrdiff_t>(p), [&](const ClassPLogP& other) {
-      return other.from == measured.from && other.to == measured.to;
-    });
+    const bool is_known = std::any_of(
+        classes.begin(), classes.begin() + static_cast<std::ptrdiff_t>(p),
+        [&](const ClassPLogP& other) { return other.from == measured.from && other.to == measured.to; });
     if (is_known) return where + "the same two hosts as in one before";
     for (const int host : {measured.from, measured.to}) {
       if (host < 0 || host >= network.n_hosts()) return where + "names a host that is not there";

@@ -136,7 +136,8 @@ class Ranking {
     const auto has_window = [](const Form& form) { return form.common.params.window != 0; };
     std::stable_partition(forms_.begin(), forms_.end(), std::not_fn(has_window));
     const auto windowed = std::find_if(forms_.begin(), forms_.end(), has_window);
-    std::for_each(forms_.begin(), windowed, [&](Form& form) { form.seconds = large.estimate_s(form.middle()); });
+    std::for_each(forms_.begin(), windowed,
+                  [&](Form& form) { form.seconds = large.estimate_s(form.middle()); });
     sort_forms(windowed);
     const auto n_free = static_cast<std::size_t>(windowed - forms_.begin());
     const auto is_of_the_best = [&](const Form& form) {

@@ -60,9 +60,10 @@ void say_outdated(const net::Store& store, const net::Network& before, const net
     return plan.text && plan.text->find(key) != std::string::npos;
   });
   if (!has_plans) return;
-  std::fprintf(stderr,
-               "eco-rank: outdated: this network has another fingerprint, and plans that were made for the one "
-               "that was remembered serve no longer; make new ones with eco tune\n");
+  std::fprintf(
+      stderr,
+      "eco-rank: outdated: this network has another fingerprint, and plans that were made for the one "
+      "that was remembered serve no longer; make new ones with eco tune\n");
 }
 
 // Rank 0.
@@ -88,7 +89,8 @@ void add_rail_plogp(Stage& stage, const measure::CharacterizeOptions& how, net::
   std::vector<net::RailPLogP> measured;
   std::string why_none;
   try {
-    measured = measure::measure_plogp_on_rails(*stage.transport, *stage.native, network, stage.rails->kind(), how);
+    measured =
+        measure::measure_plogp_on_rails(*stage.transport, *stage.native, network, stage.rails->kind(), how);
   } catch (const TransportError& error) {
     why_none = error.what();
   }
@@ -97,7 +99,8 @@ void add_rail_plogp(Stage& stage, const measure::CharacterizeOptions& how, net::
     if (!why_none.empty()) throw TransportError(why_none);
     for (const std::string& rail : stage.rails->failed_rails()) throw TransportError(rail + " failed");
   });
-  if (failed && stage.rank() == 0) std::fprintf(stderr, "eco-rank: no pLogP over rails: %s\n", failed->c_str());
+  if (failed && stage.rank() == 0)
+    std::fprintf(stderr, "eco-rank: no pLogP over rails: %s\n", failed->c_str());
   if (!failed) network.rail_plogp = std::move(measured);
 }
 
