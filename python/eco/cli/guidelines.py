@@ -80,7 +80,9 @@ def guidelines(
     if len(words) == 1 and Path(words[0]).is_file():
         series = guideline_table.read(Path(words[0]))
     elif len(words) == 1 and (words[0].endswith(".json") or shutil.which(words[0]) is None):
-        raise InvalidArgument(f"{words[0]}: neither a file nor a launcher that is here; give a file of eco bench, a plan, or a launcher")
+        raise InvalidArgument(
+            f"{words[0]}: neither a file nor a launcher that is here; give a file of eco bench, a plan, or a launcher"
+        )
     else:
         options = BenchOptions(parse_ops(ops), parse_sizes(sizes), launches=launches, tune=False)
         outcome = bench_launcher(words, library, options, False, console)
