@@ -37,12 +37,15 @@ constexpr TrialLimits kExhaustive{.until_s = 0, .cell_s = 4.0, .fewest = 3, .mos
 // so its first few are closer together than it can tell.
 constexpr std::size_t kShortlistInJob = 2;
 constexpr std::size_t kShortlistOffline = 3;
-// Offline they are those that a search has found to be the fastest; it asks no more after so long in one cell, and not at all
-// where its first heat, four candidates that run twice each, would take longer.
+// Offline they are those that a search has found to be the fastest; it asks no more after so long in one cell, or after its share
+// of what all may take where few cells were asked for; and not at all where its first heat, four candidates that run twice
+// each, would take longer.
 constexpr double kRaceOffline_s = 1.5;
-constexpr double kLongestRaced_s = kRaceOffline_s / 8;
-// What a search expects to gain when it ends: as much as a recipe must gain to serve.
+constexpr double kRacesOffline_s = 16;
+constexpr int kHeatRuns = 8;
+// What a search expects to gain when it ends: as much as a recipe must gain to serve; where it has twice the time and more, less.
 constexpr double kRaceGain = 0.05;
+constexpr double kLongRaceGain = 0.02;
 // Offline, for each problem, of searching beyond the repertoire: less than one of its trials.
 constexpr double kSearchOffline_s = 0.25;
 // Predicting 1,000 operations takes some 0.1 ms; tens of candidates, tens of cells.
@@ -380,12 +383,14 @@ class Planning {
     how.mends = true;
     how.ranks_all = exhaustive;
     how.race.measures_all = exhaustive;
-    how.race.least_gain = kRaceGain;
-    if (!exhaustive) how.race.longest_s = kLongestRaced_s;
-    how.race.oracle_of = [this, &trials, until_s, exhaustive](
+    const auto n_cells = static_cast<double>(std::max<std::size_t>(1, missing_.size() * how.sizes.size()));
+    const double race_s = std::max(kRaceOffline_s, kRacesOffline_s / n_cells);
+    how.race.least_gain = race_s < 2 * kRaceOffline_s ? kRaceGain : kLongRaceGain;
+    if (!exhaustive) how.race.longest_s = race_s / kHeatRuns;
+    how.race.oracle_of = [this, &trials, until_s, exhaustive, race_s](
                              const coll::CommonProblem& problem,
                              const std::vector<std::vector<algo::Recipe>>& recipes) {
-      const double end_s = exhaustive ? until_s : std::min(clock_() + kRaceOffline_s, until_s);
+      const double end_s = exhaustive ? until_s : std::min(clock_() + race_s, until_s);
       return live_oracle(trials, problem, recipes, [this, end_s] { return clock_() < end_s; });
     };
   }
