@@ -20,6 +20,9 @@ namespace {
 constexpr double kLooks = 8;
 constexpr double kAskAfter = 0.25;
 constexpr double kGrace = 0.5;
+// Where others get through on that rail meanwhile it may be crowded: TCP doubles its pause with each segment that is lost, and after four
+// has waited 3 s. A host that is cut off hears nobody there, gives it up in the usual time, and says so.
+constexpr double kCrowded = 3;
 // Reading a socket empty takes no more turns than this.
 constexpr int kTurns = 64;
 
@@ -127,6 +130,7 @@ int TcpTransport::watch_rails() {
   const Clock::time_point now = Clock::now();
   if (now >= next_look_) {
     next_look_ = now + seconds_of(options_.rail_lost_after_s / kLooks);
+    carried_at_.resize(static_cast<std::size_t>(n_rails()));
     for (std::uint32_t number = 0; number < connections_.size(); ++number) {
       Connection* const connection = connections_[number].get();
       if (!is_known(connection) || n_living_rails(connection->peer()) < 2) continue;
@@ -141,6 +145,8 @@ int TcpTransport::watch_rails() {
 bool TcpTransport::is_rail_lost(Connection& connection, Clock::time_point now) {
   const std::uint64_t carried = connection.carried_bytes();
   const bool is_stuck = !connection.is_open() || unacknowledged_bytes(connection.socket()) > 0;
+  Clock::time_point& carried_at = carried_at_[static_cast<std::size_t>(connection.rail())];
+  if (carried != connection.carried_when_looked) carried_at = now;
   if (!is_stuck || carried != connection.carried_when_looked) {
     connection.carried_when_looked = carried;
     connection.quiet_since = now;
@@ -166,7 +172,8 @@ bool TcpTransport::is_rail_lost(Connection& connection, Clock::time_point now) {
       to_flush_.push_back(other->number());
     }
   }
-  return is_answered && quiet >= seconds_of(options_.rail_lost_after_s);
+  const bool is_crowded = now - carried_at < seconds_of(options_.rail_lost_after_s);
+  return is_answered && quiet >= seconds_of((is_crowded ? kCrowded : 1) * options_.rail_lost_after_s);
 }
 
 bool TcpTransport::on_echo(Connection& connection) {

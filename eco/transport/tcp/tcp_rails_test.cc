@@ -211,6 +211,60 @@ TEST(TcpRails, ARailThatGoesSilentUnderLoadIsGivenUp) {
   });
 }
 
+// One connection whose segments are lost in a crowd is not a rail that is cut off.
+TEST(TcpRails, ARailThatCarriesOthersIsGivenUpLater) {
+  const TcpOptions options{.rail_lost_after_s = 1.0};
+  const Bytes message = pattern(500, 3);
+  Meeting all(3);
+  std::atomic<bool> is_over = false;
+  run_tcp_ranks(3, 2, options, [&](TcpTransport& transport) {
+    transport.set_rails(0, std::array<std::uint8_t, 3>{0, 0, 0});
+    const int me = transport.rank();
+    Bytes got(message.size());
+    const auto pass_on = [&] {
+      ASSERT_EQ(me == 0 ? transport.post_send(1, 0, message, SendMode::synchronous, 0)
+                        : transport.post_recv(0, 0, got, 0),
+                Status::ok);
+    };
+    if (me < 2) {
+      pass_on();
+      ASSERT_EQ(wait(transport), Status::ok);
+    }
+    all.hold(transport);
+    if (me == 0) EXPECT_GT(deafen(0), 0);  // the two, who alone have met there
+    all.hold(transport);
+    const auto began = steady_clock::now();
+    if (me < 2) pass_on();
+    // Ranks 2 and 0 go on over the same rail.
+    std::array<std::byte, 8> there{};
+    std::array<std::byte, 8> back{};
+    std::size_t n_open = me < 2 ? 1 : 0;
+    std::size_t n_trip = 0;
+    while (!is_over || n_open > 0 || n_trip > 0) {
+      if (me != 1 && n_trip == 0 && !is_over) {
+        const int peer = 2 - me;
+        ASSERT_EQ(transport.post_send(peer, 1, there, SendMode::eager, 1), Status::ok);
+        ASSERT_EQ(transport.post_recv(peer, 1, back, 2), Status::ok);
+        n_trip = 2;
+      }
+      std::array<Ticket, 4> done{};
+      std::size_t n = 0;
+      ASSERT_EQ(transport.poll_some(done, n), Status::ok);
+      for (std::size_t i = 0; i < n; ++i) (done[i] == 0 ? n_open : n_trip) -= 1;
+      if (me == 1 && n_open == 0) is_over = true;
+      if (is_over && me != 1 && n_open == 0) break;
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    if (me == 1) {
+      EXPECT_EQ(got, message);
+      EXPECT_GT(steady_clock::now() - began, milliseconds(2000)) << "it waited for the crowd to clear";
+    }
+    if (me < 2) EXPECT_EQ(transport.lost_rails().size(), 1u);
+    all.hold(transport);
+    transport.abandon();
+  });
+}
+
 TEST(TcpRails, ARailThatIsSilentFromTheStartIsGivenUp) {
   const TcpOptions options{.rail_lost_after_s = 0.5};
   Meeting all(2);

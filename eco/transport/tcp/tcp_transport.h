@@ -51,8 +51,8 @@ struct TcpOptions {
   std::size_t credit_bytes = std::size_t{1} << 22;
   // Seconds of a silent network after which a peer is lost; 0: only its end is noticed.
   double lost_after_s = 0;
-  // Seconds after which a rail that carries nothing to a peer is given up, if the peer answers on another; 0: only
-  // when it closes.
+  // Seconds after which a rail that carries nothing to a peer is given up, if the peer answers on another (where it carries
+  // something to others, three times as long); 0: only when it closes.
   double rail_lost_after_s = 3;
   // How long the destructor waits for others' kernels to have what was sent.
   double farewell_s = 5;
@@ -248,10 +248,11 @@ class TcpTransport final : public RailTransport, private Connection::Owner {
   std::vector<std::uint32_t> free_sends_;
   std::vector<int> gone_;  // peers that have no connection left, or broke one
   std::size_t kept_bytes_ = 0;
-  Clock::time_point lost_at_{};       // the last of them
-  std::vector<int> to_move_;          // peers
-  Clock::time_point next_look_{};     // at rails
-  std::vector<std::byte> discarded_;  // where repeated messages go
+  Clock::time_point lost_at_{};                // the last of them
+  std::vector<int> to_move_;                   // peers
+  Clock::time_point next_look_{};              // at rails
+  std::vector<Clock::time_point> carried_at_;  // by rail: when a look last found that anybody got through
+  std::vector<std::byte> discarded_;           // where repeated messages go
   std::size_t n_repeated_ = 0;
   bool is_leaving_ = false;
 };
