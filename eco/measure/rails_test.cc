@@ -207,13 +207,12 @@ class Noting final : public transport::PassingTransport {
     noted.push_back(rails.front());
     below_.set_rails(first_tag, rails);
   }
-  Status post_send(int peer, int tag, std::span<const std::byte> bytes, transport::SendMode mode,
-                   transport::Ticket ticket) override {
+  transport::Status post_send(int peer, int tag, std::span<const std::byte> bytes, transport::SendMode mode,
+                              transport::Ticket ticket) override {
     if (tag >= kFirstProbeTag && !noted.empty() && noted.back() != transport::kNoRail) ++sent[noted.back()];
     return PassingTransport::post_send(peer, tag, bytes, mode, ticket);
   }
 
-  using Status = transport::Status;
   std::vector<std::uint8_t> noted;
   std::map<std::uint8_t, int> sent;
 };
@@ -245,7 +244,9 @@ TEST(MeasuredRails, EachHasCurvesOfItsOwn) {
     options.budget_s = 3;
     std::vector<net::RailPLogP> measured = measure_plogp_on_rails(noting, native, network, "TCP", options);
     EXPECT_EQ(noting.noted, (std::vector<std::uint8_t>{0, transport::kNoRail, 1, transport::kNoRail}));
-    EXPECT_GT(noting.sent[0], 0);
+    if (share.rank() < 2) {
+      EXPECT_GT(noting.sent[0], 0) << "the pair that is measured there";
+    }
     EXPECT_EQ(noting.sent[1] > 0, share.rank() != 1) << "who lacks it has nothing to send over it";
     if (share.rank() == 0) {
       network.rail_plogp = measured;

@@ -4,6 +4,7 @@
 //   run_hostile_ranks(2, 2, {}, [](int rank, int rail) { return Fate{.forth = 100}; }, [](TcpTransport& transport) { ... });
 //   deafen(0);                         // from now on no packet comes through rail 0: neither side hears of it
 //   deafen(0, Ears::openers);          // what openers say over their connections still comes through, no answer does
+//   deafen(0, Ears::connected);        // connections that are made later hear
 //
 // All rails but the last lead through a proxy, which asks what becomes of each connection to that rank over that rail.
 #pragma once
@@ -198,16 +199,17 @@ inline std::size_t run_hostile_ranks(int n_ranks, int n_rails, const TcpOptions&
       n_ranks, [n_rails](int) { return loopback_addresses(n_rails); }, options, std::move(fates), body);
 }
 
-enum class Ears { all, openers };
+enum class Ears { all, openers, connected };
 
-// Every TCP socket of this process on that rail loses all that comes to it, listening ones too, or those alone that
-// opened their connection. How many.
+// Every TCP socket of this process on that rail loses all that comes to it, listening ones too; or those alone that
+// opened their connection; or those that are connected. How many.
 inline int deafen(int rail, Ears ears = Ears::all) {
   in_addr address{};
   ::inet_pton(AF_INET, loopback_addresses(rail + 1).back().c_str(), &address);
   struct Found {
     int descriptor;
     in_port_t port;
+    bool listens = false;
   };
   std::vector<Found> found;
   std::set<in_port_t> listening;  // and so of what was accepted there
@@ -220,13 +222,16 @@ inline int deafen(int rail, Ears ears = Ears::all) {
     found.push_back({descriptor, here.sin_port});
     int listens = 0;
     length = sizeof listens;
-    if (::getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens != 0)
+    if (::getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens != 0) {
       listening.insert(here.sin_port);
+      found.back().listens = true;
+    }
   }
   sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
   const sock_fprog program{1, &nothing};
   return static_cast<int>(std::count_if(found.begin(), found.end(), [&](const Found& each) {
     if (ears == Ears::openers && listening.contains(each.port)) return false;
+    if (ears == Ears::connected && each.listens) return false;
     return ::setsockopt(each.descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0;
   }));
 }
