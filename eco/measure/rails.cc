@@ -353,16 +353,21 @@ MeasuredRails measure_rails(transport::Transport& transport, transport::Native& 
 
 namespace {
 
-// By most of the pairs that have both: one of many is disturbed.
+// By most of the pairs that have both: one of many is disturbed. Inside subnets as between them: rails that only meet on the
+// way to others are two inside.
 bool shares_a_link(const MeasuredRails& measured, std::size_t n_rails, std::size_t rail, std::size_t other) {
-  std::vector<double> slowdowns;
+  bool was_asked = false;
   for (const std::vector<RailTimes>* pairs : {&measured.inside, &measured.between}) {
+    std::vector<double> slowdowns;
     for (const RailTimes& times : *pairs) {
       if (const double slowdown = times.slowdown[rail * n_rails + other]; slowdown > 0)
         slowdowns.push_back(slowdown);
     }
+    if (slowdowns.empty()) continue;
+    if (base::median(std::move(slowdowns)) < kShares) return false;
+    was_asked = true;
   }
-  return !slowdowns.empty() && base::median(slowdowns) >= kShares;
+  return was_asked;
 }
 
 // What a rail carries of what rail 0 does, in the middle of the pairs that have it; nothing without any.

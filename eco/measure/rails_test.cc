@@ -286,6 +286,18 @@ TEST(MeasuredRails, CurvesOfRailsThatFailEndForAll) {
   for (const std::string& one : failed) EXPECT_NE(one, "");
 }
 
+TEST(MeasuredRails, ThoseThatMeetOnTheWayToOthersAreTwo) {
+  net::Network network = net::synthetic_network("hosts=2+2+2 rate_mbit=40 uplink_mbit=16");
+  MeasuredRails measured;
+  measured.inside = {times({1e6, 1e6})};
+  for (int i = 0; i < 3; ++i) {
+    measured.between.push_back(times({1e6, 1e6}));
+    measured.between.back().slowdown[1 * 2 + 0] = 2;
+  }
+  add_rails(network, {"a", "b"}, measured);
+  EXPECT_EQ(network.n_rails(), 2);
+}
+
 TEST(MeasuredRails, OneDisturbedPairOfManyDescribesNone) {
   net::Network network = net::synthetic_network("hosts=8");
   MeasuredRails measured;
