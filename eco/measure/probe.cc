@@ -20,11 +20,12 @@ constexpr std::size_t kSmallest = 8;  // bytes of a warm-up message
 
 constexpr int kOrderTag = 1;
 constexpr int kAnswerTag = 2;
-constexpr int kWarmTag = kFirstProbeTag;
-constexpr int kDataTag = kFirstProbeTag + 1;
-constexpr int kDoneTag = kFirstProbeTag + 2;
+constexpr int kWarmTag = kFirstMeasuredTag;
+constexpr int kDataTag = kFirstMeasuredTag + 1;
+constexpr int kDoneTag = kFirstMeasuredTag + 2;
 constexpr int kMembersTag = 6;
 constexpr int kTimesTag = 7;
+static_assert(kTimesTag < static_cast<int>(kProbeTags));
 
 void check(Status status, const char* doing, int peer) {
   if (status == Status::ok) return;

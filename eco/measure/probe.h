@@ -14,9 +14,11 @@
 
 namespace eco::measure {
 
-// What is measured has these tags, orders and answers others: it can take a rail of its own (Transport::set_rails).
-inline constexpr int kFirstProbeTag = 3;
-inline constexpr std::size_t kProbeTags = 3;
+// All messages have tags below this; what is measured has so many from the first on, orders and answers have the others, so that
+// either can be given a rail (Transport::set_rails).
+inline constexpr std::size_t kProbeTags = 8;
+inline constexpr int kFirstMeasuredTag = 3;
+inline constexpr std::size_t kMeasuredTags = 3;
 
 enum class Action : std::int64_t {
   ping,

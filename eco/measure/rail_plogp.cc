@@ -19,21 +19,20 @@ net::Network seen_on(const net::Network& network, std::size_t rail) {
   return seen;
 }
 
-// While it lives, what is measured goes over that rail.
+// While it lives, what is measured goes over that rail, and all else over rail 0: who loses its rails is missed there, as it would not
+// be in the library's own messages.
 class OnRail {
  public:
   OnRail(transport::Transport& transport, std::size_t rail) : transport_(transport) {
-    set(static_cast<std::uint8_t>(rail));
+    std::vector<std::uint8_t> rails(kProbeTags, 0);
+    std::fill_n(rails.begin() + kFirstMeasuredTag, kMeasuredTags, static_cast<std::uint8_t>(rail));
+    transport_.set_rails(0, rails);
   }
-  ~OnRail() { set(transport::kNoRail); }
+  ~OnRail() { transport_.set_rails(0, std::vector<std::uint8_t>(kProbeTags, transport::kNoRail)); }
   OnRail(const OnRail&) = delete;
   OnRail& operator=(const OnRail&) = delete;
 
  private:
-  void set(std::uint8_t rail) {
-    transport_.set_rails(kFirstProbeTag, std::vector<std::uint8_t>(kProbeTags, rail));
-  }
-
   transport::Transport& transport_;
 };
 

@@ -2,8 +2,8 @@
 //
 //   network.rail_plogp = measure_plogp_on_rails(transport, native, network, rails->kind(), options);    // collective
 //
-// The same procedure for the same classes, less pairs of one host, with what is measured on that rail and orders where they
-// always go. What differs from the library's curves is the transport: its overheads, and where it asks for its receiver's consent.
+// The same procedure for the same classes, less pairs of one host, with what is measured on that rail and orders on rail 0. What
+// differs from the library's curves is the transport: its overheads, and where it asks for its receiver's consent.
 #pragma once
 
 #include <string>

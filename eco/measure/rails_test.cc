@@ -202,14 +202,17 @@ class Noting final : public transport::PassingTransport {
   std::vector<std::string> rail_names() const override { return below_.rail_names(); }
   bool has_rail(int rank, int rail) const override { return below_.has_rail(rank, rail); }
   void set_rails(int first_tag, std::span<const std::uint8_t> rails) override {
-    EXPECT_EQ(first_tag, kFirstProbeTag);
+    EXPECT_EQ(first_tag, 0);
     EXPECT_EQ(rails.size(), kProbeTags);
-    noted.push_back(rails.front());
+    noted.push_back(rails[kFirstMeasuredTag]);
+    EXPECT_EQ(rails.back(), noted.back() == transport::kNoRail ? transport::kNoRail : 0) << "orders, answers";
     below_.set_rails(first_tag, rails);
   }
   transport::Status post_send(int peer, int tag, std::span<const std::byte> bytes, transport::SendMode mode,
                               transport::Ticket ticket) override {
-    if (tag >= kFirstProbeTag && !noted.empty() && noted.back() != transport::kNoRail) ++sent[noted.back()];
+    const bool is_measured =
+        tag >= kFirstMeasuredTag && tag < kFirstMeasuredTag + static_cast<int>(kMeasuredTags);
+    if (is_measured && !noted.empty() && noted.back() != transport::kNoRail) ++sent[noted.back()];
     return PassingTransport::post_send(peer, tag, bytes, mode, ticket);
   }
 

@@ -137,6 +137,12 @@ TEST_F(FileTest, PlogpOfRailsIsKeptToo) {
   network.rail_plogp[1].rail = "10.1.0.0/24";
   network.rail_plogp[1].classes[0].to = 99;
   EXPECT_THROW(network.finish(), InvalidArgument);
+  network.rail_plogp[1] = network.rail_plogp[0];
+  EXPECT_THROW(network.finish(), InvalidArgument) << "the same rail twice";
+  network.rail_plogp.pop_back();
+  network.finish();
+  network.plogp.push_back(network.plogp[0]);
+  EXPECT_THROW(network.finish(), InvalidArgument) << "the same two hosts twice";
 }
 
 TEST_F(FileTest, RailsAreKept) {

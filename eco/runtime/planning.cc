@@ -37,11 +37,13 @@ constexpr TrialLimits kExhaustive{.until_s = 0, .cell_s = 4.0, .fewest = 3, .mos
 // so its first few are closer together than it can tell.
 constexpr std::size_t kShortlistInJob = 2;
 constexpr std::size_t kShortlistOffline = 3;
-// Offline they are those that a search has found to be the fastest; it asks no more after so long in one cell, or after its share
-// of what all may take where few cells were asked for; and not at all where its first heat, four candidates that run twice
-// each, would take longer.
+// Offline they are those that a search has found to be the fastest; it asks no more after so long in one cell, and not at all where its
+// first heat, four candidates that run twice each, would take longer. Of few cells it has more for each, within a share of a
+// budget; but of one collective alone, which may be one part of many (eco tune --profile starts a job for each).
 constexpr double kRaceOffline_s = 1.5;
-constexpr double kRacesOffline_s = 16;
+constexpr double kLongRace_s = 4;
+constexpr double kLongRaces_s = 16;
+constexpr double kLongRaceShare = 0.1;
 constexpr int kHeatRuns = 8;
 // What a search expects to gain when it ends: as much as a recipe must gain to serve; where it has twice the time and more, less.
 constexpr double kRaceGain = 0.05;
@@ -374,6 +376,13 @@ class Planning {
     return table.to_json();
   }
 
+  double longest_race_s(const plan::PlannerOptions& how, double until_s) const {
+    if (missing_.size() < 2) return kRaceOffline_s;
+    const auto n_cells = static_cast<double>(missing_.size() * std::max<std::size_t>(1, how.sizes.size()));
+    const double share_s = kLongRaceShare * (until_s - clock_());
+    return std::max(kRaceOffline_s, std::min({kLongRace_s, kLongRaces_s / n_cells, share_s}));
+  }
+
   // What there is time for offline.
   void search_long(plan::PlannerOptions& how, Trials& trials, double until_s) {
     const bool exhaustive = effort_ == plan::Effort::exhaustive;
@@ -383,8 +392,7 @@ class Planning {
     how.mends = true;
     how.ranks_all = exhaustive;
     how.race.measures_all = exhaustive;
-    const auto n_cells = static_cast<double>(std::max<std::size_t>(1, missing_.size() * how.sizes.size()));
-    const double race_s = std::max(kRaceOffline_s, kRacesOffline_s / n_cells);
+    const double race_s = longest_race_s(how, until_s);
     how.race.least_gain = race_s < 2 * kRaceOffline_s ? kRaceGain : kLongRaceGain;
     if (!exhaustive) how.race.longest_s = race_s / kHeatRuns;
     how.race.oracle_of = [this, &trials, until_s, exhaustive, race_s](

@@ -25,7 +25,7 @@ namespace {
 // What becomes of the network that is remembered of these hosts.
 enum class Remembered {
   replaced,  // this one takes its place
-  used,      // it is taken as it is, if there is one
+  used,      // it is taken as it is, if there is one, but for rails that it does not know
   left,      // nothing is written beside --out
 };
 
@@ -66,21 +66,24 @@ void say_outdated(const net::Store& store, const net::Network& before, const net
       "that was remembered serve no longer; make new ones with eco tune\n");
 }
 
-// Rank 0.
-void remember(const net::Store& store, const net::Network& network) {
-  if (const auto kept = store.remember_network(network, true); kept.failure)
-    std::fprintf(stderr, "eco-rank: not remembered: %s\n", kept.failure->c_str());
+// Rank 0. Whether it is; `instead`: of what was remembered.
+bool remember(const net::Store& store, const net::Network& network, bool instead) {
+  const auto kept = store.remember_network(network, instead);
+  if (kept.failure) std::fprintf(stderr, "eco-rank: not remembered: %s\n", kept.failure->c_str());
+  return !kept.failure;
 }
 
-// Collective. A network whose rails can't be measured is a network without rails.
-void add_rails(Stage& stage, const measure::CharacterizeOptions& how, net::Network& network) {
+// Collective. Whether there are any; a network whose rails can't be measured is a network without rails.
+bool add_rails(Stage& stage, const measure::CharacterizeOptions& how, net::Network& network) {
   if (how.progress) how.progress("rails", 1);
   try {
     const measure::RailsOptions rails{.host_of_rank = how.host_of_rank, .in_job = how.budget_s > 0};
     const auto measured = measure::measure_rails(*stage.transport, *stage.native, network, rails);
     measure::add_rails(network, stage.transport->rail_names(), measured);
+    return true;
   } catch (const TransportError& error) {  // on all ranks alike
     if (stage.rank() == 0) std::fprintf(stderr, "eco-rank: no rails: %s\n", error.what());
+    return false;
   }
 }
 
@@ -91,7 +94,7 @@ void add_rail_plogp(Stage& stage, const measure::CharacterizeOptions& how, net::
   try {
     measured =
         measure::measure_plogp_on_rails(*stage.transport, *stage.native, network, stage.rails->kind(), how);
-  } catch (const TransportError& error) {
+  } catch (const std::exception& error) {  // not on all ranks alike
     why_none = error.what();
   }
   runtime::Agreement agreement(*stage.native, stage.rank(), stage.n_ranks());
@@ -111,8 +114,7 @@ std::optional<net::Network> taken_as_remembered(Stage& stage, const net::Store& 
   if (!network) return network;
   const std::vector<int> hosts = runtime::hosts_of_ranks(*network, how.host_of_rank, false);
   if (runtime::knows_rails(*network, *stage.transport, hosts)) return network;
-  add_rails(stage, how, *network);
-  if (stage.rank() == 0) remember(store, *network);
+  if (add_rails(stage, how, *network) && stage.rank() == 0) remember(store, *network, false);
   return network;
 }
 
@@ -152,12 +154,11 @@ int characterize(int argc, char** argv) {
   if (stage.transport->n_rails() > 1) add_rails(stage, how, network);
   const auto keep = [&] {  // rank 0
     write_file(out, net::to_json(network));
-    if (remembered != Remembered::left) remember(store, network);
+    return remembered != Remembered::left && remember(store, network, true);
   };
   if (stage.rank() == 0) {
     const auto before = store.find_network(how.host_of_rank, how.transport).network;
-    keep();
-    if (before && remembered != Remembered::left) say_outdated(store, *before, network);
+    if (keep() && before) say_outdated(store, *before, network);
   }
   if (arguments.has("--rail-plogp") && network.n_rails() > 1) {
     add_rail_plogp(stage, how, network);

@@ -57,6 +57,7 @@ TcpTransport::~TcpTransport() {
 // The kernel forgets what it has not delivered when a socket is closed while more is coming in. So what was sent is
 // waited for, and what comes is read.
 void TcpTransport::say_bye() {
+  is_in_farewell_ = true;
   const auto deadline = Clock::now() + seconds_of(options_.farewell_s);
   // A rail may still fail; after the bye it matters no more, all is there. One that has just failed may have taken along
   // what told a peer of that: peers have the time in which they notice it to ask again.

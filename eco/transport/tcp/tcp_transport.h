@@ -248,12 +248,14 @@ class TcpTransport final : public RailTransport, private Connection::Owner {
   std::vector<std::uint32_t> free_sends_;
   std::vector<int> gone_;  // peers that have no connection left, or broke one
   std::size_t kept_bytes_ = 0;
-  Clock::time_point lost_at_{};                // the last of them
-  std::vector<int> to_move_;                   // peers
-  Clock::time_point next_look_{};              // at rails
-  std::vector<Clock::time_point> carried_at_;  // by rail: when a look last found that anybody got through
-  std::vector<std::byte> discarded_;           // where repeated messages go
+  Clock::time_point lost_at_{};    // the last of them
+  std::vector<int> to_move_;       // peers
+  Clock::time_point next_look_{};  // at rails
+  std::vector<Clock::time_point>
+      carried_at_;  // by rail: when a look last found that a peer of several rails got through
+  std::vector<std::byte> discarded_;  // where repeated messages go
   std::size_t n_repeated_ = 0;
+  bool is_in_farewell_ = false;  // which waits for less than a crowd may take
   bool is_leaving_ = false;
 };
 
