@@ -30,9 +30,10 @@ def characterize_place(
 ) -> dict[str, Any]:
     """Runs eco-rank characterize; the network as read back. A failed run leaves an older output as it was.
 
-    `remembered`: what becomes of the network that jobs on these hosts remember. `replaced`: this one takes its place.
-    `used`: where there is one, it is the result, and nothing is measured but rails that it does not know. `left`: it
-    stays, with the plans that were made for it. `plogp`: the curves of every class over the library's own messages, `rail_plogp`: over each rail.
+    `remembered`: what becomes of the network that jobs on these hosts remember. `replaced`: this one takes its
+    place. `used`: where there is one, it is the result, and nothing is measured but rails that it does not know.
+    `left`: it stays, with the plans that were made for it. `plogp`: the curves of every class over the library's
+    own messages, `rail_plogp`: over each rail.
     """
     if output is not None and not output.absolute().parent.is_dir():
         raise InvalidArgument(f"{output}: the folder {output.absolute().parent} does not exist")
