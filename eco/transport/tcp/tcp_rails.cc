@@ -1,7 +1,7 @@
 // Rails that fail between two ranks which another rail still joins (docs/adr/0025):
 //
 //   noticed      its connection closes; it carries nothing for rail_lost_after_s while the peer answers on another, or for
-//                three times that where it carries others; the peer says so
+//                five times that where it carries others; the peer says so
 //   then         both close what they have on it, forget what has come half, and send again over the others what has not been
 //                heard to have arrived: it stays lost
 //
@@ -21,9 +21,9 @@ constexpr double kLooks = 8;
 constexpr double kAskAfter = 0.25;
 constexpr double kGrace = 0.5;
 // Where others get through on that rail meanwhile it may be crowded: TCP doubles its pause with each segment that is lost, and after four
-// has waited 3 s. A host that is cut off hears no other host there; if it has sent anything it gives the rail up in the usual
+// has waited 3 s, after six 12.6 s. A host that is cut off hears no other host there; if it has sent anything it gives the rail up in the usual
 // time and says so. If not, or if its own ranks talk over that address, it takes the longer time.
-constexpr double kCrowded = 3;
+constexpr double kCrowded = 5;
 // Reading a socket empty takes no more turns than this.
 constexpr int kTurns = 64;
 

@@ -52,7 +52,7 @@ struct TcpOptions {
   // Seconds of a silent network after which a peer is lost; 0: only its end is noticed.
   double lost_after_s = 0;
   // Seconds after which a rail that carries nothing to a peer is given up, if the peer answers on another (where it carries
-  // something to others, three times as long); 0: only when it closes.
+  // something to others, five times as long); 0: only when it closes.
   double rail_lost_after_s = 3;
   // How long the destructor waits for others' kernels to have what was sent.
   double farewell_s = 5;
