@@ -18,6 +18,7 @@ std::string at(const char* what, std::size_t index) {
 
 bool is_time(double value) { return std::isfinite(value) && value >= 0; }
 bool is_rate(double value) { return std::isfinite(value) && value > 0; }
+bool is_host(const Network& network, int host) { return host >= 0 && host < network.n_hosts(); }
 
 // The first host that is there twice. Of thousands of hosts, so by sorting.
 Reason check_hosts(const Network& network) {
@@ -178,8 +179,7 @@ Reason check_samples(const Network& network) {
       return where + "has not one time alone and one together for each pair";
     }
     for (const auto& pair : test.pairs) {
-      if (pair.size() != 2 || pair[0] < 0 || pair[1] < 0 || pair[0] >= network.n_hosts() ||
-          pair[1] >= network.n_hosts()) {
+      if (pair.size() != 2 || !is_host(network, pair[0]) || !is_host(network, pair[1])) {
         return where + "names a host that is not there";
       }
     }
@@ -202,8 +202,7 @@ Reason check_levels(const Network& network) {
         return where + "level " + std::to_string(child) + " is not below it";
     }
     for (const int host : level.hosts) {
-      if (host < 0 || host >= network.n_hosts())
-        return where + "host " + std::to_string(host) + " is out of range";
+      if (!is_host(network, host)) return where + "host " + std::to_string(host) + " is out of range";
       ++seen[static_cast<std::size_t>(host)];
     }
     if (!std::is_sorted(level.hosts.begin(), level.hosts.end())) return where + "its hosts are not ascending";
@@ -252,7 +251,7 @@ Reason check_plogp(const Network& network, const std::vector<ClassPLogP>& classe
         [&](const ClassPLogP& other) { return other.from == measured.from && other.to == measured.to; });
     if (is_known) return where + "the same two hosts as in one before";
     for (const int host : {measured.from, measured.to}) {
-      if (host < 0 || host >= network.n_hosts()) return where + "names a host that is not there";
+      if (!is_host(network, host)) return where + "names a host that is not there";
     }
     if (class_of(network, measured.from, measured.to) != measured.pairs) {
       return where + "hosts " + std::to_string(measured.from) + " and " + std::to_string(measured.to) +
@@ -281,8 +280,7 @@ Reason check_rail_pairs(const Network& network) {
   };
   for (std::size_t p = 0; p < network.rail_pairs.size(); ++p) {
     const RailPair& pair = network.rail_pairs[p];
-    const auto is_host = [&](int host) { return host >= 0 && host < network.n_hosts(); };
-    if (!is_host(pair.a) || !is_host(pair.b) || pair.a == pair.b)
+    if (!is_host(network, pair.a) || !is_host(network, pair.b) || pair.a == pair.b)
       return at("rail pair", p) + " is no pair of hosts";
     if (!are_of_all_rails(pair.bytes_per_s) || !are_of_all_rails(pair.latency_s))
       return at("rail pair", p) + " has not one rate and one latency for each rail";

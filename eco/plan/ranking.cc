@@ -134,8 +134,7 @@ class Ranking {
   void leave_out_by_estimate() {
     const LargeGroup large(problem_, view_, options_);
     const auto has_window = [](const Form& form) { return form.common.params.window != 0; };
-    std::stable_partition(forms_.begin(), forms_.end(), std::not_fn(has_window));
-    const auto windowed = std::find_if(forms_.begin(), forms_.end(), has_window);
+    const auto windowed = std::stable_partition(forms_.begin(), forms_.end(), std::not_fn(has_window));
     std::for_each(forms_.begin(), windowed,
                   [&](Form& form) { form.seconds = large.estimate_s(form.middle()); });
     sort_forms(windowed);

@@ -131,7 +131,6 @@ int TcpTransport::watch_rails() {
   const Clock::time_point now = Clock::now();
   if (now >= next_look_) {
     next_look_ = now + seconds_of(options_.rail_lost_after_s / kLooks);
-    carried_at_.resize(static_cast<std::size_t>(n_rails()));
     for (std::uint32_t number = 0; number < connections_.size(); ++number) {
       Connection* const connection = connections_[number].get();
       if (!is_known(connection) || n_living_rails(connection->peer()) < 2) continue;

@@ -23,6 +23,7 @@ int sooner(int one, int other) { return one < 0 || other < 0 ? std::max(one, oth
 
 TcpTransport::TcpTransport(Job job, std::vector<Socket> listening, TcpOptions options)
     : job_(std::move(job)), options_(options), listening_(std::move(listening)) {
+  carried_at_.resize(job_.addresses.size());
   events_ = Socket(::epoll_create1(EPOLL_CLOEXEC));
   if (!events_) throw TransportError(std::string("tcp: no epoll: ") + std::strerror(errno));
   for (std::size_t i = 0; i < listening_.size(); ++i) {
