@@ -2,8 +2,8 @@
  *
  *   imbalance CELLS UNTIMED CALLS SEED FILE
  *
- * CELLS holds lines "COLLECTIVE BYTES IMBALANCE SECONDS": broadcast, reduce, allreduce or gather, rooted at rank 0, of so many
- * bytes (a gather: of so many in all), whose ranks come late by
+ * CELLS holds lines "COLLECTIVE BYTES IMBALANCE SECONDS": broadcast, reduce, allreduce, gather or allgather, rooted at rank 0,
+ * of so many bytes (gathers: of so many in all), whose ranks come late by
  *   none         nothing
  *   exponential  each by its own draw of this mean
  *   straggler    one of them, drawn for each call, by so much
@@ -24,6 +24,8 @@ static int rank, n;
 static unsigned long long state;
 static int *in, *out;
 
+static int is(const char* one, const char* other) { return strcmp(one, other) == 0; }
+
 static double draw(void) {
   state = state * 6364136223846793005ULL + 1442695040888963407ULL;
   return ((double)(state >> 11) + 1) / 9007199254740993.0;
@@ -41,11 +43,11 @@ static double delay_s(const char* imbalance, double seconds) {
   for (int r = 0; r < n; ++r) {
     const double drawn = draw();
     double late = 0;
-    if (strcmp(imbalance, "exponential") == 0)
+    if (is(imbalance, "exponential"))
       late = -seconds * log(drawn);
-    else if (strcmp(imbalance, "straggler") == 0)
+    else if (is(imbalance, "straggler"))
       late = r == straggler ? seconds : 0;
-    else if (strcmp(imbalance, "classes") == 0)
+    else if (is(imbalance, "classes"))
       late = r % 2 == 1 ? seconds * (0.9 + 0.2 * drawn) : 0;
     else if (strcmp(imbalance, "none") != 0)
       fail("there is no imbalance", imbalance);
@@ -56,24 +58,27 @@ static double delay_s(const char* imbalance, double seconds) {
 
 static int content(int call, int from, int i) { return call * 31 + from * 7 + i % 1000; }
 
-/* One call of so many integers (a gather: of each rank). */
+static int gathers(const char* collective) { return is(collective, "gather") || is(collective, "allgather"); }
+
+/* One call of so many integers (gathers: of each rank). */
 static void run(const char* collective, int count) {
-  if (strcmp(collective, "broadcast") == 0)
+  if (is(collective, "broadcast"))
     MPI_Bcast(in, count, MPI_INT, 0, MPI_COMM_WORLD);
-  else if (strcmp(collective, "reduce") == 0)
+  else if (is(collective, "reduce"))
     MPI_Reduce(in, out, count, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
-  else if (strcmp(collective, "allreduce") == 0)
+  else if (is(collective, "allreduce"))
     MPI_Allreduce(in, out, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  else if (strcmp(collective, "gather") == 0)
+  else if (is(collective, "gather"))
     MPI_Gather(in, count, MPI_INT, out, count, MPI_INT, 0, MPI_COMM_WORLD);
+  else if (is(collective, "allgather"))
+    MPI_Allgather(in, count, MPI_INT, out, count, MPI_INT, MPI_COMM_WORLD);
   else
     fail("there is no collective", collective);
 }
 
 static void check(const char* collective, int count, int call) {
-  const int is_broadcast = strcmp(collective, "broadcast") == 0,
-            is_gather = strcmp(collective, "gather") == 0;
-  if (!is_broadcast && rank != 0 && strcmp(collective, "allreduce") != 0) return;
+  const int is_broadcast = is(collective, "broadcast"), is_gather = gathers(collective);
+  if (rank != 0 && (is(collective, "reduce") || is(collective, "gather"))) return;
   for (int i = 0; i < (is_gather ? count * n : count); ++i) {
     int expected = 0;
     if (is_broadcast)
@@ -101,14 +106,14 @@ int main(int argc, char** argv) {
   double* times = malloc(sizeof(double) * 2 * (size_t)n);
   if (rank == 0) fprintf(file, "{\"cells\": [");
   while (fscanf(cells, "%31s %d %31s %lf", collective, &bytes, imbalance, &seconds) == 4) {
-    const int count = bytes / (int)sizeof(int) / (strcmp(collective, "gather") == 0 ? n : 1);
+    const int count = bytes / (int)sizeof(int) / (gathers(collective) ? n : 1);
     in = malloc((size_t)bytes);
     out = malloc((size_t)bytes);
     if (times == NULL || in == NULL || out == NULL || count == 0)
       fail("no memory, or nothing to send, for a", collective);
     if (rank == 0) fprintf(file, "%s[", n_cells++ > 0 ? ", " : "");
     for (int call = 0; call < calls + untimed; ++call) {
-      const int is_receiver = strcmp(collective, "broadcast") == 0 && rank != 0;
+      const int is_receiver = is(collective, "broadcast") && rank != 0;
       for (int i = 0; i < count; ++i) in[i] = is_receiver ? -1 : content(call, rank, i);
       const double late_s = delay_s(imbalance, seconds);
       /* Past ECO, which serves what is measured alone. */

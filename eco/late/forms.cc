@@ -11,6 +11,7 @@
 #include "eco/late/arrival_broadcast.h"
 #include "eco/late/leaves.h"
 #include "eco/late/mended_broadcast.h"
+#include "eco/late/wave_allgather.h"
 #include "eco/late/wave_gather.h"
 #include "eco/late/wave_reduce.h"
 #include "eco/late/wave_scatter.h"
@@ -67,7 +68,9 @@ algo::Tree over_places(const algo::Tree& tree) {
   return places;
 }
 
+// Allgathers have as many trees as ranks, whatever their pattern.
 std::optional<algo::Pattern> pattern_of(const algo::Recipe& recipe, Collective collective) {
+  if (collective == Collective::allgather) return std::nullopt;
   const std::string prefix = std::string(coll::name(collective)) + "/";
   for (const algo::Pattern pattern : kPatterns) {
     if (recipe.algorithm == prefix + std::string(algo::name(pattern))) return pattern;
@@ -106,9 +109,17 @@ Form::Form(Plan plan, const coll::CommonProblem& problem, const algo::Tree& tree
 }
 
 std::size_t Form::scratch_bytes() const {
-  if (problem_.collective == Collective::broadcast) return 0;
-  return coll::is_reduction(problem_.collective) ? WaveReduce::scratch_bytes(problem_, pieces_)
-                                                 : problem_.bytes;
+  switch (problem_.collective) {
+    case Collective::broadcast:
+      return 0;
+    case Collective::allgather:
+      return WaveAllgather::scratch_bytes(problem_, pieces_);
+    case Collective::gather:
+    case Collective::scatter:
+      return problem_.bytes;
+    default:
+      return WaveReduce::scratch_bytes(problem_, pieces_);
+  }
 }
 
 std::unique_ptr<ScheduleSource> Form::source(int rank, const exec::Buffers& buffers,
@@ -123,6 +134,8 @@ std::unique_ptr<ScheduleSource> Form::source(int rank, const exec::Buffers& buff
         return std::make_unique<ArrivalBroadcast>(tree_, problem_.root, rank, buffers.output,
                                                   ArrivalParams{how.filling, how.telling, pieces_});
       }
+    case Collective::allgather:
+      return std::make_unique<WaveAllgather>(problem_, tree_, rank, buffers, scratch, pieces_, patience_s_);
     case Collective::gather:
       return std::make_unique<WaveGather>(problem_, tree_, rank, buffers, scratch, pieces_, patience_s_);
     case Collective::scatter:
@@ -132,9 +145,14 @@ std::unique_ptr<ScheduleSource> Form::source(int rank, const exec::Buffers& buff
   }
 }
 
-// An allreduce over subnets has an owner, and so a tree, in each of them.
-bool is_of_one_tree(const algo::Recipe& recipe, const coll::CommonProblem& problem,
-                    const net::GroupView& view) {
+// An allreduce over subnets has an owner, and so a tree, in each of them. On a bus what comes to the root and what goes on from
+// there would share one medium, and a subnet would be sent its own blocks again over its uplink.
+bool goes_the_same_way(const algo::Recipe& recipe, const coll::CommonProblem& problem,
+                       const net::GroupView& view) {
+  if (problem.collective == Collective::allgather) {
+    const bool is_ring = recipe.algorithm == "allgather/chain" || recipe.algorithm == "allgather/subnets";
+    return is_ring && view.n_subnets() == 1 && view.subnets.front().kind != net::SubnetKind::bus;
+  }
   const std::optional<algo::Pattern> pattern = pattern_of(recipe, problem.collective);
   const bool has_owners = problem.collective == Collective::allreduce && pattern == algo::Pattern::subnets &&
                           view.n_subnets() > 1;
@@ -144,7 +162,9 @@ bool is_of_one_tree(const algo::Recipe& recipe, const coll::CommonProblem& probl
 }
 
 bool has_work_ahead(const coll::CommonProblem& problem) {
-  return problem.collective != Collective::allreduce || problem.bytes > kPacket_bytes;
+  const bool ends_for_all_at_once =
+      problem.collective == Collective::allreduce || problem.collective == Collective::allgather;
+  return !ends_for_all_at_once || problem.bytes > kPacket_bytes;
 }
 
 std::optional<Form> form_of(Plan plan, const algo::Recipe& recipe, const coll::CommonProblem& problem,

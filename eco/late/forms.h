@@ -30,16 +30,16 @@ std::optional<Plan> plan_from_name(std::string_view name);
 // Does any such collective form by this plan?
 bool forms(Plan plan, coll::Collective collective);
 // Those that form by some plan.
-inline constexpr std::array<coll::Collective, 5> kForming = {
+inline constexpr std::array<coll::Collective, 6> kForming = {
     coll::Collective::broadcast, coll::Collective::reduce, coll::Collective::allreduce,
-    coll::Collective::scatter, coll::Collective::gather};
+    coll::Collective::scatter,   coll::Collective::gather, coll::Collective::allgather};
 
 // Rooted, and its root waits for all in any form: it gives to each, or gets from each.
 inline bool root_waits(coll::Collective collective) {
   return coll::is_rooted(collective) && collective != coll::Collective::broadcast;
 }
 
-// How one collective forms: a broadcast by any plan; reduce, allreduce, gather and scatter in waves, by Plan::mended alone.
+// How one collective forms: a broadcast by any plan; all others in waves, by Plan::mended alone.
 class Form {
  public:
   // `tree`: over ranks, its root the problem's. (By order of arrival its places are numbered anew.)
@@ -66,11 +66,11 @@ class Form {
 // to come late are put as low as may be (leaves.h).
 std::optional<Form> form_of(Plan plan, const algo::Recipe& recipe, const coll::CommonProblem& problem,
                             const net::GroupView& view, std::span<const int> known_late = {});
-// Does the recipe itself send all over one tree? Then its form takes no longer than it where nobody is late, but for what the
-// ranks tell each other.
-bool is_of_one_tree(const algo::Recipe& recipe, const coll::CommonProblem& problem,
+// Does the form take no longer than the recipe where nobody is late, but for what the ranks tell each other? So it does where the
+// recipe itself sends all over one tree; and of an allgather round a ring, where a block more crosses each link.
+bool goes_the_same_way(const algo::Recipe& recipe, const coll::CommonProblem& problem,
                     const net::GroupView& view);
-// Can ranks do any of it before the last one comes, or leave? Of an allreduce of one packet they can't.
+// Can ranks do any of it before the last one comes, or leave? Of an allreduce or allgather of one packet they can't.
 bool has_work_ahead(const coll::CommonProblem& problem);
 
 // A rank that is less late than this is waited for: what nobody would call late, answers included. Of a reduction half

@@ -37,7 +37,7 @@ std::vector<ProofTask> tasks() {
 }
 
 TEST(LateProof, EveryOrderOfFewRanks) {
-  EXPECT_EQ(tasks().size(), kPlans + 4);
+  EXPECT_EQ(tasks().size(), kPlans + 5);
   for (ProofTask task : tasks()) {
     task.all_orders = true;
     task.n_random = 0;
@@ -145,10 +145,11 @@ TEST_P(Mutation, IsFoundInWaves) {
     for (std::size_t i = 0; i < bytes; ++i)
       static_cast<std::uint8_t*>(inout)[i] += static_cast<const std::uint8_t*>(in)[i];
   };
-  for (const coll::Collective collective : {coll::Collective::reduce, coll::Collective::allreduce}) {
+  for (const coll::Collective collective :
+       {coll::Collective::reduce, coll::Collective::allreduce, coll::Collective::allgather}) {
     const coll::CommonProblem problem{.collective = collective, .n_ranks = 4, .bytes = kBytes, .exact = true};
     const Form form(Plan::mended, problem, tree, {.segment_bytes = 100, .window = 0});
-    const std::vector<std::byte> input(kBytes, std::byte{7});
+    const std::vector<std::byte> input(coll::input_bytes(problem, 0), std::byte{7});
     std::vector<std::vector<std::byte>> outputs(4, std::vector<std::byte>(kBytes));
     std::vector<std::vector<std::byte>> scratches(4, std::vector<std::byte>(form.scratch_bytes()));
     std::vector<std::unique_ptr<ScheduleSource>> sources;
@@ -164,7 +165,8 @@ TEST_P(Mutation, IsFoundInWaves) {
     Play play(pointers, 1);
     for (const int rank : {0, 1, 2, 3}) play.enter(rank);
     play.settle();
-    const bool is_wrong = outputs[0] != std::vector<std::byte>(kBytes, std::byte{28});
+    const std::byte right{coll::is_reduction(collective) ? std::uint8_t{28} : std::uint8_t{7}};
+    const bool is_wrong = outputs[0] != std::vector<std::byte>(kBytes, right);
     EXPECT_TRUE(is_wrong || !play.fault().empty()) << coll::name(collective);
   }
 }

@@ -1,4 +1,5 @@
-// What gather and scatter in waves share: a block for every rank, and streams of blocks as algo/patterns/stream.h orders them.
+// What gather, scatter and allgather in waves share: a block for every rank, and streams of them (of the first two as
+// algo/patterns/stream.h orders them).
 #pragma once
 
 #include <span>

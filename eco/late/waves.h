@@ -50,7 +50,8 @@ class WaveSource : public ScheduleSource {
   WaveSource(const algo::Tree& tree, int rank, double patience_s)
       : tree_(tree), rank_(rank), patience_s_(patience_s) {}
 
-  bool is_root() const { return tree_.root == rank_; }
+  int root() const { return tree_.root; }
+  bool is_root() const { return root() == rank_; }
   int rank() const { return rank_; }
   std::size_t n_ranks() const { return tree_.parent.size(); }
   // Everybody is in some wave: of the root, who alone knows.

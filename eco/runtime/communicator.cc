@@ -221,8 +221,8 @@ void Communicator::keep_forming_tags_off_rails() {
 void Communicator::form(Built& call) const {
   if (!call.schedule->rails.empty()) return;  // forms know of none
   if (lateness_ && !late::has_work_ahead(call.problem)) return;
-  // Over another tree than the recipe's it would have to pay for that too.
-  if (lateness_ && !late::is_of_one_tree(call.recipe, call.problem, view_)) return;
+  // Another way than the recipe's would have to pay for that too.
+  if (lateness_ && !late::goes_the_same_way(call.recipe, call.problem, view_)) return;
   call.forming =
       late::form_of(*late_, call.recipe, call.problem, view_, planned_as_leaves(call.problem.collective));
   if (!call.forming || !lateness_) return;

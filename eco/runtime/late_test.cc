@@ -37,6 +37,10 @@ std::string plan_of_trees() {
   table.entries.push_back({Collective::allreduce,
                            0,
                            {{100000, algo::parse_recipe("allreduce/ring segment=512"), 0, 0, 0, "by hand"}}});
+  table.entries.push_back(
+      {Collective::allgather,
+       0,
+       {{100000, algo::parse_recipe("allgather/chain segment=512 window=2"), 0, 0, 0, "by hand"}}});
   return table.to_json();
 }
 
@@ -61,7 +65,8 @@ TEST_P(LateRanks, ServeRightResultsAmongStaticCalls) {
             const int root = static_cast<int>(common() % 4);
             if (own() % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(own() % 5000));
             constexpr std::array kAll = {Collective::broadcast, Collective::broadcast, Collective::reduce,
-                                         Collective::allreduce, Collective::gather,    Collective::scatter};
+                                         Collective::allreduce, Collective::gather,    Collective::scatter,
+                                         Collective::allgather};
             const Collective collective = kAll[common() % kAll.size()];
             coll::CommonProblem problem =
                 testing::problem_of(collective, bytes, coll::is_rooted(collective) ? root : 0);
@@ -116,11 +121,13 @@ struct Log {
   std::vector<int> leaves;
 };
 
-// Of four in one subnet, over binomial trees.
+// Of four in one subnet, over binomial trees; of an allgather round a ring.
 std::string plan_of_one_tree(Collective collective) {
   plan::PlanTable table;
   table.host_of_rank = {0, 1, 2, 3};
-  const std::string recipe = std::string(coll::name(collective)) + "/binomial segment=512";
+  const bool is_ring = collective == Collective::allgather;
+  const std::string recipe =
+      std::string(coll::name(collective)) + (is_ring ? "/chain" : "/binomial") + " segment=512";
   table.entries.push_back({collective, 0, {{100000, algo::parse_recipe(recipe), 0, 0, 0, "by hand"}}});
   return table.to_json();
 }
@@ -197,7 +204,8 @@ TEST(LateRanks, ALateRootIsNobodysToFormAround) {
 
 TEST(LateRanks, WavesFormWhereSomebodyIsLateToo) {
   for (const Collective collective :
-       {Collective::reduce, Collective::allreduce, Collective::gather, Collective::scatter}) {
+       {Collective::reduce, Collective::allreduce, Collective::gather, Collective::scatter,
+        Collective::allgather}) {
     const auto logs = run_where_it_pays(
         collective, 3, [](int, int rank) { return rank == 2; },
         [](const Log& log) { return log.formed.size() < 60; });
@@ -220,13 +228,14 @@ TEST(LateRanks, WhatTheirRecipeDoesNotSendOverOneTreeStays) {
   const auto network = std::make_shared<const net::Network>(net::synthetic_network(testing::kNetwork));
   const net::GroupView view = net::make_view(network, {0, 1, 2, 3});
   const auto is = [&](const char* recipe, Collective collective) {
-    return late::is_of_one_tree(algo::parse_recipe(recipe), testing::problem_of(collective, 1000), view);
+    return late::goes_the_same_way(algo::parse_recipe(recipe), testing::problem_of(collective, 1000), view);
   };
   EXPECT_TRUE(is("broadcast/subnets segment=512", Collective::broadcast));
   EXPECT_TRUE(is("allreduce/binomial", Collective::allreduce));
   EXPECT_FALSE(is("allreduce/ring segment=512", Collective::allreduce));
   EXPECT_FALSE(is("allreduce/subnets segment=512", Collective::allreduce)) << "a tree for each subnet";
   EXPECT_FALSE(is("reduce/two_tree segment=512", Collective::reduce));
+  EXPECT_FALSE(is("allgather/chain segment=512", Collective::allgather)) << "several subnets";
   EXPECT_FALSE(is("broadcast/subnets segment=512 head=1", Collective::broadcast))
       << "a way of their own for some";
 }

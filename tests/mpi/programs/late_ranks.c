@@ -46,20 +46,29 @@ static void sum(MPI_Comm comm, int call, int bytes, int root, int to_all, int of
   free(out);
 }
 
-/* Blocks of so many bytes, to the root or from it. */
-static void move(MPI_Comm comm, int call, int bytes, int root, int to_root) {
+/* Blocks of so many bytes, to the root, to all or from the root. */
+enum way { TO_ROOT, TO_ALL, FROM_ROOT };
+
+static void move(MPI_Comm comm, int call, int bytes, int root, enum way way, int in_place) {
   int size, me;
   MPI_Comm_size(comm, &size);
   MPI_Comm_rank(comm, &me);
   unsigned char *block = malloc((size_t)bytes), *all = malloc((size_t)bytes * (size_t)size);
-  for (int i = 0; i < bytes * size; ++i) all[i] = to_root ? 0xEE : content(call, i / bytes, i % bytes);
-  for (int i = 0; i < bytes; ++i) block[i] = to_root ? content(call, me, i) : 0xEE;
-  if (to_root)
+  for (int i = 0; i < bytes * size; ++i) all[i] = way == FROM_ROOT ? content(call, i / bytes, i % bytes) : 0xEE;
+  for (int i = 0; i < bytes; ++i) block[i] = way == FROM_ROOT ? 0xEE : content(call, me, i);
+  if (way == TO_ROOT) {
     MPI_Gather(block, bytes, MPI_BYTE, all, bytes, MPI_BYTE, root, comm);
-  else
+  } else if (way == FROM_ROOT) {
     MPI_Scatter(all, bytes, MPI_BYTE, block, bytes, MPI_BYTE, root, comm);
+  } else if (in_place) {
+    memcpy(all + (size_t)me * (size_t)bytes, block, (size_t)bytes);
+    MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, all, bytes, MPI_BYTE, comm);
+  } else {
+    MPI_Allgather(block, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm);
+  }
   for (int i = 0; i < bytes; ++i) CHECK(block[i] == content(call, me, i));
-  for (int i = 0; i < bytes * size && me == root; ++i) CHECK(all[i] == content(call, i / bytes, i % bytes));
+  for (int i = 0; i < bytes * size && (me == root || way == TO_ALL); ++i)
+    CHECK(all[i] == content(call, i / bytes, i % bytes));
   free(block);
   free(all);
 }
@@ -75,7 +84,7 @@ int main(int argc, char** argv) {
   MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
   unsigned char* data = malloc(300000);
   for (int call = 0; call < calls; ++call) {
-    const unsigned kind = draw(&common, 14);
+    const unsigned kind = draw(&common, 16);
     const MPI_Comm comm = draw(&common, 4) == 0 ? half : MPI_COMM_WORLD;
     const int bytes = kSizes[draw(&common, 5)];
     const unsigned drawn = draw(&common, 1000);
@@ -93,7 +102,9 @@ int main(int argc, char** argv) {
     } else if (kind < 6) {
       sum(comm, call, bytes, root, kind < 4, drawn % 4 == 0, drawn % 3 == 0);
     } else if (kind < 9) {
-      move(comm, call, bytes / size + 1, root, kind < 8);
+      move(comm, call, bytes / size + 1, root, kind < 8 ? TO_ROOT : FROM_ROOT, 0);
+    } else if (kind >= 14) {
+      move(comm, call, bytes / size + 1, root, TO_ALL, drawn % 3 == 0);
     } else {
       MPI_Request request = MPI_REQUEST_NULL;
       for (int i = 0; i < bytes; ++i) data[i] = me == root ? content(call, root, i) : 0xEE;
