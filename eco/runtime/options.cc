@@ -210,8 +210,8 @@ const std::vector<Entry>& entries() {
        set_arm_after,
        [](const Options& o) { return o.arm_after ? std::to_string(*o.arm_after) : std::string("auto"); }},
       {{"ECO_DISABLE", "NAME,...",
-        "collectives that stay native: broadcast, allreduce, reduce_scatter, ...; topology: ranks stay in "
-        "order"},
+        "collectives that stay native: broadcast, reduce_scatter, neighbor_allgather, ...; topology: ranks "
+        "stay in order"},
        set_disable,
        [](const Options& o) { return joined(o.disable); }},
       {{"ECO_REPORT", "FILE", "what was served and passed, as JSON, at exit"},

@@ -105,6 +105,8 @@ def tune_place(
             write_text(how.out, plan)
     seconds = time.monotonic() - started
     outcome = "nothing was measured" if how.effort == ESTIMATE else "network and plan are remembered"
+    if how.out is not None:
+        outcome += f", the plan is in {how.out}"
     cells = plans.in_words(json.loads(plan))
     console.print(
         f"{what} took {seconds_text(seconds)}: {outcome}; {cells}",
