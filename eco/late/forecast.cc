@@ -50,6 +50,9 @@ class Simulator {
         case EventKind::arrival:
           on_arrival(event.message);
           break;
+        case EventKind::confirms:
+          on_answer(event.message);
+          break;
         default:  // of synchronous sends
           on_confirmation(transits_[event.message]);
       }
@@ -153,6 +156,13 @@ class Simulator {
     if (auto met = mail_.put(letter)) receive(*met, cpu(to));
   }
 
+  void on_answer(std::uint32_t index) {
+    Transit& transit = transits_[index];
+    transit.message.first = wires_.answered(way_back_of(transit), transit.message.first);
+    events_.push(transit.message.first.s, index, EventKind::confirmation,
+                 static_cast<std::size_t>(transit.letter.to));
+  }
+
   void on_confirmation(const Transit& transit) {
     const int sender = transit.letter.from;
     complete(sender, transit.letter.ticket,
@@ -170,9 +180,8 @@ class Simulator {
     if (!bytes.empty()) std::memcpy(met.slot.target.data(), bytes.data(), bytes.size());
     if (met.letter.owes_completion) {
       Transit& transit = transits_[met.letter.number];
-      transit.message.first = wires_.answered(way_back_of(transit), when);
-      events_.push(transit.message.first.s, met.letter.number, EventKind::confirmation,
-                   static_cast<std::size_t>(met.slot.rank));
+      transit.message.first = when;
+      events_.push(when.s, met.letter.number, EventKind::confirms, static_cast<std::size_t>(met.slot.rank));
     }
     complete(met.slot.rank, met.slot.ticket, when);
   }

@@ -18,7 +18,16 @@
 
 namespace eco::sim {
 
-enum class EventKind : std::uint32_t { hop, arrival, clearance, confirmation, entry, wake };
+enum class EventKind : std::uint32_t {
+  hop,
+  arrival,
+  grants,     // the receiver answers a request,
+  clearance,  // and its sender hears it
+  confirms,   // likewise of a synchronous message that has been received
+  confirmation,
+  entry,
+  wake
+};
 
 struct Event {
   double s = 0;

@@ -82,8 +82,14 @@ class Simulator {
         case EventKind::arrival:
           on_arrival(event.message);
           break;
+        case EventKind::grants:
+          leave(event.message, EventKind::clearance);
+          break;
         case EventKind::clearance:
           on_clearance(event.message);
+          break;
+        case EventKind::confirms:
+          leave(event.message, EventKind::confirmation);
           break;
         case EventKind::confirmation:
           on_confirmation(event.message);
@@ -261,7 +267,7 @@ class Simulator {
     const Channel& channel = channels_[message.channel];
     const net::Route& route = channels_.route(channel);
     const bool is_request = message.stage == Stage::request;
-    const Passage passage = wires_.pass(message, route, is_request ? 0.0 : message.wire_bytes);
+    const Passage passage = wires_.pass(message, route, is_request ? wires_.no_bytes() : message.wire_bytes);
     if (!passage.crosses) {
       events_.push(message.first.s, index, EventKind::arrival, answers_of(channel.sender));
       return;
@@ -302,13 +308,22 @@ class Simulator {
     }
   }
 
-  // The receiver says at `when` what its sender hears later.
+  // The receiver answers at `when`, which may be ahead of what is known of others: until then they take what is shared.
   void answer(std::uint32_t index, const Moment& when, EventKind what) {
     Message& message = messages_[index];
-    const Channel& channel = channels_[message.channel];
-    message.first = wires_.answered(channels_.way_back(channel), when);
-    events_.push(message.first.s, index, what, answers_of(channel.receiver));
+    message.first = when;
+    events_.push(when.s, index, what, answers_of(channels_[message.channel].receiver));
     ++result_.n_answers;
+  }
+
+  // The answer leaves, and its sender will hear it.
+  void leave(std::uint32_t index, EventKind heard) {
+    Message& message = messages_[index];
+    const net::Route& way_back = channels_.way_back(channels_[message.channel]);
+    message.first = wires_.answered(way_back, message.first);
+    const auto last = way_back.resources.empty() ? std::nullopt : std::optional(way_back.resources.back());
+    events_.push(message.first.s, index, heard,
+                 last ? arrivals_from(static_cast<std::size_t>(*last)) : answers_of(channels_[message.channel].sender));
   }
 
   // When the sender is there for an answer.
@@ -322,7 +337,7 @@ class Simulator {
     Message& message = messages_[index];
     message.stage = Stage::granted;
     message.receive = id;
-    answer(index, when, EventKind::clearance);
+    answer(index, when, EventKind::grants);
   }
 
   // The sender hands over its bytes.
@@ -344,7 +359,7 @@ class Simulator {
     const Channel& channel = channels_[messages_[index].channel];
     completes(ranks_[static_cast<std::size_t>(channel.receiver)], id, when);
     if (ranks_[static_cast<std::size_t>(channel.sender)].synchronous) {
-      answer(index, when, EventKind::confirmation);
+      answer(index, when, EventKind::confirms);
     } else {
       free_messages_.push_back(index);
     }

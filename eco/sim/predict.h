@@ -15,11 +15,11 @@
 //                occupies each hop for b / rate, and leaves hop k no sooner than one packet after hop k-1.
 //   receiver     latency_s after the last hop; its CPU is then busy for receive_overhead_s, and copies what comes through
 //                the memory of its host (Route::receiving_s_per_byte)
-//   synchronous  the sender learns of the match one latency later, behind what is queued on the answer's way when that is known
+//   synchronous  the receiver answers that it matched: a message of no bytes, over the way back, behind what is queued there
 // A bus is one server for both directions, so a route over two buses holds both. Bytes are wire bytes (net/network.h): with
 // the envelope and the headers of packets that are not full. A message that comes to a full-duplex hop also occupies the
 // hop's other direction, for its acknowledgements: reverse_share of its bytes. What all hosts have in common is a hop
-// that each message and request holds for common_message_s, whatever its bytes; an answer takes as long and holds nobody up.
+// that each message, request and answer holds for common_message_s, whatever its bytes.
 // Whoever slept when a message or an answer came, and each rank when it calls (those that do at once in rank order), holds it
 // for common_wake_s before it runs; a request wakes nobody. Between ranks of one host its memory is that hop, for
 // memory_message_s and memory_wake_s: where ranks are more than processors these are what sharing them costs.
@@ -29,8 +29,8 @@
 // Neither acknowledgements nor what all hosts have in common are in that.
 //
 // Rendezvous, where eager_bytes says from when: a longer message sends a request of no bytes over the same hops, behind
-// what is queued there. When the request has arrived and the receive is posted, the receiver answers, one latency later
-// the sender hands over its bytes (an ordinary send is complete then), and they flow as above.
+// what is queued there. When the request has arrived and the receive is posted, the receiver answers as above, the sender hands
+// over its bytes (an ordinary send is complete then), and they flow as above.
 //
 // Not in the model: that ranks which share a core combine, copy and post one after the other, how TCP opens its window
 // again after a pause, the processor's own part in requests and answers, lost packets and queues that overflow.

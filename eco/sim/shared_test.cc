@@ -8,7 +8,6 @@
 
 #include "eco/sim/predict.h"
 #include "eco/sim/testing.h"
-#include "eco/sim/wires.h"
 
 namespace eco::sim {
 namespace {
@@ -51,16 +50,57 @@ TEST(Predict, MessagesQueueForWhatAllHostsHaveInCommon) {
   EXPECT_NEAR(both() - apart, 4e-3, 1e-9);  // four messages, one after the other
 }
 
-// An answer is known before it is given; others use what is common until then.
-TEST(Predict, AnswersKeepNobodyWaiting) {
+// Ranks 2i send to ranks 2i + 1, which answer.
+std::vector<Schedule> confirmed(int n_ranks) {
+  std::vector<Schedule> schedules;
+  for (int rank = 0; rank < n_ranks; ++rank) {
+    schedules.emplace_back(rank, n_ranks);
+    schedules.back().window = {1, true};
+    schedules.back().once([=](std::size_t, Emitter& e) {
+      rank % 2 == 0 ? e.send(rank + 1, output(0, 1)) : e.recv(rank - 1, output(0, 1));
+    });
+  }
+  return schedules;
+}
+
+// Messages hold what is common until 1, 2 and 3 ms and come at 2, 3 and 4 ms; answers hold it until 4, 5 and 6 ms.
+TEST(Predict, AnswersQueueForItAsMessagesDo) {
+  const auto network = network_of({6}, net::SubnetKind::switched);
+  network->common_message_s = 1e-3;
+  network->finish();
+  EXPECT_NEAR(predict(view_of(network), confirmed(6)).seconds, 7e-3, 1e-4);
+}
+
+// Rank 1 answers after 5 s of work; rank 3 sends to rank 2 after 1 s.
+TEST(Predict, AnswersHoldItWhenTheyAreGiven) {
   const auto network = network_of({4}, net::SubnetKind::switched);
   network->common_message_s = 1e-3;
-  network->common_wake_s = 1e-3;
+  network->combine_bytes_per_s = 1;
   network->finish();
-  Wires wires(view_of(network), true);
-  const Moment given{.s = 5};
-  EXPECT_NEAR(wires.answered(network->route(1, 0), given).s, 5 + 1e-3 + kLatency, 1e-12);
-  EXPECT_NEAR(wires.woken(0, {}).s, 1e-3, 1e-12);
+  std::vector<Schedule> schedules;
+  for (int rank = 0; rank < 4; ++rank) schedules.emplace_back(rank, 4);
+  const auto work = [](Emitter& e, std::size_t seconds) {
+    e.reduce({sched::Buffer::scratch, 0, seconds}, output(0, seconds));
+  };
+  schedules[0].window = {1, true};
+  schedules[0].once([](std::size_t, Emitter& e) { e.send(1, output(0, 1)); });
+  schedules[1].scratch_bytes = 5;
+  schedules[1].once([=](std::size_t, Emitter& e) { work(e, 5), e.recv(0, output(0, 1)); });
+  schedules[2].once([](std::size_t, Emitter& e) { e.recv(3, output(0, 1)); });
+  schedules[3].scratch_bytes = 1;
+  schedules[3].once([=](std::size_t, Emitter& e) { work(e, 1), e.send(2, output(0, 1)); });
+  const Prediction p = predict(view_of(network), schedules);
+  EXPECT_GT(p.rank_end_s[0], 5);
+  EXPECT_LT(p.rank_end_s[2], 1.1);
+}
+
+TEST(Predict, AnswersCrossLinksWithEnvelopeAndFrame) {
+  const auto network = network_of({2}, net::SubnetKind::bus);
+  const double bare = predict(view_of(network), confirmed(2)).seconds;
+  network->envelope_bytes = 40;
+  network->frame_bytes = 66;
+  const double more = network->wire_bytes(1) - 1 + network->wire_bytes(0);
+  EXPECT_NEAR(predict(view_of(network), confirmed(2)).seconds - bare, more / kRate, 1e-9);
 }
 
 // Rank 0 sends `n` messages to rank 1, which answers each before the next one is sent, or none.

@@ -33,7 +33,8 @@ class Wires {
       : network_(*view.network),
         free_(network_.resources.size()),
         busy_s_(network_.resources.size()),
-        with_waking_(with_waking) {
+        with_waking_(with_waking),
+        no_bytes_(with_waking ? network_.wire_bytes(0) : 0) {
     if (with_waking && network_.common_wake_s > 0) {
       for (std::size_t r = 0; r < network_.resources.size(); ++r) {
         if (network_.resources[r].kind == net::ResourceKind::common) common_ = static_cast<int>(r);
@@ -82,17 +83,22 @@ class Wires {
     const double copying_s = static_cast<double>(message.bytes) * route.receiving_s_per_byte;
     return awake(busy, host, route, message.first).after_overhead(network_.receive_overhead_s + copying_s);
   }
-  // When an answer of no bytes has come that is given at `when`, behind what is queued on its way by now. It keeps nobody
-  // waiting: `when` may be far ahead of what is known of others.
-  Moment answered(const net::Route& way_back, const Moment& when) const {
+  // When an answer has come that leaves now, at `when`: a message of no bytes, behind what is queued on its way. It is charged to
+  // each link at once, as acknowledgements are.
+  Moment answered(const net::Route& way_back, const Moment& when) {
     Moment there = when;
     for (const int r : way_back.resources) {
       const auto resource = static_cast<std::size_t>(r);
-      there = later(there, free_[resource]);
-      if (with_waking_) there = there.after_transfer(network_.resources[resource].message_s);
+      const double busy_s = with_waking_ ? no_bytes_ / network_.resources[resource].bytes_per_s +
+                                               network_.resources[resource].message_s
+                                         : 0;
+      charge(resource, busy_s, when);
+      there = later(there.after_transfer(busy_s), free_[resource]);
     }
     return there.after_latency(way_back.latency_s);
   }
+  // What a message that says something to the library and carries nothing has on the wire.
+  double no_bytes() const { return no_bytes_; }
 
   // Of each resource; whoever lets bytes flow otherwise than by pass() adds them.
   std::vector<double>& busy_s() { return busy_s_; }
@@ -103,7 +109,10 @@ class Wires {
   void acknowledge(int reverse, double bytes, const Moment& now) {
     if (reverse < 0 || network_.reverse_share == 0) return;
     const auto resource = static_cast<std::size_t>(reverse);
-    const double busy_s = network_.reverse_share * bytes / network_.resources[resource].bytes_per_s;
+    charge(resource, network_.reverse_share * bytes / network_.resources[resource].bytes_per_s, now);
+  }
+
+  void charge(std::size_t resource, double busy_s, const Moment& now) {
     free_[resource] = later(free_[resource], now).after_transfer(busy_s);
     busy_s_[resource] += busy_s;
   }
@@ -135,6 +144,7 @@ class Wires {
   std::vector<Moment> free_;  // per resource
   std::vector<double> busy_s_;
   bool with_waking_;
+  double no_bytes_;  // on the wire
   int common_ = -1;           // what hosts have in common and waking holds: first on every route between them
   std::vector<int> crowded_;  // by host: its memory, where its ranks share processors, or -1; empty: nowhere
 };
