@@ -28,14 +28,13 @@ class Flow {
 
   bool has(std::size_t segment) const { return segment < n_here(); }
   bool has_all() const { return n_here() == segments_.count(); }
-  std::size_t bytes_here() const { return segments_.begin_of(n_here()); }
+  std::size_t n_here() const { return in_ ? in_->n_here() : n_had_; }
   std::span<std::byte> segment(std::size_t index) const;
 
   void receive(OrderBook& book, int feeder, std::size_t first);
   void feed(OrderBook& book, int child, std::size_t first);
-  // So many segments, or bytes, from the first are here by now, otherwise than by receive().
+  // So many segments from the first are here by now, otherwise than by receive().
   void have(OrderBook& book, std::size_t n_segments);
-  void have_bytes(OrderBook& book, std::size_t bytes) { have(book, segments_.ended_by(bytes)); }
   bool on_done(OrderBook& book, const Note& note);
   // No child waits for anything that it could be sent, or will be.
   bool all_sent() const;
@@ -43,7 +42,6 @@ class Flow {
  private:
   enum What : std::uint32_t { kIn, kOut };
 
-  std::size_t n_here() const { return in_ ? in_->n_here() : n_had_; }
   void offer(OrderBook& book);
 
   std::span<std::byte> message_;

@@ -12,12 +12,13 @@ constexpr sched::Buffer kAny = sched::Buffer::output;  // regions of one buffer 
 }  // namespace
 
 Inflow::Inflow(int peer, int channel, std::span<std::byte> memory, const algo::Segments& pieces, Note note,
-               std::size_t first)
+               std::size_t first, std::size_t most_under_way)
     : peer_(peer),
       channel_(channel),
       memory_(memory),
       pieces_(pieces),
       note_(note),
+      most_under_way_(most_under_way),
       n_places_(memory.size() >= pieces.begin_of(pieces.count()) ? pieces.count()
                                                                  : memory.size() / pieces.bytes()),
       came_(pieces.count()),
@@ -34,7 +35,7 @@ std::span<std::byte> Inflow::place(std::size_t piece) const {
 
 void Inflow::post(OrderBook& book) {
   const std::size_t end = std::min(came_.size(), n_taken_ + n_places_);
-  for (; n_posted_ < end && n_under_way_ < kMostUnderWay; ++n_posted_, ++n_under_way_) {
+  for (; n_posted_ < end && n_under_way_ < most_under_way_; ++n_posted_, ++n_under_way_) {
     Note note = note_;
     note.index = n_posted_;
     book.recv(peer_, channel_, place(n_posted_), note);

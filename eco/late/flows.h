@@ -38,7 +38,7 @@ class Inflow {
  public:
   // `memory` has room for all pieces, or for so many as may lie there until they are taken.
   Inflow(int peer, int channel, std::span<std::byte> memory, const algo::Segments& pieces, Note note,
-         std::size_t first = 0);
+         std::size_t first = 0, std::size_t most_under_way = kMostUnderWay);
 
   void post(OrderBook& book);
   void on_done(OrderBook& book, std::size_t piece);
@@ -62,6 +62,7 @@ class Inflow {
   std::span<std::byte> memory_;
   algo::Segments pieces_;
   Note note_;
+  std::size_t most_under_way_;
   std::size_t n_places_;
   std::vector<bool> came_;
   std::size_t n_here_;

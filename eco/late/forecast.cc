@@ -158,7 +158,9 @@ class Simulator {
 
   void on_answer(std::uint32_t index) {
     Transit& transit = transits_[index];
-    transit.message.first = wires_.answered(way_back_of(transit), transit.message.first);
+    const double bytes =
+        network_.wire_bytes(view_.host_of(transit.letter.to), view_.host_of(transit.letter.from), 0);
+    transit.message.first = wires_.answered(way_back_of(transit), bytes, transit.message.first);
     events_.push(transit.message.first.s, index, EventKind::confirmation,
                  static_cast<std::size_t>(transit.letter.to));
   }

@@ -51,6 +51,14 @@ sim::Prediction of_static(const std::string& recipe, const std::vector<double>& 
 
 const std::vector<double> kOnTime(kRanks, 0.0);
 
+// Each of 128 segments is answered before the next one leaves.
+TEST(LateForecast, SendersWaitForAnswersAsInAStaticBroadcast) {
+  const double statically = of_static("broadcast/chain segment=8192 window=1", kOnTime).seconds;
+  const double mended = of(Plan::mended, chain(), {kSegment, 1}, kOnTime).seconds;
+  EXPECT_GE(mended, statically);
+  EXPECT_LE(mended, 1.01 * statically);
+}
+
 TEST(LateForecast, AMendedBroadcastWithNobodyLateIsTheStaticOneAndOneLatency) {
   const double statically = of_static("broadcast/chain segment=8192", kOnTime).seconds;
   const Forecast mended = of(Plan::mended, chain(), {kSegment, 0}, kOnTime);

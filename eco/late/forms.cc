@@ -78,6 +78,12 @@ std::optional<algo::Pattern> pattern_of(const algo::Recipe& recipe, Collective c
   return std::nullopt;
 }
 
+// Blocks go round in a chain, whatever the pattern is called.
+bool is_ring(const algo::Recipe& recipe) {
+  return recipe.algorithm == "allgather/chain" ||
+         (recipe.algorithm == "allgather/subnets" && recipe.params.inside == algo::Shape::chain);
+}
+
 }  // namespace
 
 std::string_view name(Plan plan) {
@@ -145,13 +151,12 @@ std::unique_ptr<ScheduleSource> Form::source(int rank, const exec::Buffers& buff
   }
 }
 
-// An allreduce over subnets has an owner, and so a tree, in each of them. On a bus what comes to the root and what goes on from
-// there would share one medium, and a subnet would be sent its own blocks again over its uplink.
+// An allreduce over subnets has an owner, and so a tree, in each of them. Of an allgather that is not round one switch, what comes to the
+// root and what goes on from there would share a medium, or a subnet be sent its own blocks again over its uplink.
 bool goes_the_same_way(const algo::Recipe& recipe, const coll::CommonProblem& problem,
                        const net::GroupView& view) {
   if (problem.collective == Collective::allgather) {
-    const bool is_ring = recipe.algorithm == "allgather/chain" || recipe.algorithm == "allgather/subnets";
-    return is_ring && view.n_subnets() == 1 && view.subnets.front().kind != net::SubnetKind::bus;
+    return is_ring(recipe) && view.n_subnets() == 1 && view.subnets.front().kind == net::SubnetKind::switched;
   }
   const std::optional<algo::Pattern> pattern = pattern_of(recipe, problem.collective);
   const bool has_owners = problem.collective == Collective::allreduce && pattern == algo::Pattern::subnets &&
@@ -172,10 +177,11 @@ std::optional<Form> form_of(Plan plan, const algo::Recipe& recipe, const coll::C
   if (!forms(plan, problem.collective)) return std::nullopt;
   if (coll::is_reduction(problem.collective) && !WaveReduce::fits(problem)) return std::nullopt;
   const std::optional<algo::Pattern> pattern = pattern_of(recipe, problem.collective);
-  // To or from the root straight: only the root waits for who is late.
+  // To or from the root straight: only the root waits for who is late. From each to each: for one block alone.
   if (root_waits(problem.collective) && pattern == algo::Pattern::flat) return std::nullopt;
+  if (recipe.algorithm == "allgather/flat") return std::nullopt;
   const algo::Params of_subnets{.segment_bytes = recipe.params.segment_bytes};
-  Pieces pieces{recipe.params.segment_bytes, pattern ? recipe.params.window : 0};
+  Pieces pieces{recipe.params.segment_bytes, pattern || is_ring(recipe) ? recipe.params.window : 0};
   if (!pattern && pieces.segment_bytes == 0) pieces.segment_bytes = kSegment_bytes;
   const algo::AtSites seen(view, recipe.params);
   algo::Tree tree = algo::pattern_tree(pattern.value_or(algo::Pattern::subnets), seen.view(), problem.root,

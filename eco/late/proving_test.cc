@@ -91,7 +91,8 @@ class Broken final : public ScheduleSource {
         orders.back().ticket = kRepeated;
         break;
       case How::spoils:
-        spoiled_.assign(data->source.size(), std::byte{1});
+        spoiled_.assign(data->source.begin(), data->source.end());
+        spoiled_.back() ^= std::byte{1};
         data->source = spoiled_;
         break;
       case How::ends_early:
@@ -145,8 +146,11 @@ TEST_P(Mutation, IsFoundInWaves) {
     for (std::size_t i = 0; i < bytes; ++i)
       static_cast<std::uint8_t*>(inout)[i] += static_cast<const std::uint8_t*>(in)[i];
   };
-  for (const coll::Collective collective :
-       {coll::Collective::reduce, coll::Collective::allreduce, coll::Collective::allgather}) {
+  for (const auto& [collective, channel] :
+       {std::pair(coll::Collective::reduce, kUpChannel), std::pair(coll::Collective::allreduce, kUpChannel),
+        std::pair(coll::Collective::allreduce, Flow::kChannel),
+        std::pair(coll::Collective::allgather, kUpChannel),
+        std::pair(coll::Collective::allgather, Flow::kChannel)}) {
     const coll::CommonProblem problem{.collective = collective, .n_ranks = 4, .bytes = kBytes, .exact = true};
     const Form form(Plan::mended, problem, tree, {.segment_bytes = 100, .window = 0});
     const std::vector<std::byte> input(coll::input_bytes(problem, 0), std::byte{7});
@@ -159,15 +163,18 @@ TEST_P(Mutation, IsFoundInWaves) {
       const exec::Buffers buffers{.input = input, .output = outputs[r], .combine = {.function = add}};
       sources.push_back(form.source(rank, buffers, scratches[r]));
       if (rank == 2)
-        sources.back() = std::make_unique<Broken>(std::move(sources.back()), GetParam(), kUpChannel);
+        sources.back() = std::make_unique<Broken>(std::move(sources.back()), GetParam(), channel);
       pointers.push_back(sources.back().get());
     }
     Play play(pointers, 1);
     for (const int rank : {0, 1, 2, 3}) play.enter(rank);
     play.settle();
     const std::byte right{coll::is_reduction(collective) ? std::uint8_t{28} : std::uint8_t{7}};
-    const bool is_wrong = outputs[0] != std::vector<std::byte>(kBytes, right);
-    EXPECT_TRUE(is_wrong || !play.fault().empty()) << coll::name(collective);
+    const std::size_t n_results = collective == coll::Collective::reduce ? 1 : outputs.size();
+    const bool is_wrong =
+        std::any_of(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(n_results),
+                    [&](const auto& output) { return output != std::vector<std::byte>(kBytes, right); });
+    EXPECT_TRUE(is_wrong || !play.fault().empty()) << coll::name(collective) << ", channel " << channel;
   }
 }
 

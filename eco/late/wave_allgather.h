@@ -4,7 +4,8 @@
 //   messages   a block from every rank to the root; down one tree of all, others_last() of the first wave, a stream of pieces,
 //              each with whose it is. No piece is held up by one that has not come
 //   model      the root's link in and the links down carry all blocks once, at the same time; of whoever is late one block is left
-//              for the others, where a static ring has all of them left behind it
+//              for the others, where a static ring has all of them left behind it. Every byte is copied once more, at the root
+//              and where it arrives
 //   waits      everybody for the last; whoever comes before a late rank in the tree until that has all
 //   order      none (data movement)
 #pragma once
@@ -34,11 +35,15 @@ class WaveAllgather final : public WaveBlocks {
   bool has_ended() const override;
   void pass_on(int rank, std::size_t piece);
   void put_in_place();
+  std::span<std::byte> place_of(int rank, std::size_t piece) const;
+  std::span<std::byte> next_record() const {
+    return stream_.subspan(n_records_ * record_bytes_, record_bytes_);
+  }
 
   algo::Segments pieces_of_block_;
-  Pieces down_pieces_;
-  std::span<std::byte> stream_;  // all pieces, in the order in which they come to the root
-  std::size_t n_bytes_ = 0;      // of the stream: at the root written by now, at others read
+  std::size_t record_bytes_;     // a piece and whose it is
+  std::span<std::byte> stream_;  // all records, in the order in which pieces come to the root
+  std::size_t n_records_ = 0;    // of the stream: at the root written by now, at others read
   std::vector<Inflow> blocks_;   // of the root, by rank; its own is none
   std::optional<Outflow> own_;   // of all but the root
   std::optional<Flow> down_;

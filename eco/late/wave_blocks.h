@@ -13,7 +13,7 @@ namespace eco::late {
 
 class WaveBlocks : public WaveSource {
  public:
-  // Buffers as a schedule's; scratch of problem.bytes. All of it outlives this.
+  // Buffers as a schedule's; scratch of problem.bytes, of an allgather more. All of it outlives this.
   WaveBlocks(const coll::CommonProblem& problem, const algo::Tree& tree, int rank,
              const exec::Buffers& buffers, std::span<std::byte> scratch, Pieces pieces, double patience_s)
       : WaveSource(tree, rank, patience_s),

@@ -131,7 +131,7 @@ void Communicator::reserve(const CommonProblem& problem, const algo::Recipe& rec
   if (late_) {
     CommonProblem exact = problem;
     exact.exact = true;
-    if (const auto form = late::form_of(*late_, recipe, exact, view_))
+    if (const auto form = form_of(recipe, exact))
       scratch_bytes = std::max(scratch_bytes, form->scratch_bytes());
   }
   if (!running_->executor.reserve(scratch_bytes)) {
@@ -218,13 +218,17 @@ void Communicator::keep_forming_tags_off_rails() {
                          std::vector<std::uint8_t>(n_tags, transport::kNoRail));
 }
 
+std::optional<late::Form> Communicator::form_of(const algo::Recipe& recipe,
+                                                const CommonProblem& problem) const {
+  if (lateness_ && !late::has_work_ahead(problem)) return std::nullopt;
+  // Another way than the recipe's would have to pay for that too.
+  if (lateness_ && !late::goes_the_same_way(recipe, problem, view_)) return std::nullopt;
+  return late::form_of(*late_, recipe, problem, view_, planned_as_leaves(problem.collective));
+}
+
 void Communicator::form(Built& call) const {
   if (!call.schedule->rails.empty()) return;  // forms know of none
-  if (lateness_ && !late::has_work_ahead(call.problem)) return;
-  // Another way than the recipe's would have to pay for that too.
-  if (lateness_ && !late::goes_the_same_way(call.recipe, call.problem, view_)) return;
-  call.forming =
-      late::form_of(*late_, call.recipe, call.problem, view_, planned_as_leaves(call.problem.collective));
+  call.forming = form_of(call.recipe, call.problem);
   if (!call.forming || !lateness_) return;
   call.unskewed_s = table_.recipe_s(call.problem, view_);
   call.patience_s = late::patience_s(view_, call.problem);

@@ -223,6 +223,7 @@ class Communicator {
   void race(Steps& steps);
   std::string contenders_text();
   const Built& built(const coll::CommonProblem& problem, const algo::Recipe& recipe);
+  std::optional<late::Form> form_of(const algo::Recipe& recipe, const coll::CommonProblem& problem) const;
   void form(Built& call) const;
   void keep_forming_tags_off_rails();
   transport::Status run_forming(const Built& call, const exec::Buffers& buffers);

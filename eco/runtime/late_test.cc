@@ -203,9 +203,8 @@ TEST(LateRanks, ALateRootIsNobodysToFormAround) {
 }
 
 TEST(LateRanks, WavesFormWhereSomebodyIsLateToo) {
-  for (const Collective collective :
-       {Collective::reduce, Collective::allreduce, Collective::gather, Collective::scatter,
-        Collective::allgather}) {
+  for (const Collective collective : {Collective::reduce, Collective::allreduce, Collective::gather,
+                                      Collective::scatter, Collective::allgather}) {
     const auto logs = run_where_it_pays(
         collective, 3, [](int, int rank) { return rank == 2; },
         [](const Log& log) { return log.formed.size() < 60; });
@@ -216,28 +215,45 @@ TEST(LateRanks, WavesFormWhereSomebodyIsLateToo) {
 }
 
 // Nobody can leave before the last one has come, and there is nothing to prepare.
-TEST(LateRanks, AnAllreduceOfOnePacketStaysStatic) {
-  const auto logs = run_where_it_pays(
-      Collective::allreduce, 3, [](int, int rank) { return rank == 2; },
-      [](const Log& log) { return log.formed.size() < 30; }, 8);
-  EXPECT_EQ(n_formed(logs[0]), 0);
+TEST(LateRanks, WhatEndsForAllAtOnceStaysStaticInOnePacket) {
+  for (const Collective collective : {Collective::allreduce, Collective::allgather}) {
+    const auto logs = run_where_it_pays(
+        collective, 3, [](int, int rank) { return rank == 2; },
+        [](const Log& log) { return log.formed.size() < 30; }, 8);
+    EXPECT_EQ(n_formed(logs[0]), 0) << coll::name(collective);
+  }
+}
+
+bool goes_the_same_way(const std::string& network, const char* recipe, Collective collective) {
+  const net::GroupView view =
+      net::make_view(std::make_shared<const net::Network>(net::synthetic_network(network)), {0, 1, 2, 3});
+  return late::goes_the_same_way(algo::parse_recipe(recipe), testing::problem_of(collective, 1000), view);
 }
 
 // The waves' tree would be another than the ring.
 TEST(LateRanks, WhatTheirRecipeDoesNotSendOverOneTreeStays) {
-  const auto network = std::make_shared<const net::Network>(net::synthetic_network(testing::kNetwork));
-  const net::GroupView view = net::make_view(network, {0, 1, 2, 3});
-  const auto is = [&](const char* recipe, Collective collective) {
-    return late::goes_the_same_way(algo::parse_recipe(recipe), testing::problem_of(collective, 1000), view);
+  const auto is = [](const char* recipe, Collective collective) {
+    return goes_the_same_way(testing::kNetwork, recipe, collective);
   };
   EXPECT_TRUE(is("broadcast/subnets segment=512", Collective::broadcast));
   EXPECT_TRUE(is("allreduce/binomial", Collective::allreduce));
   EXPECT_FALSE(is("allreduce/ring segment=512", Collective::allreduce));
   EXPECT_FALSE(is("allreduce/subnets segment=512", Collective::allreduce)) << "a tree for each subnet";
   EXPECT_FALSE(is("reduce/two_tree segment=512", Collective::reduce));
-  EXPECT_FALSE(is("allgather/chain segment=512", Collective::allgather)) << "several subnets";
   EXPECT_FALSE(is("broadcast/subnets segment=512 head=1", Collective::broadcast))
       << "a way of their own for some";
+}
+
+TEST(LateRanks, AnAllgatherFormsWhereItGoesRoundOneSwitch) {
+  const auto is = [](const std::string& network, const char* recipe) {
+    return goes_the_same_way(network, recipe, Collective::allgather);
+  };
+  EXPECT_TRUE(is("hosts=4", "allgather/chain segment=512"));
+  EXPECT_TRUE(is("hosts=4", "allgather/subnets segment=512 inside=chain"));
+  EXPECT_FALSE(is("hosts=4", "allgather/subnets segment=512 inside=binomial"));
+  EXPECT_FALSE(is("hosts=4", "allgather/flat"));
+  EXPECT_FALSE(is("hosts=4 kind=bus", "allgather/chain segment=512"));
+  EXPECT_FALSE(is("hosts=2+2", "allgather/chain segment=512"));
 }
 
 }  // namespace

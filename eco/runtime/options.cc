@@ -227,8 +227,9 @@ const std::vector<Entry>& entries() {
         "(0)"},
        [](const std::string& text, Options& o) { return parse_switch(text, o.stall_signal); }},
       {{"ECO_LATE", "off|auto|mended|depth_first|depth_first_ahead|breadth_first|breadth_first_ahead",
-        "mended: broadcast, reduce, allreduce, gather and scatter go around ranks that have not come, who "
-        "are served when they do; auto: so they do where ranks come late by more than the call takes and it "
+        "mended: broadcast, reduce, allreduce, gather, scatter and allgather go around ranks that have not "
+        "come, who are served when they do; auto: so they do where ranks come late by more than the call "
+        "takes and it "
         "makes calls no slower; the others: a broadcast's tree is filled in the order of arrival (off)"},
        set_late,
        late_text},

@@ -29,12 +29,15 @@ enum class EventKind : std::uint32_t {
   wake
 };
 
+constexpr int kKindBits = 3;
+static_assert(static_cast<unsigned>(EventKind::wake) < 1U << kKindBits);
+
 struct Event {
   double s = 0;
   std::uint64_t created = 0;
   std::uint32_t message = 0;
-  EventKind kind : 3 = EventKind::hop;
-  std::uint32_t stream : 29 = 0;
+  EventKind kind : kKindBits = EventKind::hop;
+  std::uint32_t stream : 32 - kKindBits = 0;
 };
 
 class EventQueue {
@@ -90,7 +93,7 @@ class EventQueue {
 
  private:
   static constexpr std::size_t kChildren = 4;
-  static constexpr std::uint32_t kAlone = (std::uint32_t{1} << 29) - 1;
+  static constexpr std::uint32_t kAlone = (std::uint32_t{1} << (32 - kKindBits)) - 1;
   // What has passed is forgotten when it is this much and half of the whole.
   static constexpr std::size_t kPassed = 64;
 

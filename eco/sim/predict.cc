@@ -267,7 +267,8 @@ class Simulator {
     const Channel& channel = channels_[message.channel];
     const net::Route& route = channels_.route(channel);
     const bool is_request = message.stage == Stage::request;
-    const Passage passage = wires_.pass(message, route, is_request ? wires_.no_bytes() : message.wire_bytes);
+    const Passage passage =
+        wires_.pass(message, route, is_request ? bytes_of_none(channel) : message.wire_bytes);
     if (!passage.crosses) {
       events_.push(message.first.s, index, EventKind::arrival, answers_of(channel.sender));
       return;
@@ -316,14 +317,17 @@ class Simulator {
     ++result_.n_answers;
   }
 
+  // On the wire: of a request or an answer, which say something to the library and carry nothing.
+  double bytes_of_none(const Channel& channel) const {
+    return network_.wire_bytes(view_.host_of(channel.sender), view_.host_of(channel.receiver), 0);
+  }
+
   // The answer leaves, and its sender will hear it.
   void leave(std::uint32_t index, EventKind heard) {
     Message& message = messages_[index];
     const net::Route& way_back = channels_.way_back(channels_[message.channel]);
-    message.first = wires_.answered(way_back, message.first);
-    const auto last = way_back.resources.empty() ? std::nullopt : std::optional(way_back.resources.back());
-    events_.push(message.first.s, index, heard,
-                 last ? arrivals_from(static_cast<std::size_t>(*last)) : answers_of(channels_[message.channel].sender));
+    message.first = wires_.answered(way_back, bytes_of_none(channels_[message.channel]), message.first);
+    events_.push(message.first.s, index, heard, answers_of(channels_[message.channel].sender));
   }
 
   // When the sender is there for an answer.

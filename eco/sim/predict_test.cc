@@ -226,7 +226,7 @@ TEST(Predict, RequestsKeepTheirPlaceAmongShortMessages) {
   const Prediction p = predict(view_of(network), schedules, options);
   // The request follows the first message's bytes, 3 + 1 ms, and there and back takes 2 ms; meanwhile the third passes.
   EXPECT_NEAR(p.seconds, 0.004 + 2 * kLatency + 0.006 + kLatency, 1e-9);
-  ASSERT_EQ(p.intervals.size(), 6u) << "requests occupy nothing";
+  ASSERT_EQ(p.intervals.size(), 6u) << "requests are no intervals";
 }
 
 TEST(Predict, GivesUpWhereTold) {

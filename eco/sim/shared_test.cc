@@ -103,6 +103,25 @@ TEST(Predict, AnswersCrossLinksWithEnvelopeAndFrame) {
   EXPECT_NEAR(predict(view_of(network), confirmed(2)).seconds - bare, more / kRate, 1e-9);
 }
 
+TEST(Predict, RequestsDoToo) {
+  const auto network = network_of({2}, net::SubnetKind::bus);
+  network->envelope_bytes = 40;
+  network->frame_bytes = 66;
+  std::vector<Schedule> schedules = confirmed(2);
+  for (Schedule& schedule : schedules) schedule.window = {};
+  PredictOptions options;
+  const double eager = predict(view_of(network), schedules, options).seconds;
+  options.eager_bytes = 1;
+  for (int rank = 0; rank < 2; ++rank) {
+    schedules[static_cast<std::size_t>(rank)] = Schedule(rank, 2);
+    schedules[static_cast<std::size_t>(rank)].once(
+        [=](std::size_t, Emitter& e) { rank == 0 ? e.send(1, output(0, 2)) : e.recv(0, output(0, 2)); });
+  }
+  const double asked = 2 * (network->wire_bytes(0) / kRate + kLatency);
+  const double longer = (network->wire_bytes(2) - network->wire_bytes(1)) / kRate;
+  EXPECT_NEAR(predict(view_of(network), schedules, options).seconds - eager, asked + longer, 1e-9);
+}
+
 // Rank 0 sends `n` messages to rank 1, which answers each before the next one is sent, or none.
 std::vector<Schedule> questions(int n, bool one_by_one) {
   std::vector<Schedule> schedules;

@@ -33,8 +33,7 @@ class Wires {
       : network_(*view.network),
         free_(network_.resources.size()),
         busy_s_(network_.resources.size()),
-        with_waking_(with_waking),
-        no_bytes_(with_waking ? network_.wire_bytes(0) : 0) {
+        with_waking_(with_waking) {
     if (with_waking && network_.common_wake_s > 0) {
       for (std::size_t r = 0; r < network_.resources.size(); ++r) {
         if (network_.resources[r].kind == net::ResourceKind::common) common_ = static_cast<int>(r);
@@ -83,13 +82,13 @@ class Wires {
     const double copying_s = static_cast<double>(message.bytes) * route.receiving_s_per_byte;
     return awake(busy, host, route, message.first).after_overhead(network_.receive_overhead_s + copying_s);
   }
-  // When an answer has come that leaves now, at `when`: a message of no bytes, behind what is queued on its way. It is charged to
-  // each link at once, as acknowledgements are.
-  Moment answered(const net::Route& way_back, const Moment& when) {
+  // When an answer has come that leaves now, at `when`, and has `bytes` on the wire, behind what is queued on its way. It is charged
+  // to each link at once, as acknowledgements are.
+  Moment answered(const net::Route& way_back, double bytes, const Moment& when) {
     Moment there = when;
     for (const int r : way_back.resources) {
       const auto resource = static_cast<std::size_t>(r);
-      const double busy_s = with_waking_ ? no_bytes_ / network_.resources[resource].bytes_per_s +
+      const double busy_s = with_waking_ ? bytes / network_.resources[resource].bytes_per_s +
                                                network_.resources[resource].message_s
                                          : 0;
       charge(resource, busy_s, when);
@@ -97,8 +96,6 @@ class Wires {
     }
     return there.after_latency(way_back.latency_s);
   }
-  // What a message that says something to the library and carries nothing has on the wire.
-  double no_bytes() const { return no_bytes_; }
 
   // Of each resource; whoever lets bytes flow otherwise than by pass() adds them.
   std::vector<double>& busy_s() { return busy_s_; }
@@ -144,7 +141,6 @@ class Wires {
   std::vector<Moment> free_;  // per resource
   std::vector<double> busy_s_;
   bool with_waking_;
-  double no_bytes_;  // on the wire
   int common_ = -1;           // what hosts have in common and waking holds: first on every route between them
   std::vector<int> crowded_;  // by host: its memory, where its ranks share processors, or -1; empty: nowhere
 };
