@@ -54,7 +54,8 @@ static void move(MPI_Comm comm, int call, int bytes, int root, enum way way, int
   MPI_Comm_size(comm, &size);
   MPI_Comm_rank(comm, &me);
   unsigned char *block = malloc((size_t)bytes), *all = malloc((size_t)bytes * (size_t)size);
-  for (int i = 0; i < bytes * size; ++i) all[i] = way == FROM_ROOT ? content(call, i / bytes, i % bytes) : 0xEE;
+  for (int i = 0; i < bytes * size; ++i)
+    all[i] = way == FROM_ROOT ? content(call, i / bytes, i % bytes) : 0xEE;
   for (int i = 0; i < bytes; ++i) block[i] = way == FROM_ROOT ? 0xEE : content(call, me, i);
   if (way == TO_ROOT) {
     MPI_Gather(block, bytes, MPI_BYTE, all, bytes, MPI_BYTE, root, comm);
