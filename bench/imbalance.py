@@ -13,9 +13,9 @@ came in the first half of the time in which all came. The root of a reduce or ga
 everybody. So has every rank of an allgather or allreduce: its seconds are that wait and what is left of the call after
 it, of an allreduce at least the last rank's vector over one link. `bound` is stock over that, of the arrivals of the
 stock launches: no more can be gained. Each launch runs all cells, one after the other; launches of stock, ECO as it is
-(`static`), ECO_LATE=mended (`dynamic`) and ECO_LATE=auto (`chosen`: it needs some calls of a launch's first cell to see who is late, which are not
-timed, and more of a later one) alternate. Networks are measured and plans made before. The last line is one JSON
-object: stock / dynamic of each cell.
+(`static`), ECO_LATE=mended (`dynamic`) and ECO_LATE=auto (`chosen`: it needs some calls of a launch's first cell to see
+who is late, which are not timed, and more of a later one) alternate. Networks are measured and plans made before. The
+last line is one JSON object: stock / dynamic of each cell.
 """
 
 import argparse
