@@ -27,6 +27,9 @@ constexpr std::array<algo::Pattern, 6> kPatterns = {algo::Pattern::subnets,  alg
 // Six packets less the library's header, where a recipe that is no tree says nothing of pipelines (algo/patterns/segments.cc).
 constexpr std::size_t kSegment_bytes = 8624;
 constexpr std::size_t kPacket_bytes = 1448;
+// An allgather's pieces go through everybody, one after the other: where blocks are short, so are they, down to a packet's.
+constexpr std::size_t kPiecesOfBlock = 4;
+constexpr std::size_t kShortestPiece = 1392;
 // What a scheduler does to a rank that is on time; ranks are not late by less.
 constexpr double kLeastPatience_s = 0.001;
 // An answer to an offer takes a message there and one back; as much again for what is queued before them.
@@ -183,6 +186,10 @@ std::optional<Form> form_of(Plan plan, const algo::Recipe& recipe, const coll::C
   const algo::Params of_subnets{.segment_bytes = recipe.params.segment_bytes};
   Pieces pieces{recipe.params.segment_bytes, pattern || is_ring(recipe) ? recipe.params.window : 0};
   if (!pattern && pieces.segment_bytes == 0) pieces.segment_bytes = kSegment_bytes;
+  if (problem.collective == Collective::allgather) {
+    const std::size_t most = std::max(kShortestPiece, problem.block_bytes() / kPiecesOfBlock);
+    pieces.segment_bytes = std::min(pieces.segment_bytes, most);
+  }
   const algo::AtSites seen(view, recipe.params);
   algo::Tree tree = algo::pattern_tree(pattern.value_or(algo::Pattern::subnets), seen.view(), problem.root,
                                        pattern ? recipe.params : of_subnets);
