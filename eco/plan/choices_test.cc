@@ -46,7 +46,7 @@ broadcast 0
 allreduce 0
   8: allreduce/allgather+combine segment=0 head=0 window=0 between=chain inside=chain parts=allgather/flat
   16384: allreduce/subnets segment=720 head=0 window=0 between=chain inside=flat
-  1048576: allreduce/subnets segment=5728 head=0 window=2 between=flat inside=chain
+  1048576: allreduce/subnets segment=5728 head=0 window=2 between=flat inside=flat
 barrier 0
   0: barrier/leaders segment=0 head=0 window=0 between=chain inside=binomial
 broadcast 1

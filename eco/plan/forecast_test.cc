@@ -31,15 +31,16 @@ struct Recorded {
 
 // Predictions of 100,000 bytes as they were when windows and events were kept in plain lists and one binary heap:
 // faster ones must not change them. Ranks are dealt out over the subnets. (Of allreduce/subnets: as they are since its ranks
-// begin with different owners, and few segments come ahead where there is a send window.)
+// begin with different owners, and few segments come ahead where there is a send window; of synchronous sends: since answers take
+// what messages of no bytes take.)
 TEST(Forecast, IsTheSameToTheLastDigit) {
   const Recorded recorded[] = {
       {kThreeSubnets, Collective::broadcast,
-       "broadcast/subnets segment=1392 head=2 window=4 inside=flat order=0,2,1", 0.025660293193717227, 1008},
+       "broadcast/subnets segment=1392 head=2 window=4 inside=flat order=0,2,1", 0.027715874345549681, 1008},
       {kThreeSubnets, Collective::broadcast, "broadcast/binomial segment=5728", 0.084424178010471154, 126},
       {kThreeSubnets, Collective::allreduce, "allreduce/ring segment=1392", 0.11059749738219936, 1008},
       {kThreeSubnets, Collective::allreduce, "allreduce/subnets segment=2832 window=2 between=flat",
-       0.030417707300523546, 1008},
+       0.030262205382198936, 1008},
       {kThreeSubnets, Collective::allgather, "allgather/leaders segment=1392 inside=binomial",
        0.016842502617801049, 549},
       {kThreeSubnets, Collective::reduce_scatter, "reduce_scatter/flat segment=1392", 0.039892187602094148,
@@ -48,7 +49,7 @@ TEST(Forecast, IsTheSameToTheLastDigit) {
        1008},
       {kThreeSubnets, Collective::scan, "scan/doubling segment=1392", 0.15132520183874412, 1224},
       {kEco1995, Collective::broadcast,
-       "broadcast/subnets segment=1392 head=2 window=4 inside=flat order=0,2,1", 0.31586297071129765, 1008},
+       "broadcast/subnets segment=1392 head=2 window=4 inside=flat order=0,2,1", 0.31725282426778301, 1008},
       {kEco1995, Collective::broadcast, "broadcast/binomial segment=5728", 0.50345376569037636, 126},
       {kEco1995, Collective::allreduce, "allreduce/ring segment=1392", 0.88006966527196029, 1008},
       {kEco1995, Collective::allreduce, "allreduce/subnets segment=2832 window=2 between=flat",
