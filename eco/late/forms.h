@@ -67,7 +67,7 @@ class Form {
 std::optional<Form> form_of(Plan plan, const algo::Recipe& recipe, const coll::CommonProblem& problem,
                             const net::GroupView& view, std::span<const int> known_late = {});
 // Does the form take no longer than the recipe where nobody is late, but for what the ranks tell each other? So it does where the
-// recipe itself sends all over one tree; and of an allgather round a ring of one switch, where a block more crosses each link.
+// recipe itself sends all over one tree; and of an allgather round a ring of one switch, where two blocks more cross each link.
 bool goes_the_same_way(const algo::Recipe& recipe, const coll::CommonProblem& problem,
                        const net::GroupView& view);
 // Can ranks do any of it before the last one comes, or leave? Of an allreduce or allgather of one packet they can't.

@@ -62,15 +62,17 @@ def test_an_allreduce_has_only_the_late_ones_part_left_to_do(network: str) -> No
 def test_an_allgather_has_only_the_late_ones_block_left_for_the_others(network: str) -> None:
     ring = "allgather/chain segment=8192"
     on_time = max(ends(network, "static", [0.0] * 8, ring))
-    assert max(ends(network, "mended", [0.0] * 8, ring)) < 1.25 * on_time
+    # A rank's link out carries its own block to the root and all eight down; round a ring it is seven.
+    assert max(ends(network, "mended", [0.0] * 8, ring)) < 1.4 * on_time
     late = [0.0] * 8
     late[4] = 2 * on_time
     mended = ends(network, "mended", late, ring)
     others = sorted(end - late[4] for rank, end in enumerate(mended) if rank != 4)
-    # One of them feeds the late rank, which gets all blocks through its own link.
-    assert others[-2] < 0.3 * on_time
-    assert max(mended) - late[4] < 1.25 * on_time
-    assert min(ends(network, "static", late, ring)) - late[4] > 0.3 * on_time
+    # The late rank's library has all that others brought when it comes.
+    assert others[-1] < 0.3 * on_time
+    assert mended[4] - late[4] < 0.3 * on_time
+    statically = ends(network, "static", late, ring)
+    assert min(end for rank, end in enumerate(statically) if rank != 4) - late[4] > 0.9 * on_time
 
 
 def test_every_plan_is_predicted(network: str) -> None:
