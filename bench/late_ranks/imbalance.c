@@ -49,7 +49,7 @@ static double delay_s(const char* imbalance, double seconds) {
       late = r == straggler ? seconds : 0;
     else if (is(imbalance, "classes"))
       late = r % 2 == 1 ? seconds * (0.9 + 0.2 * drawn) : 0;
-    else if (strcmp(imbalance, "none") != 0)
+    else if (!is(imbalance, "none"))
       fail("there is no imbalance", imbalance);
     if (r == rank) mine = late;
   }

@@ -62,11 +62,9 @@ void WaveSource::enter() {
     book_.send(tree_.root, kReadyChannel, {}, {kSmallOut});
     notice_.resize(notice_bytes(2 * n_ranks()));
     book_.recv(tree_.root, kNoticeChannel, notice_, {kNotice});
-    begin();
-    return;
   }
   begin();
-  if (n_ranks() == 1) return;
+  if (!is_root() || n_ranks() == 1) return;
   for (int rank = 0; rank < static_cast<int>(n_ranks()); ++rank) {
     if (rank != rank_) book_.recv(rank, kReadyChannel, {}, {kReady, rank});
   }

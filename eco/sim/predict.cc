@@ -325,9 +325,9 @@ class Simulator {
   // The answer leaves, and its sender will hear it.
   void leave(std::uint32_t index, EventKind heard) {
     Message& message = messages_[index];
-    const net::Route& way_back = channels_.way_back(channels_[message.channel]);
-    message.first = wires_.answered(way_back, bytes_of_none(channels_[message.channel]), message.first);
-    events_.push(message.first.s, index, heard, answers_of(channels_[message.channel].sender));
+    const Channel& channel = channels_[message.channel];
+    message.first = wires_.answered(channels_.way_back(channel), bytes_of_none(channel), message.first);
+    events_.push(message.first.s, index, heard, answers_of(channel.sender));
   }
 
   // When the sender is there for an answer.
