@@ -2,7 +2,7 @@
 
     python bench/imbalance.py [--json F.json] [--network one-switch,three-subnets] [--library openmpi,mpich]
                               [--launches 3] [--calls 8] [--ops broadcast,reduce] [--sizes 65536,1048576]
-                              [--imbalances classes]
+                              [--imbalances classes] [--ways chosen]
 
 T is what the library takes for a cell when everybody comes at once. Ranks are late by random draws, the same in every
 launch of a cell (bench/late_ranks/imbalance.c): `exponential`, each by its own of mean T; `straggler`, one of them,
@@ -13,9 +13,9 @@ came in the first half of the time in which all came. The root of a reduce or ga
 everybody. So has every rank of an allgather or allreduce: its seconds are that wait and what is left of the call after
 it, of an allreduce at least the last rank's vector over one link. `bound` is stock over that, of the arrivals of the
 stock launches: no more can be gained. Each launch runs all cells, one after the other; launches of stock, ECO as it is
-(`static`), ECO_LATE=mended (`dynamic`) and ECO_LATE=auto (`chosen`: it needs some calls of a launch's first cell to see
-who is late, which are not timed, and more of a later one) alternate. Networks are measured and plans made before. The
-last line is one JSON object: stock / dynamic of each cell.
+(`static`), ECO_LATE=mended (`dynamic`) and ECO_LATE=auto (`chosen`: each cell is a job of its own there, whose first
+calls see who is late and are not timed) alternate. Networks are measured and plans made before. The last line is one
+JSON object: of each cell stock / the last of the ways.
 """
 
 import argparse
@@ -49,9 +49,10 @@ IMBALANCES = {"none": 0.0, "exponential": 1.0, "straggler": 2.0, "classes": 2.0}
 WAYS: dict[str, str | None] = {"stock": None, "static": "off", "dynamic": "mended", "chosen": "auto"}
 TIMEOUT_S = 900.0
 SEED = 20261122
-#: Calls of each cell before those that are timed: ECO_LATE=auto asks after 8 whether somebody is late, and after 24 who
-#: it is in most calls.
-UNTIMED = 25
+#: Calls of each cell before those that are timed. ECO_LATE=auto asks after 8 whether somebody is late, tries a form for
+#: 8, for 16 more with who is late in most calls as leaves, and the library for 8.
+UNTIMED = {"chosen": 41}
+UNTIMED_OTHERWISE = 3
 
 #: When each rank came and left, by rank.
 Call = Sequence[tuple[float, float]]
@@ -107,7 +108,8 @@ def launch(
             )
         )
         program = compiled(place.library, SOURCE, "-lm")
-        words = [str(program), str(wanted), str(UNTIMED), str(calls), str(SEED), str(out)]
+        untimed = UNTIMED.get(way, UNTIMED_OTHERWISE)
+        words = [str(program), str(wanted), str(untimed), str(calls), str(SEED), str(out)]
         late = WAYS[way]
         command = (
             place.stock(words)
@@ -134,10 +136,14 @@ def measured(
         f"{cell.collective} {cell.size}": statistics.median(max(left for _, left in call) for call in calls)
         for cell, calls in zip(at_once, undelayed, strict=True)
     }
-    launches: dict[str, list[list[list[Call]]]] = {way: [] for way in WAYS}
+    ways = ["stock", *options.ways]
+    launches: dict[str, list[list[list[Call]]]] = {way: [] for way in ways}
     for number in range(options.launches):
-        for way in list(WAYS) if number % 2 == 0 else list(WAYS)[::-1]:
-            launches[way].append(launch(place, way, cells, t_s, options.calls))
+        for way in ways if number % 2 == 0 else ways[::-1]:
+            jobs_of_way = [[cell] for cell in cells] if way == "chosen" else [cells]
+            launches[way].append(
+                [of for job in jobs_of_way for of in launch(place, way, job, t_s, options.calls)]
+            )
             console.print(
                 f"  {lab.description.name}, {lab.library}: launch {number + 1} of {way}", style="dim"
             )
@@ -162,26 +168,20 @@ def ratios(record: dict[str, Any], cells: Sequence[Cell], way: str) -> list[tupl
 
 def show(name: str, record: dict[str, Any], cells: Sequence[Cell], console: Console) -> None:
     description = load(name.split(",")[0])
-    table = Table(
-        "cell",
-        "T",
-        "stock / static",
-        "stock / dynamic",
-        "stock / chosen",
-        "dynamic",
-        "bound",
-        title=name,
-        title_justify="left",
-    )
-    static, dynamic, chosen = (ratios(record, cells, way) for way in ("static", "dynamic", "chosen"))
-    for index, (cell, (_, before), (seconds, after), (_, auto)) in enumerate(
-        zip(cells, static, dynamic, chosen, strict=True)
-    ):
+    ways = [way for way in record["launches"] if way != "stock"]
+    table = Table("cell", "T", title=name, title_justify="left")
+    for way in ways:
+        table.add_column(f"stock / {way}")
+    table.add_column(ways[-1])
+    table.add_column("bound")
+    of_ways = [ratios(record, cells, way) for way in ways]
+    for index, cell in enumerate(cells):
         bound = cell.bound([launch[index] for launch in record["launches"]["stock"]], description)
-        texts = [f"{r.ratio:.2f} ({r.low:.2f} to {r.high:.2f})" for r in (before, after, auto)]
+        here = [of[index] for of in of_ways]
+        texts = [f"{r.ratio:.2f} ({r.low:.2f} to {r.high:.2f})" for _, r in here]
         t_s = record["t_s"][f"{cell.collective} {cell.size}"]
         of_bound = f"{bound:.2f}" if bound is not None else ""
-        table.add_row(cell.name, seconds_text(t_s), *texts, seconds_text(seconds), of_bound)
+        table.add_row(cell.name, seconds_text(t_s), *texts, seconds_text(here[-1][0]), of_bound)
     console.print(table)
 
 
@@ -197,6 +197,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--ops", default="broadcast,reduce,allreduce,gather")
     parser.add_argument("--sizes", default="65536,1048576")
     parser.add_argument("--imbalances", default=",".join(IMBALANCES))
+    parser.add_argument("--ways", default="static,dynamic,chosen", type=lambda text: text.split(","))
     parser.add_argument("--memory", type=Path, help="a folder that keeps what is measured and planned")
     return parser.parse_args()
 
@@ -223,7 +224,7 @@ def main() -> int:
     gains = {
         name: {
             cell.name: round(ratio.ratio, 3)
-            for cell, (_, ratio) in zip(cells, ratios(of, cells, "dynamic"), strict=True)
+            for cell, (_, ratio) in zip(cells, ratios(of, cells, options.ways[-1]), strict=True)
         }
         for name, of in records.items()
     }

@@ -23,9 +23,10 @@ void Flow::receive(OrderBook& book, int feeder, std::size_t first) {
   in_->post(book);
 }
 
-void Flow::feed(OrderBook& book, int child, std::size_t first) {
+void Flow::feed(OrderBook& book, int child, std::size_t first, Sends sends) {
   const Note note{kOut, static_cast<int>(children_.size())};
-  children_.emplace_back(child, kChannel, message_, segments_, window_, note, first);
+  const int window = sends == Sends::eager ? 0 : window_;
+  children_.emplace_back(child, kChannel, message_, segments_, window, note, first);
   children_.back().offer(book, segments_.begin_of(n_here()));
 }
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -32,7 +33,9 @@ class Flow {
   std::span<std::byte> segment(std::size_t index) const;
 
   void receive(OrderBook& book, int feeder, std::size_t first);
-  void feed(OrderBook& book, int child, std::size_t first);
+  // Eager: whether the child has come or not, and so no more than may lie somewhere until it comes.
+  enum class Sends : std::uint8_t { as_pieces_say, eager };
+  void feed(OrderBook& book, int child, std::size_t first, Sends sends = Sends::as_pieces_say);
   // So many segments from the first are here by now, otherwise than by receive().
   void have(OrderBook& book, std::size_t n_segments);
   bool on_done(OrderBook& book, const Note& note);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +39,8 @@ constexpr double kLatencies = 4;
 constexpr double kShare = 0.02;
 // The same of a reduction, whose every wave brings a whole vector to the root, so that waiting costs no more than it may save.
 constexpr double kShareOfReduction = 0.5;
+// What a connection holds for a rank that does not read: less than the libraries' own buffers of TCP have room for.
+constexpr std::size_t kMostTrusted_bytes = 65536;
 
 struct ArrivalPlan {
   Filling filling;
@@ -108,12 +111,13 @@ bool forms(Plan plan, Collective collective) {
 }
 
 Form::Form(Plan plan, const coll::CommonProblem& problem, const algo::Tree& tree, Pieces pieces,
-           double patience_s)
+           double patience_s, std::vector<int> trusted)
     : plan_(plan),
       problem_(problem),
       tree_(plan == Plan::mended ? tree : over_places(tree)),
       pieces_(pieces),
-      patience_s_(patience_s) {
+      patience_s_(patience_s),
+      trusted_(std::move(trusted)) {
   ECO_ASSERT(light, forms(plan, problem.collective), "whoever asks has asked forms()");
 }
 
@@ -132,12 +136,14 @@ std::size_t Form::scratch_bytes() const {
 }
 
 std::unique_ptr<ScheduleSource> Form::source(int rank, const exec::Buffers& buffers,
-                                             std::span<std::byte> scratch) const {
+                                             std::span<std::byte> scratch, Trust trust) const {
   switch (problem_.collective) {
     case Collective::broadcast:
       if (plan_ == Plan::mended) {
+        const std::span<const int> trusted =
+            trust == Trust::yes ? std::span<const int>(trusted_) : std::span<const int>();
         return std::make_unique<MendedBroadcast>(tree_, rank, buffers.output,
-                                                 MendedParams{patience_s_, pieces_});
+                                                 MendedParams{patience_s_, pieces_, trusted});
       } else {
         const ArrivalPlan how = arrival_plan(plan_);
         return std::make_unique<ArrivalBroadcast>(tree_, problem_.root, rank, buffers.output,
@@ -193,8 +199,15 @@ std::optional<Form> form_of(Plan plan, const algo::Recipe& recipe, const coll::C
   const algo::AtSites seen(view, recipe.params);
   algo::Tree tree = algo::pattern_tree(pattern.value_or(algo::Pattern::subnets), seen.view(), problem.root,
                                        pattern ? recipe.params : of_subnets);
-  return Form(plan, problem, late_as_leaves(std::move(tree), known_late, seen.view().subnet_of_rank), pieces,
-              patience_s(view, problem));
+  tree = late_as_leaves(std::move(tree), known_late, seen.view().subnet_of_rank);
+  std::vector<int> trusted;
+  if (plan == Plan::mended && problem.collective == Collective::broadcast &&
+      problem.bytes <= kMostTrusted_bytes) {
+    std::copy_if(known_late.begin(), known_late.end(), std::back_inserter(trusted), [&](int rank) {
+      return rank != tree.root && tree.children[static_cast<std::size_t>(rank)].empty();
+    });
+  }
+  return Form(plan, problem, tree, pieces, patience_s(view, problem), std::move(trusted));
 }
 
 double patience_s(const net::GroupView& view, const coll::CommonProblem& problem) {

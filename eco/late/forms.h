@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "eco/algo/patterns/tree.h"
 #include "eco/algo/recipe.h"
@@ -42,15 +43,18 @@ inline bool root_waits(coll::Collective collective) {
 // How one collective forms: a broadcast by any plan; all others in waves, by Plan::mended alone.
 class Form {
  public:
-  // `tree`: over ranks, its root the problem's. (By order of arrival its places are numbered anew.)
+  // `tree`: over ranks, its root the problem's. (By order of arrival its places are numbered anew.) `trusted`: leaves of it
+  // that a mended broadcast may send to unasked.
   Form(Plan plan, const coll::CommonProblem& problem, const algo::Tree& tree, Pieces pieces,
-       double patience_s = 0.001);
+       double patience_s = 0.001, std::vector<int> trusted = {});
 
   // Of every rank.
   std::size_t scratch_bytes() const;
+  bool may_trust() const { return !trusted_.empty(); }
   // Buffers as a schedule's; they, the scratch and this outlive the source.
-  std::unique_ptr<ScheduleSource> source(int rank, const exec::Buffers& buffers,
-                                         std::span<std::byte> scratch) const;
+  enum class Trust : std::uint8_t { no, yes };
+  std::unique_ptr<ScheduleSource> source(int rank, const exec::Buffers& buffers, std::span<std::byte> scratch,
+                                         Trust trust = Trust::no) const;
 
  private:
   Plan plan_;
@@ -58,12 +62,14 @@ class Form {
   algo::Tree tree_;  // over ranks, or over places
   Pieces pieces_;
   double patience_s_;
+  std::vector<int> trusted_;
 };
 
 // Of a recipe that sends all down or up one tree, over that, and cut as it says (segments that it sends another way, by head,
 // tail or owners, go over the tree too); of others over ECO's tree of subnets. Nothing of other collectives, of
 // reductions whose bytes depend on the order, and where the recipe has everybody deal with the root alone. Ranks that are known
-// to come late are put as low as may be (leaves.h).
+// to come late are put as low as may be (leaves.h), and where they are leaves may be trusted to come, if a broadcast is
+// short.
 std::optional<Form> form_of(Plan plan, const algo::Recipe& recipe, const coll::CommonProblem& problem,
                             const net::GroupView& view, std::span<const int> known_late = {});
 // Does the form take no longer than the recipe where nobody is late, but for what the ranks tell each other? So it does where the

@@ -12,15 +12,30 @@ MendedBroadcast::MendedBroadcast(const algo::Tree& tree, int rank, std::span<std
                                  MendedParams params)
     : tree_(tree), rank_(rank), params_(params), flow_(message, params.pieces, rank == tree.root) {}
 
+bool MendedBroadcast::is_trusted(int rank) const {
+  return std::find(params_.trusted.begin(), params_.trusted.end(), rank) != params_.trusted.end();
+}
+
 void MendedBroadcast::enter() {
   groups_.emplace_back();
   for (const int child : children_of(rank_)) {
+    if (is_trusted(child)) {
+      late_ones_.push_back(charges_.size());
+      charges_.push_back({.rank = child, .group = 0, .is_trusted = true});
+      continue;
+    }
     book_.recv(child, kReadyChannel, {}, {kReady, child, charges_.size()});
     charges_.push_back({.rank = child, .group = 0});
   }
   if (is_root()) {
     has_head_ = true;
     lead();
+    feed_late_ones();
+    return;
+  }
+  if (is_trusted(rank_)) {
+    has_head_ = true;
+    flow_.receive(book_, tree_.parent[static_cast<std::size_t>(rank_)], 0);
     return;
   }
   book_.send(tree_.parent[static_cast<std::size_t>(rank_)], kReadyChannel, {}, {kSmallOut});
@@ -33,7 +48,7 @@ void MendedBroadcast::lead() {
   leads_ = true;
   bool waits = false;
   for (Charge& charge : charges_) {
-    if (charge.group != 0) continue;
+    if (charge.group != 0 || charge.is_trusted) continue;
     if (charge.is_here) {
       feed(charge, true);
     } else {
@@ -92,7 +107,7 @@ void MendedBroadcast::settle(std::size_t index) {
   std::vector<std::size_t> here;
   for (std::size_t i = 0; i < charges_.size(); ++i) {
     Charge& charge = charges_[i];
-    if (charge.group != index || charge.is_fed) continue;
+    if (charge.group != index || charge.is_fed || charge.is_trusted) continue;
     if (charge.is_here) {
       here.push_back(i);
     } else {
@@ -120,7 +135,9 @@ void MendedBroadcast::settle(std::size_t index) {
 }
 
 void MendedBroadcast::offer(std::size_t late) {
-  const std::vector<int>& children = children_of(charges_[late].rank);
+  std::vector<int> children = children_of(charges_[late].rank);
+  children.erase(std::remove_if(children.begin(), children.end(), [&](int rank) { return is_trusted(rank); }),
+                 children.end());
   if (children.empty()) return;
   const std::size_t index = groups_.size();
   groups_.push_back({.gathers = true, .late = late});
@@ -132,10 +149,23 @@ void MendedBroadcast::offer(std::size_t late) {
   book_.wake(params_.patience_s, {kPatience, -1, index});
 }
 
+bool MendedBroadcast::awaits_others() const {
+  return leads_ && std::any_of(charges_.begin(), charges_.end(), [](const Charge& charge) {
+           return !charge.is_trusted && !charge.is_fed && !charge.is_late;
+         });
+}
+
 void MendedBroadcast::feed_late_ones() {
-  while (!late_ones_.empty() && flow_.all_sent()) {
-    feed(charges_[late_ones_.front()], false);
+  while (!late_ones_.empty() && has_head_ && flow_.all_sent()) {
+    Charge& charge = charges_[late_ones_.front()];
+    if (charge.is_trusted && awaits_others()) return;
     late_ones_.pop_front();
+    if (charge.is_trusted) {
+      charge.is_fed = true;
+      flow_.feed(book_, charge.rank, 0, Flow::Sends::eager);
+    } else {
+      feed(charge, false);
+    }
   }
 }
 
@@ -177,8 +207,8 @@ void MendedBroadcast::on_note(const Note& note) {
 
 bool MendedBroadcast::is_done() const {
   return has_head_ && book_.n_messages() == 0 && flow_.has_all() && flow_.all_sent() &&
-         (!leads_ ||
-          std::all_of(charges_.begin(), charges_.end(), [](const Charge& charge) { return charge.is_fed; }));
+         std::all_of(charges_.begin(), charges_.end(),
+                     [&](const Charge& charge) { return charge.is_fed || !(leads_ || charge.is_trusted); });
 }
 
 }  // namespace eco::late

@@ -16,13 +16,16 @@
 // Late ranks that lead nobody are fed one after the other when those who lead have all: what is sent to them would hold
 // up those behind the others, who are on time.
 //
+// A leaf that is *trusted* to come says nothing, and is told nothing: its parent sends it the message, after all others,
+// whether it has come or not, and need not wait for it where what is sent is short enough to lie somewhere meanwhile.
+//
 // So there is one who decides about each rank: its parent, or whoever has taken the late parent's place. No rank has to be
 // told of a decision that is taken back, and none can have two feeders. Patience decides who feeds whom, and never what is
 // received: the proof (proving.h) has wakes at any time.
 //
 // Every parent takes its children's messages even if they were given to somebody else, so a late rank leaves no sooner
-// than its children have come. That bounds how many calls anybody is ahead: fewer than there are ranks
-// (docs/adr/0019), and after so many calls tags may come again (Communicator::form_around_the_late).
+// than its children have come. That bounds how many calls anybody is ahead: fewer than there are ranks, of calls in which
+// nobody is trusted (docs/adr/0019), and after so many calls tags may come again (Communicator::form_around_the_late).
 #pragma once
 
 #include <cstdint>
@@ -41,11 +44,12 @@ struct MendedParams {
   // From when a rank could feed a child until it counts as late, and likewise for answers.
   double patience_s = 0.001;
   Pieces pieces{};
+  std::span<const int> trusted{};  // leaves of the tree, the same on all ranks
 };
 
 class MendedBroadcast final : public ScheduleSource {
  public:
-  // The message holds its bytes at the tree's root already; tree and message outlive this.
+  // The message holds its bytes at the tree's root already; tree, message and who is trusted outlive this.
   MendedBroadcast(const algo::Tree& tree, int rank, std::span<std::byte> message, MendedParams params);
 
   void enter() override;
@@ -63,6 +67,7 @@ class MendedBroadcast final : public ScheduleSource {
     bool is_here = false;
     bool is_late = false;
     bool is_fed = false;
+    bool is_trusted = false;  // this rank's own, whoever leads
   };
   // Ranks that are waited for together: this rank's children, or those of a late one.
   struct Group {
@@ -72,6 +77,9 @@ class MendedBroadcast final : public ScheduleSource {
   };
 
   bool is_root() const { return tree_.root == rank_; }
+  bool is_trusted(int rank) const;
+  // Some that lead, or would, have not come, and are not late yet.
+  bool awaits_others() const;
   const std::vector<int>& children_of(int rank) const {
     return tree_.children[static_cast<std::size_t>(rank)];
   }
@@ -93,7 +101,7 @@ class MendedBroadcast final : public ScheduleSource {
   bool leads_ = false;
   std::vector<Charge> charges_;
   std::vector<Group> groups_;          // the first: this rank's children
-  std::deque<std::size_t> late_ones_;  // charges that are here and wait until others have all
+  std::deque<std::size_t> late_ones_;  // charges that are here, or trusted, and wait until others have all
   std::vector<int> late_;              // ranks, whatever became of them
   // Bytes of messages; they stay where they are until the end.
   std::deque<std::vector<std::byte>> told_;

@@ -20,6 +20,7 @@ std::byte content(int rank, std::size_t i) {
   return static_cast<std::byte>((i * 7 + static_cast<std::size_t>(rank) * 29 + 3) & 0xff);
 }
 constexpr std::byte kUntouched{0xEE};
+constexpr double kPatience_s = 0.001;  // over at any time, in a play
 
 // Of bytes, modulo 256: the same in every order.
 void add(void*, const void* in, void* inout, std::size_t bytes) {
@@ -40,9 +41,9 @@ struct Hands {
 // One way that a collective can form, over all ways in which its ranks can come.
 class Case {
  public:
-  Case(Plan plan, const CommonProblem& problem, const algo::Tree& tree, Pieces pieces, bool in_place,
-       std::string what)
-      : form_(plan, problem, tree, pieces),
+  Case(Plan plan, const CommonProblem& problem, const algo::Tree& tree, Pieces pieces,
+       std::vector<int> trusted, bool in_place, std::string what)
+      : form_(plan, problem, tree, pieces, kPatience_s, std::move(trusted)),
         problem_(problem),
         in_place_(in_place),
         what_(std::move(what)),
@@ -61,7 +62,8 @@ class Case {
     std::vector<ScheduleSource*> pointers;
     for (int rank = 0; rank < problem_.n_ranks; ++rank) {
       const exec::Buffers buffers = fill(rank);
-      sources.push_back(form_.source(rank, buffers, hands_[static_cast<std::size_t>(rank)].scratch));
+      sources.push_back(
+          form_.source(rank, buffers, hands_[static_cast<std::size_t>(rank)].scratch, Form::Trust::yes));
       pointers.push_back(sources.back().get());
     }
     Play play(pointers, seed);
@@ -153,6 +155,20 @@ void play_all_orders(Case& of, int n_ranks, std::uint64_t seed, Proof& proof) {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
+// Nobody, all leaves, every second one: of what can send to them unasked.
+std::vector<std::vector<int>> who_may_be_trusted(const ProofTask& task, const algo::Tree& tree) {
+  std::vector<std::vector<int>> sets(1);
+  if (task.plan != Plan::mended || task.collective != Collective::broadcast) return sets;
+  std::vector<int> leaves;
+  for (int rank = 0; rank < task.n_ranks; ++rank) {
+    if (rank != tree.root && tree.children[static_cast<std::size_t>(rank)].empty()) leaves.push_back(rank);
+  }
+  sets.push_back(leaves);
+  std::erase_if(leaves, [](int rank) { return rank % 2 == 0; });
+  if (!leaves.empty() && leaves.size() < sets.back().size()) sets.push_back(std::move(leaves));
+  return sets;
+}
+
 }  // namespace
 
 Proof prove(const ProofTask& task) {
@@ -183,21 +199,24 @@ Proof prove(const ProofTask& task) {
           .collective = task.collective, .n_ranks = task.n_ranks, .root = root, .exact = true};
       if (reduces) problem.element_bytes = 3;
       problem.bytes = n_bytes * coll::n_blocks(problem);
-      for (const Pieces& pieces : kPieces) {
-        ++proof.n_cases;
-        // Allreduces alone have sources that work in place.
-        const bool in_place = task.collective == Collective::allreduce && proof.n_cases % 2 == 0;
-        std::string what = collective + ", " + std::string(name(task.plan)) + " over " +
-                           std::string(algo::name(shape)) + " of " + std::to_string(task.n_ranks) + " from " +
-                           std::to_string(root) + ", segments of " + std::to_string(pieces.segment_bytes) +
-                           ", window " + std::to_string(pieces.window) + (in_place ? ", in place" : "");
-        Case of(task.plan, problem, tree, pieces, in_place, std::move(what));
-        if (task.all_orders) play_all_orders(of, task.n_ranks, task.seed, proof);
-        for (std::size_t i = 0; i < task.n_random; ++i) {
-          const std::uint64_t seed = task.seed * 1000003 + i;
-          of.play(
-              seed, [](Play& play) { play.to_the_end(); }, proof,
-              [&] { return "seed " + std::to_string(seed); });
+      for (const std::vector<int>& trusted : who_may_be_trusted(task, tree)) {
+        for (const Pieces& pieces : kPieces) {
+          ++proof.n_cases;
+          // Allreduces alone have sources that work in place.
+          const bool in_place = task.collective == Collective::allreduce && proof.n_cases % 2 == 0;
+          std::string what =
+              collective + ", " + std::string(name(task.plan)) + " over " + std::string(algo::name(shape)) +
+              " of " + std::to_string(task.n_ranks) + " from " + std::to_string(root) + ", segments of " +
+              std::to_string(pieces.segment_bytes) + ", window " + std::to_string(pieces.window) + ", " +
+              std::to_string(trusted.size()) + " trusted" + (in_place ? ", in place" : "");
+          Case of(task.plan, problem, tree, pieces, trusted, in_place, std::move(what));
+          if (task.all_orders) play_all_orders(of, task.n_ranks, task.seed, proof);
+          for (std::size_t i = 0; i < task.n_random; ++i) {
+            const std::uint64_t seed = task.seed * 1000003 + i;
+            of.play(
+                seed, [](Play& play) { play.to_the_end(); }, proof,
+                [&] { return "seed " + std::to_string(seed); });
+          }
         }
       }
     }

@@ -8,6 +8,7 @@
 #include "eco/algo/patterns/stream.h"
 #include "eco/late/channels.h"
 #include "eco/late/mended_broadcast.h"
+#include "eco/late/notice.h"
 #include "eco/late/play.h"
 #include "eco/late/waves.h"
 
@@ -59,6 +60,33 @@ TEST(LateProof, RandomOrdersOfManyRanks) {
       expect_no_fault(prove(task));
     }
   }
+}
+
+// 0 feeds 1, who feeds 2, who is trusted to come: 1 hears nothing of it, sends it all, and may leave.
+TEST(MendedBroadcast, ATrustedLeafIsSentToUnasked) {
+  const algo::Tree tree = algo::shape_tree(algo::Shape::chain, algo::rank_ring(3, 0), 3);
+  std::vector<std::byte> message(30);
+  const std::vector<int> trusted{2};
+  MendedBroadcast one(tree, 1, message, {.pieces = {10, 1}, .trusted = trusted});
+  one.enter();
+  std::vector<Order> orders = one.take_orders();
+  ASSERT_EQ(orders.size(), 2u) << "its own word to 0, and what 0 sends it";
+  EXPECT_EQ(orders[0].peer, 0);
+  const std::vector<std::byte> head =
+      write({.kind = Notice::Kind::head, .feeder = 0, .leads = false}, std::vector<std::byte>(10));
+  std::copy(head.begin(), head.end(), orders[1].target.begin());
+  std::size_t n_sent = 0;
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    const bool to_leaf = orders[i].kind == Order::Kind::send && orders[i].peer == 2;
+    EXPECT_NE(orders[i].kind == Order::Kind::recv && orders[i].peer == 2, true) << "waits for its word";
+    EXPECT_FALSE(to_leaf && orders[i].synchronous) << "waits until it has come";
+    n_sent += to_leaf ? 1 : 0;
+    one.on_done(orders[i].ticket);
+    for (const Order& order : one.take_orders()) orders.push_back(order);
+  }
+  EXPECT_EQ(n_sent, 3u);
+  EXPECT_TRUE(one.is_done());
+  EXPECT_TRUE(one.late().empty());
 }
 
 // Does one thing wrong with its first segment, for a play to find.

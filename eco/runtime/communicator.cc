@@ -189,14 +189,22 @@ std::shared_ptr<const KnownGroup> Communicator::known_group() const {
 }
 
 void Communicator::form_around_the_late(late::Plan plan, Forming when) {
-  // As many turns as there are ranks: nobody is further ahead of a rank than that (late/mended_broadcast.h).
-  const int wanted = late::kChannels * view_.n_ranks();
+  // As many turns as there are ranks: nobody is further ahead of a rank than that (late/mended_broadcast.h), in calls that
+  // trust nobody.
   const int n_tags = transport_.max_tag() + 1;
-  if (2 * wanted > n_tags || needs_.channels > n_tags - wanted) return;
+  const auto fits = [&](int n_turns) {
+    const int wanted = late::kChannels * n_turns;
+    return 2 * wanted <= n_tags && needs_.channels <= n_tags - wanted;
+  };
+  const int n_trusting_turns = static_cast<int>(Lateness::kTrusting) * view_.n_ranks();
+  may_trust_ = when == Forming::where_it_pays && fits(n_trusting_turns);
+  n_forming_turns_ = may_trust_ ? n_trusting_turns : view_.n_ranks();
+  if (!fits(n_forming_turns_)) return;
   late_ = plan;
   if (when == Forming::where_it_pays)
-    lateness_ = std::make_unique<std::vector<Lateness>>(coll::kCollectives, Lateness(transport_.n_ranks()));
-  n_forming_tags_ = wanted;
+    lateness_ = std::make_unique<std::vector<Lateness>>(coll::kCollectives,
+                                                        Lateness(transport_.n_ranks(), transport_.rank()));
+  n_forming_tags_ = late::kChannels * n_forming_turns_;
   keep_forming_tags_off_rails();
   built_.clear();  // as schedules alone
   Needs needs = needs_;
@@ -229,7 +237,12 @@ std::optional<late::Form> Communicator::form_of(const algo::Recipe& recipe,
 void Communicator::form(Built& call) const {
   if (!call.schedule->rails.empty()) return;  // forms know of none
   call.forming = form_of(call.recipe, call.problem);
-  if (!call.forming || !lateness_) return;
+  if (!lateness_ || !late::forms(*late_, call.problem.collective)) return;
+  // Of what ends for all at once nobody leaves early there either; and numbers that round are to come out alike in all calls.
+  const bool rounds = coll::is_reduction(call.problem.collective) && !call.problem.exact;
+  if (coll::is_rooted(call.problem.collective) && !rounds)
+    call.library_s = table_.native_s(call.problem, view_);
+  call.goes_other_ways = call.forming || call.library_s > 0;
   call.unskewed_s = table_.recipe_s(call.problem, view_);
   call.patience_s = late::patience_s(view_, call.problem);
 }
@@ -248,23 +261,48 @@ void Communicator::forget_begins() {
   for (Lateness& each : *lateness_) each.forget_begin();
 }
 
-Status Communicator::run_forming(const Built& call, const exec::Buffers& buffers) {
-  const int turn = static_cast<int>(forming_calls_ % static_cast<std::uint64_t>(view_.n_ranks()));
+Status Communicator::run_forming(const Built& call, late::Form::Trust trust, const exec::Buffers& buffers) {
+  const int turn = static_cast<int>(forming_calls_ % static_cast<std::uint64_t>(n_forming_turns_));
   const int tag_base = transport_.max_tag() + 1 - n_forming_tags_ + turn * late::kChannels;
   ++forming_calls_;
   exec::Executor& executor = running_->executor;
-  running_->source = call.forming->source(transport_.rank(), buffers, executor.scratch());
+  running_->source = call.forming->source(transport_.rank(), buffers, executor.scratch(), trust);
   return executor.run(*running_->source, tag_base, call.digest);
+}
+
+bool Communicator::waits_anyway(const CommonProblem& problem) const {
+  return late::root_waits(problem.collective) && problem.root == transport_.rank();
 }
 
 // What is not known to take any time takes no more than the rank that was in the call for least.
 void Communicator::note(Lateness& lateness, const Built& call, std::int64_t took_ns) const {
+  const bool waits = waits_anyway(call.problem);
+  if (!waits) lateness.note_in_call(took_ns);
+  if (last_trusted_) return lateness.note_nothing();
   if (last_formed_) return lateness.note_found(running_->source->late());
-  if (late::root_waits(call.problem.collective) && call.problem.root == transport_.rank())
-    return lateness.note_waits_anyway();
+  if (lateness.way() != Lateness::Way::recipe) return lateness.note_nothing();
   const auto nanoseconds = [](double seconds) { return std::llround(seconds * 1e9); };
+  lateness.note_other_ways(call.forming.has_value(), nanoseconds(call.library_s));
+  if (waits) return lateness.note_waits_anyway();
   lateness.note_took(
       took_ns, nanoseconds(call.patience_s) + (call.unskewed_s > 0 ? nanoseconds(call.unskewed_s) : took_ns));
+}
+
+// To the library, for as long as lateness_ says so.
+void Communicator::leave(const CommonProblem& problem) {
+  left_ = nullptr;
+  if (!lateness_ || lateness_of(problem.collective).way() != Lateness::Way::library) return;
+  const algo::Recipe* const recipe = serves_this_call(problem);
+  if (recipe == nullptr || built(problem, *recipe).library_s <= 0) return;
+  left_ = &lateness_of(problem.collective);
+  left_waits_ = waits_anyway(problem);
+  left_->note_begin(now_ns());
+}
+
+void Communicator::note_left(std::int64_t took_ns) {
+  Lateness& lateness = *std::exchange(left_, nullptr);
+  if (!left_waits_) lateness.note_in_call(took_ns);
+  lateness.note_nothing();
 }
 
 Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recipe,
@@ -273,8 +311,10 @@ Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recip
   const Built& call = built(problem, recipe);
   const int tag_base = take_tags(call);
   ++calls_;
-  Lateness* const lateness = call.forming && lateness_ ? &lateness_of(problem.collective) : nullptr;
-  last_formed_ = call.forming && (lateness == nullptr || lateness->forms());
+  Lateness* const lateness = call.goes_other_ways ? &lateness_of(problem.collective) : nullptr;
+  last_formed_ = call.forming && (lateness == nullptr || lateness->way() == Lateness::Way::form);
+  last_trusted_ =
+      last_formed_ && may_trust_ && lateness != nullptr && lateness->trusts() && call.forming->may_trust();
   const std::int64_t began_ns = lateness != nullptr ? now_ns() : 0;
   if (lateness != nullptr) lateness->note_begin(began_ns);
   const std::int64_t watched_from_ns = watch_ ? watch_clock_() : 0;
@@ -286,7 +326,7 @@ Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recip
                               .combine = or_of_bytes()};
     status = running_->executor.run(*call.schedule, token, tag_base, call.digest);
   } else if (last_formed_) {
-    status = run_forming(call, buffers);
+    status = run_forming(call, last_trusted_ ? late::Form::Trust::yes : late::Form::Trust::no, buffers);
   } else {
     status = running_->executor.run(*call.schedule, buffers, tag_base, call.digest);
   }

@@ -114,12 +114,13 @@ class Communicator {
   void follow(std::shared_ptr<const coll::Neighborhood> neighbors) { view_.neighbors = std::move(neighbors); }
   // Local, before the first call and the same on all ranks: collectives form around who is there (eco/late), where there
   // are tags for that. Only of run(). Throws Unsupported if this rank has no memory for it. Where it pays:
-  // told by lateness.h.
+  // told by lateness.h, which may also leave calls to the library: from then on every call that serves_this_call() is asked
+  // about is begun by begin_call().
   void form_around_the_late(late::Plan plan, Forming when = Forming::always);
   bool forms_around_the_late() const { return late_.has_value(); }
   // Local, the same on all ranks: takes that back, before the first call.
   void stay_static();
-  // Local, the same on all ranks: before the next run() of this collective the ranks ask each other whether it forms.
+  // Local, the same on all ranks: before the next call of this collective the ranks ask each other whether it forms.
   bool asks_who_is_late(coll::Collective collective) const {
     return lateness_ && lateness_of(collective).is_due();
   }
@@ -143,6 +144,7 @@ class Communicator {
   // Local: the call that was begun was the library's, and took this rank so long. run() notes its own.
   void note_passed(std::uint64_t nanoseconds) {
     if (watch_) watch_->note_took(static_cast<std::int64_t>(nanoseconds));
+    if (left_ != nullptr) note_left(static_cast<std::int64_t>(nanoseconds));
   }
   // Local: what looks found and what races showed, a line each, since it was last taken; no more than kMostAccount in all.
   static constexpr std::size_t kMostAccount = 200;
@@ -161,8 +163,9 @@ class Communicator {
   [[nodiscard]] transport::Status run(const coll::CommonProblem& problem, const algo::Recipe& recipe,
                                       const exec::Buffers& buffers);
 
-  // Local, the same on all ranks: did the last run form?
+  // Local, the same on all ranks: did the last run form? Did it send to ranks unasked?
   bool last_formed() const { return last_formed_; }
+  bool last_trusted() const { return last_trusted_; }
   // Local: what this rank sent to other subnets in the last run; of a call that forms, what its recipe would send.
   const sched::Crossing& last_crossing() const { return last_crossing_; }
 
@@ -199,8 +202,10 @@ class Communicator {
     sched::Crossing crossing;
     std::uint64_t last_use = 0;
     std::optional<late::Form> forming{};  // where it may form around who is there
+    bool goes_other_ways = false;         // where lateness_ tells which
     double unskewed_s = 0;                // it takes, all ranks together; 0: not known
     double patience_s = 0;                // late::patience_s()
+    double library_s = 0;  // what the library takes, likewise, where ranks may leave early there
   };
   // What messages under way point into; outlives a failed run (abandoned.h).
   struct Running {
@@ -226,9 +231,12 @@ class Communicator {
   std::optional<late::Form> form_of(const algo::Recipe& recipe, const coll::CommonProblem& problem) const;
   void form(Built& call) const;
   void keep_forming_tags_off_rails();
-  transport::Status run_forming(const Built& call, const exec::Buffers& buffers);
+  transport::Status run_forming(const Built& call, late::Form::Trust trust, const exec::Buffers& buffers);
   int take_tags(const Built& call);  // the first of them
   void note(Lateness& lateness, const Built& call, std::int64_t took_ns) const;
+  void leave(const coll::CommonProblem& problem);
+  void note_left(std::int64_t took_ns);
+  bool waits_anyway(const coll::CommonProblem& problem) const;
   void forget_begins();  // what passed until now is none of the program's
   Lateness& lateness_of(coll::Collective collective) const {
     return (*lateness_)[static_cast<std::size_t>(collective)];
@@ -279,9 +287,14 @@ class Communicator {
   // The last tags of the transport are for calls that form, of which broadcasts receive from anybody: no other call's messages
   // may meet those receives.
   int n_forming_tags_ = 0;
+  int n_forming_turns_ = 0;
+  bool may_trust_ = false;
   std::uint64_t forming_calls_ = 0;
   sched::Crossing last_crossing_;
   bool last_formed_ = false;
+  bool last_trusted_ = false;
+  Lateness* left_ = nullptr;  // who left the call that was begun to the library
+  bool left_waits_ = false;   // and it keeps this rank in it until all have come
   bool poisoned_ = false;
 };
 

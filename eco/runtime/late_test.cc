@@ -118,31 +118,33 @@ TEST(LateRanks, BroadcastsStayStaticWhereTagsAreFew) {
 // Where it is told whether forming pays: what each rank did in each call.
 struct Log {
   std::vector<bool> formed;
+  std::vector<bool> trusted;
+  std::vector<bool> left;  // to the library
   std::vector<int> leaves;
 };
 
 // Of four in one subnet, over binomial trees; of an allgather round a ring.
-std::string plan_of_one_tree(Collective collective) {
+std::string plan_of_one_tree(Collective collective, double native_s) {
   plan::PlanTable table;
   table.host_of_rank = {0, 1, 2, 3};
   const bool is_ring = collective == Collective::allgather;
   const std::string recipe =
       std::string(coll::name(collective)) + (is_ring ? "/chain" : "/binomial") + " segment=512";
-  table.entries.push_back({collective, 0, {{100000, algo::parse_recipe(recipe), 0, 0, 0, "by hand"}}});
+  table.entries.push_back({collective, 0, {{100000, algo::parse_recipe(recipe), 0, 0, native_s, "by hand"}}});
   return table.to_json();
 }
 
-// Calls from or to rank 0, to which ranks are late where `is_late` says so.
+// Calls from or to rank 0, to which ranks are late where `is_late` says so; in between all wait for each other.
 std::vector<Log> run_where_it_pays(Collective collective, std::uint64_t seed,
                                    const std::function<bool(int call, int rank)>& is_late,
                                    const std::function<bool(const Log& log)>& goes_on,
-                                   std::size_t least_bytes = 1500) {
+                                   std::size_t least_bytes = 1500, double native_s = 0) {
   const Directory directory;
   Options options = testing::with_network(directory);
   testing::Group group;
   group.network = "hosts=4 rate_mbit=200";
   net::save_network(net::synthetic_network(group.network), options.network_file);
-  options.plan_file = directory.write("plan.json", plan_of_one_tree(collective));
+  options.plan_file = directory.write("plan.json", plan_of_one_tree(collective, native_s));
   group.native_delay_s = 0;
   group.loopback.seed = seed;
   std::vector<Log> logs(4);
@@ -152,13 +154,22 @@ std::vector<Log> run_where_it_pays(Collective collective, std::uint64_t seed,
     std::mt19937 common(3);
     for (int call = 0; goes_on(log); ++call) {
       const auto problem = testing::problem_of(collective, least_bytes + common() % least_bytes);
+      std::int64_t token = 0;
+      program.native.allreduce_min({&token, 1});
       // More so before it forms: on a busy machine forming must not seem to be what takes long.
       if (is_late(call, rank))
         std::this_thread::sleep_for(
             std::chrono::milliseconds(call < static_cast<int>(Lateness::kFirstPeriod) ? 60 : 20));
       if (communicator.asks_who_is_late(collective)) communicator.ask_who_is_late(program.native, collective);
-      testing::expect_served(communicator, rank, problem);
-      log.formed.push_back(communicator.last_formed());
+      communicator.begin_call(problem);
+      const bool is_left = communicator.serves_this_call(problem) == nullptr;
+      if (is_left)
+        communicator.note_passed(1000);
+      else
+        testing::expect_served(communicator, rank, problem);
+      log.formed.push_back(!is_left && communicator.last_formed());
+      log.trusted.push_back(!is_left && communicator.last_trusted());
+      log.left.push_back(is_left);
       const auto leaves = communicator.planned_as_leaves(collective);
       if (leaves.size() > log.leaves.size()) log.leaves.assign(leaves.begin(), leaves.end());
     }
@@ -171,6 +182,8 @@ std::ptrdiff_t n_formed(const Log& log) { return std::count(log.formed.begin(), 
 void expect_alike(const std::vector<Log>& logs) {
   for (const Log& log : logs) {
     EXPECT_EQ(log.formed, logs[0].formed) << "ranks disagree";
+    EXPECT_EQ(log.trusted, logs[0].trusted);
+    EXPECT_EQ(log.left, logs[0].left);
     EXPECT_EQ(log.leaves, logs[0].leaves);
   }
 }
@@ -190,7 +203,28 @@ TEST(LateRanks, FormWhileSomebodyIsLateAndNoLongerThanThat) {
     EXPECT_GE(n_formed(log), kLateCalls - 8);
     EXPECT_FALSE(log.formed.back());
     EXPECT_EQ(log.leaves, std::vector{2});
+    // From the 17th call to the 60th in three of four.
+    EXPECT_GE(std::count(log.trusted.begin(), log.trusted.begin() + kLateCalls, true), 30);
+    EXPECT_EQ(std::count(log.left.begin(), log.left.end(), true), 0);
   }
+}
+
+// Its calls take a rank no time here.
+TEST(LateRanks, CallsAreLeftToTheLibraryWhereRanksAreInItForLess) {
+  for (const Collective collective : {Collective::broadcast, Collective::scatter}) {
+    const auto logs = run_where_it_pays(
+        collective, 0, [](int call, int rank) { return call < 80 && rank == 2; },
+        [](const Log& log) { return log.formed.size() < 100; }, 1500, 1e-6);
+    expect_alike(logs);
+    EXPECT_GE(std::count(logs[0].left.begin(), logs[0].left.end(), true), 32) << coll::name(collective);
+  }
+}
+
+TEST(LateRanks, WhatEndsForAllAtOnceIsNotLeftToTheLibrary) {
+  const auto logs = run_where_it_pays(
+      Collective::allreduce, 0, [](int, int rank) { return rank == 2; },
+      [](const Log& log) { return log.formed.size() < 60; }, 1500, 1e-6);
+  EXPECT_EQ(std::count(logs[0].left.begin(), logs[0].left.end(), true), 0);
 }
 
 TEST(LateRanks, ALateRootIsNobodysToFormAround) {

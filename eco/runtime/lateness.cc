@@ -1,6 +1,7 @@
 #include "eco/runtime/lateness.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -13,15 +14,23 @@ constexpr std::size_t kFormsFrom = 4;  // one in so many
 constexpr std::size_t kStaysFrom = 8;  // likewise
 constexpr std::size_t kAlways = 3;     // of
 constexpr std::size_t kOf = 4;
-// Calls that formed may follow each other so much more slowly than static ones; less is what programs vary by. Where they
-// are slower, forming cost the program more than its ranks waited: it is tried again after so many times as many calls.
+// Calls may follow each other so much more slowly than over the recipe; less is what programs vary by. Where they
+// are slower, the other way cost the program more than its ranks waited.
 constexpr std::int64_t kSlower = 5;  // of
 constexpr std::int64_t kThan = 4;
+// Ranks have to be in calls for so much less.
+constexpr std::int64_t kLess = 9;  // of
+constexpr std::int64_t kThese = 10;
+// The library is tried where its calls end within so many times what ranks are in these: many leave one before it ends.
+constexpr std::int64_t kMostOfLibrary = 2;
+// Where no way is better they are tried again after so many times as many calls.
 constexpr std::uint32_t kRarely = 8;
 // One in so many intervals between calls is none of the calls'.
 constexpr std::size_t kOneOff = 7;
 // Clocks may say anything. Sums and negatives of these still fit: 36 years.
 constexpr std::int64_t kNever_ns = std::int64_t{1} << 60;
+// Of a rank that has nothing to say; more than any has.
+constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::max();
 
 // At least kMostSamples of them are in a period; a prime, since what programs do has periods of its own.
 std::uint32_t stride_of(std::uint32_t period) {
@@ -38,15 +47,20 @@ std::int64_t within_reason(std::int64_t nanoseconds) {
 
 }  // namespace
 
-Lateness::Lateness(int n_ranks) : n_counted_(std::min(static_cast<std::size_t>(n_ranks), kMostCounted)) {
-  words_.resize(kInterval + std::max(kStaticWords * kMostSamples, kMostSamples + n_counted_));
+Lateness::Lateness(int n_ranks, int rank)
+    : n_counted_(std::min(static_cast<std::size_t>(n_ranks), kMostCounted)),
+      rank_(static_cast<std::size_t>(rank)),
+      first_sample_(1 + n_counted_) {
+  words_.resize(first_sample_ + std::max(kStaticWords * kMostSamples, kMostSamples + n_counted_));
 }
 
 // Not the first call of a period: its ranks come together out of an agreement. Of a long one every so many-th.
 std::int64_t* Lateness::sample(std::size_t n_words) {
   const std::uint32_t call = n_calls_++;
-  if (call == 0 || call % stride_of(period_) != 0) return nullptr;
-  return &words_[kInterval + n_words * (n_sampled_++ % kMostSamples)];
+  const std::uint32_t stride =
+      way_ != Way::form || leaves_.empty() ? stride_of(period_) : kTrusting * stride_of(period_ / kTrusting);
+  if (call == 0 || call % stride != 0) return nullptr;
+  return &words_[first_sample_ + n_words * (n_sampled_++ % kMostSamples)];
 }
 
 // Not before a period's first call: the agreement lies between.
@@ -66,6 +80,20 @@ std::int64_t Lateness::usual_interval() const {
   return std::accumulate(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(n_kept),
                          std::int64_t{0}) /
          static_cast<std::int64_t>(n_kept);
+}
+
+void Lateness::note_other_ways(bool can_form, std::int64_t library_ns) {
+  some_could_form_ = some_could_form_ || can_form;
+  if (library_ns <= 0) return;
+  library_ns_ += within_reason(library_ns) / kLongestPeriod;
+  ++n_library_;
+}
+
+// In units of which a period's sum has room.
+void Lateness::note_in_call(std::int64_t took_ns) {
+  if (n_calls_ == 0) return;
+  in_call_ns_ += within_reason(took_ns) / kLongestPeriod;
+  ++n_in_call_;
 }
 
 void Lateness::note_took(std::int64_t took_ns, std::int64_t unskewed_ns) {
@@ -88,29 +116,64 @@ void Lateness::note_found(std::span<const int> late) {
   *word = late.empty() ? 0 : -1;
   for (const int rank : late) {
     const auto place = static_cast<std::size_t>(rank);
-    if (place < n_counted_) --words_[kInterval + kMostSamples + place];
+    if (place < n_counted_) --words_[first_sample_ + kMostSamples + place];
   }
+}
+
+std::size_t Lateness::n_words_of_samples() const {
+  switch (way_) {
+    case Way::recipe:
+      return kStaticWords * std::min(n_sampled_, kMostSamples);
+    case Way::form:
+      return kMostSamples + n_counted_;
+    case Way::library:
+      return 0;
+  }
+  return 0;
 }
 
 std::span<std::int64_t> Lateness::question() {
   words_[0] = -usual_interval();
-  const std::size_t n_words =
-      forms_ ? kMostSamples + n_counted_ : kStaticWords * std::min(n_sampled_, kMostSamples);
-  return {words_.data(), kInterval + n_words};
+  std::fill_n(words_.begin() + 1, n_counted_, kNothing);
+  if (rank_ < n_counted_ && n_in_call_ > 0) words_[1 + rank_] = in_call_ns_ / n_in_call_;
+  return {words_.data(), first_sample_ + n_words_of_samples()};
+}
+
+std::int64_t Lateness::mean_in_call() const {
+  std::int64_t sum = 0;
+  std::int64_t n = 0;
+  for (std::size_t rank = 0; rank < n_counted_; ++rank) {
+    const std::int64_t mean = words_[1 + rank];
+    if (mean == kNothing) continue;
+    sum += mean;
+    ++n;
+  }
+  return n > 0 ? sum / n : 0;
+}
+
+Lateness::Came Lateness::came_to() const {
+  return {.is_known = true, .in_call_ns = mean_in_call(), .interval_ns = -words_[0]};
 }
 
 bool Lateness::was_late(std::size_t sample) const {
-  if (forms_) return words_[kInterval + sample] < 0;
-  const std::int64_t* const words = &words_[kInterval + kStaticWords * sample];
+  if (way_ == Way::form) return words_[first_sample_ + sample] < 0;
+  const std::int64_t* const words = &words_[first_sample_ + kStaticWords * sample];
   const std::int64_t least_ns = words[0];
   const std::int64_t most_ns = -words[1];
   return most_ns - least_ns > words[2];
 }
 
+bool Lateness::was_late_in_one_in(std::size_t n) const {
+  const std::size_t n_samples = std::min(n_sampled_, kMostSamples);
+  std::size_t n_late = 0;
+  for (std::size_t i = 0; i < n_samples; ++i) n_late += was_late(i) ? 1 : 0;
+  return n_late > 0 && n_late * n >= n_samples;
+}
+
 bool Lateness::add_leaves() {
   const std::size_t n_before = leaves_.size();
   for (std::size_t rank = 0; rank < n_counted_ && leaves_.size() < kMostLeaves; ++rank) {
-    const auto n_calls = static_cast<std::size_t>(-words_[kInterval + kMostSamples + rank]);
+    const auto n_calls = static_cast<std::size_t>(-words_[first_sample_ + kMostSamples + rank]);
     const bool is_one = std::find(leaves_.begin(), leaves_.end(), static_cast<int>(rank)) != leaves_.end();
     if (!is_one && n_calls > 0 && n_calls * kOf >= n_sampled_ * kAlways)
       leaves_.push_back(static_cast<int>(rank));
@@ -118,36 +181,79 @@ bool Lateness::add_leaves() {
   return leaves_.size() > n_before;
 }
 
+void Lateness::begin(Way way, std::uint32_t period) {
+  way_ = way;
+  period_ = std::min(period, kLongestPeriod);
+  if (way == Way::recipe) recipe_period_ = period_;
+}
+
+bool Lateness::is_slower(Way way) const {
+  const std::int64_t before_ns = came(Way::recipe).interval_ns;
+  return before_ns > 0 && came(way).interval_ns * kThan > before_ns * kSlower;
+}
+
+bool Lateness::is_better(Way way) const {
+  return came(way).is_known && !is_slower(way) &&
+         came(way).in_call_ns * kThese < came(Way::recipe).in_call_ns * kLess;
+}
+
+void Lateness::begin_another() {
+  is_chosen_ = false;
+  if (may_form_ && !came(Way::form).is_known) return begin(Way::form, kTrialPeriod);
+  if (may_leave_ && !came(Way::library).is_known) return begin(Way::library, kTrialPeriod);
+  begin_best();
+}
+
+void Lateness::begin_best() {
+  Way best = Way::recipe;
+  for (const Way way : {Way::form, Way::library}) {
+    if (is_better(way) && (best == Way::recipe || came(way).in_call_ns < came(best).in_call_ns)) best = way;
+  }
+  is_chosen_ = best != Way::recipe;
+  if (!is_chosen_) {
+    came_ = {};
+    chosen_period_ = 0;
+    return begin(Way::recipe, kRarely * recipe_period_);
+  }
+  chosen_period_ = std::clamp(2 * chosen_period_, 2 * kTrialPeriod, kLongestPeriod);
+  // Back from there, the recipe is looked at for a short period.
+  recipe_period_ = kFirstPeriod;
+  begin(best, chosen_period_);
+}
+
 bool Lateness::conclude() {
-  const std::size_t n_samples = std::min(n_sampled_, kMostSamples);
-  std::size_t n_late = 0;
-  for (std::size_t i = 0; i < n_samples; ++i) n_late += was_late(i) ? 1 : 0;
-  const auto times = [](std::uint32_t n, std::uint32_t period) {
-    return std::min(n * period, kLongestPeriod);
-  };
-  const bool stays = forms_ && n_late * kStaysFrom >= n_samples;
-  const bool is_slower = stays && static_interval_ > 0 && -words_[0] * kThan > static_interval_ * kSlower;
-  if (!forms_) static_interval_ = -words_[0];
-  bool changes = false;
-  if (stays && !is_slower) {
-    changes = add_leaves();
-    period_ = times(2, period_);
-  } else if (forms_) {
-    forms_ = false;
-    changes = !leaves_.empty();
+  const std::size_t n_leaves = leaves_.size();
+  const bool was_chosen = is_chosen_;
+  bool is_late = true;
+  if (way_ != Way::library) is_late = was_late_in_one_in(way_ == Way::form ? kStaysFrom : kFormsFrom);
+  came_[static_cast<std::size_t>(way_)] = came_to();
+  if (!is_late) {
+    came_ = {};
+    chosen_period_ = 0;
     leaves_.clear();
-    period_ = static_period_ = times(is_slower ? kRarely : 2, static_period_);
-  } else if (n_late * kFormsFrom >= n_samples) {
-    forms_ = true;
-    period_ = kFirstFormingPeriod;
+    is_chosen_ = false;
+    begin(Way::recipe, 2 * recipe_period_);
+  } else if (way_ == Way::library && was_chosen) {
+    is_chosen_ = false;
+    begin(Way::recipe, kFirstPeriod);  // which tells whether somebody is late at all
+  } else if (way_ == Way::form && !is_slower(Way::form) && add_leaves()) {
+    begin(Way::form, 2 * period_);
   } else {
-    period_ = static_period_ = times(2, static_period_);
+    if (way_ == Way::recipe) {
+      may_form_ = some_could_form_;
+      may_leave_ = n_library_ > 0 && library_ns_ / n_library_ < kMostOfLibrary * came(Way::recipe).in_call_ns;
+    }
+    begin_another();
+    if (way_ == Way::recipe) leaves_.clear();
   }
   n_calls_ = 0;
   n_sampled_ = 0;
   n_intervals_ = 0;
+  in_call_ns_ = n_in_call_ = 0;
+  library_ns_ = n_library_ = 0;
+  some_could_form_ = false;
   std::fill(words_.begin(), words_.end(), 0);
-  return changes;
+  return leaves_.size() != n_leaves;
 }
 
 }  // namespace eco::runtime

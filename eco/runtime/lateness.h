@@ -1,19 +1,23 @@
-// Whether a collective of one communicator forms around late ranks (eco/late), told from what its calls took: agreed
-// before calls that all ranks count alike. Pure.
+// Which way the calls of one collective of one communicator go where ranks come late: over the recipe, around late ranks
+// (eco/late), or to the library; told from what calls took. Agreed before calls that all ranks count alike. Pure.
 //
 //   if (lateness.is_due()) {                                    // the same on all ranks, before a call
 //     native.allreduce_min(lateness.question());                // collective
 //     lateness.conclude();
 //   }
 //   lateness.note_begin(now_ns);
-//   if (lateness.forms()) lateness.note_found(source.late());   // after it
-//   else lateness.note_took(took_ns, unskewed_ns);
+//   ...                                                         // the call, lateness.way()
+//   lateness.note_in_call(took_ns);                             // after it, and then one of
+//   lateness.note_took(took_ns, unskewed_ns);                   // it went over the recipe
+//   lateness.note_found(source.late());                         // it formed
+//   lateness.note_nothing();                                    // it says nothing of who is late
 //
-// Of each period some calls are kept, the same ones on all ranks. In a static call somebody was late if some rank was in it for
+// Of each period some calls are kept, the same ones on all ranks. In a call over the recipe somebody was late if some rank was in it for
 // longer than another by more than the call itself takes, and a rank's patience; in one that formed, if a rank found
-// somebody late. Where that is so in enough of them, the next period forms, and after one that formed so does the next unless
-// its calls followed each other more slowly than static ones had. Whoever one rank finds late in nearly all of a period's calls
-// is a leaf from then on. docs/adr/0026 and 0035 say why so.
+// somebody late. Where that is so in enough of them the other ways are tried, a period each: to form, and the library where its own
+// calls take less than these. Then calls go the way in which ranks were in them for least, in the mean over ranks and calls,
+// unless they follow each other more slowly so. Whoever one rank finds late in nearly all of a period's calls
+// is a leaf from then on. docs/adr/0026, 0035 and 0042 say why so.
 #pragma once
 
 #include <array>
@@ -29,35 +33,49 @@ enum class Forming : std::uint8_t { always, where_it_pays };
 
 class Lateness {
  public:
+  enum class Way : std::uint8_t { recipe, form, library };
+  static constexpr std::size_t kWays = 3;
+
   // Periods, in calls. The first is short, since programs may be; each that changes nothing is followed by one twice as long.
   static constexpr std::uint32_t kFirstPeriod = 8;
   static constexpr std::uint32_t kLongestPeriod = 512;
-  // Of the first that forms: a wrong guess is over soon.
-  static constexpr std::uint32_t kFirstFormingPeriod = 16;
+  // Of another way that is tried: a wrong guess is over soon.
+  static constexpr std::uint32_t kTrialPeriod = 8;
   // Calls of a period that are compared: few enough for one short message.
   static constexpr std::size_t kMostSamples = 16;
   // Planned as leaves, of the first so many ranks.
   static constexpr std::size_t kMostLeaves = 16;
   static constexpr std::size_t kMostCounted = 128;
+  // Leaves are trusted to come in all calls but one in so many, which shows whether they are still late.
+  static constexpr std::uint32_t kTrusting = 4;
 
-  explicit Lateness(int n_ranks);
+  Lateness(int n_ranks, int rank);
 
   // The same on all ranks.
-  bool forms() const { return forms_; }
+  Way way() const { return way_; }
   bool is_due() const { return n_calls_ == period_; }
   std::span<const int> leaves() const { return leaves_; }
+  // May the call at hand, which forms, send to the leaves unasked?
+  bool trusts() const { return !leaves_.empty() && n_calls_ % kTrusting != 0; }
 
   // Local, before each call: when it begins, by this rank's clock.
   void note_begin(std::int64_t now_ns);
   // Local: what passes until the next call is none of the program's.
   void forget_begin() { began_ns_ = kNeverBegan; }
-  // Local, after each call: a static one took this rank so long, and would take no rank more than `unskewed_ns` if all came
+  // The same on all ranks, after each call over the recipe: what else it could do. `library_ns`: what it takes there with
+  // nobody late; 0: it would gain nobody anything there.
+  void note_other_ways(bool can_form, std::int64_t library_ns);
+  // Local, after each call that does not keep this rank in it until all have come, whichever way it goes: it was in there for so long.
+  void note_in_call(std::int64_t took_ns);
+  // Local, after each call over the recipe: it would take no rank more than `unskewed_ns` if all came
   // together and had some patience.
   void note_took(std::int64_t took_ns, std::int64_t unskewed_ns);
-  // Local, after a static call that keeps this rank in it until all have come, whatever the others gain.
+  // Local, after one that keeps this rank in it until all have come, whatever the others gain.
   void note_waits_anyway();
   // Local, after each call that formed: the ranks that this one found late.
   void note_found(std::span<const int> late);
+  // Local, after any other.
+  void note_nothing() { ++n_calls_; }
 
   // What this rank has to say of the period. Before conclude() each becomes the least of all ranks'.
   std::span<std::int64_t> question();
@@ -65,31 +83,60 @@ class Lateness {
   bool conclude();
 
  private:
+  // What a period of one way came to, over all ranks.
+  struct Came {
+    bool is_known = false;
+    std::int64_t in_call_ns = 0;   // a rank, in the mean
+    std::int64_t interval_ns = 0;  // between calls, the slowest rank's; 0: not known
+  };
+
   // Where the call at hand is kept; null if it is not.
   std::int64_t* sample(std::size_t n_words);
+  std::size_t n_words_of_samples() const;
   bool was_late(std::size_t sample) const;
+  bool was_late_in_one_in(std::size_t n) const;
   std::int64_t usual_interval() const;
+  std::int64_t mean_in_call() const;
+  Came came_to() const;
   bool add_leaves();
+  void begin(Way way, std::uint32_t period);
+  void begin_another();
+  void begin_best();
+  bool is_slower(Way way) const;
+  bool is_better(Way way) const;
+  const Came& came(Way way) const { return came_[static_cast<std::size_t>(way)]; }
 
-  bool forms_ = false;
+  Way way_ = Way::recipe;
+  bool is_chosen_ = false;  // it was found best, and is not tried
   std::uint32_t period_ = kFirstPeriod;
-  std::uint32_t static_period_ = kFirstPeriod;  // the last, or the next
+  std::uint32_t recipe_period_ = kFirstPeriod;  // the last, or the next
+  std::uint32_t chosen_period_ = 0;             // likewise, of a way that was found best
   std::uint32_t n_calls_ = 0;                   // of this period
   std::size_t n_sampled_ = 0;
+  std::array<Came, kWays> came_{};  // since somebody was found late
+  bool may_form_ = false;
+  bool may_leave_ = false;  // to the library
+  // Of the calls of this period over the recipe.
+  bool some_could_form_ = false;
+  std::int64_t library_ns_ = 0;
+  std::int64_t n_library_ = 0;
+  // This rank's, of this period.
+  std::int64_t in_call_ns_ = 0;
+  std::int64_t n_in_call_ = 0;
   static constexpr std::int64_t kNeverBegan = -1;
   std::int64_t began_ns_ = kNeverBegan;  // the call at hand
   // Between the beginnings of the last calls of this period, in units of kMostSamples ns, of which a sum has room.
   std::array<std::int64_t, kMostSamples> intervals_{};
   std::size_t n_intervals_ = 0;
-  std::int64_t static_interval_ =
-      0;  // the usual one of the last static period, the slowest rank's; 0: not known
-  // The negative of the usual interval. Then of static calls: what the call took, its negative, what it takes unskewed; of others: 0, or -1 if
+  // The negative of the usual interval; for each rank the mean that it was in calls. Then of calls over the recipe: what the
+  // call took, its negative, what it takes unskewed; of those that formed: 0, or -1 if
   // somebody was late, and behind all of these, for each rank, less than nothing in how many of the sampled calls this one
   // found it late.
-  static constexpr std::size_t kInterval = 1;
   static constexpr std::size_t kStaticWords = 3;
   std::vector<std::int64_t> words_;
   std::size_t n_counted_;
+  std::size_t rank_;
+  std::size_t first_sample_;
   std::vector<int> leaves_;
 };
 

@@ -13,28 +13,42 @@ namespace {
 constexpr std::int64_t kOwn_ns = 1'000'000;
 constexpr std::int64_t kLate_ns = 50'000'000;
 
+using Way = Lateness::Way;
+
 // All ranks of a group, as they would agree.
 class Ranks {
  public:
-  explicit Ranks(std::size_t n) : of_(n, Lateness(static_cast<int>(n))) {}
+  explicit Ranks(std::size_t n) {
+    for (std::size_t rank = 0; rank < n; ++rank)
+      of_.emplace_back(static_cast<int>(n), static_cast<int>(rank));
+  }
 
   // One call: how late each rank is. Before it they agree, if it is time.
   void call(const std::vector<std::int64_t>& late_ns) {
     ask();
     ++n_calls_;
-    if (of_[0].forms()) ++n_formed_;
+    const Way way = of_[0].way();
+    if (forms()) ++n_formed_;
+    if (way == Way::library) ++n_left_;
     const std::int64_t last_ns = *std::max_element(late_ns.begin(), late_ns.end());
     // Each reads a clock of its own, and the last rank alone what forming costs.
     clock_ns_ += last_ns + kOwn_ns;
-    if (of_[0].forms()) forming_cost_ns_ += forming_costs_ns_;
+    if (forms()) forming_cost_ns_ += forming_costs_ns_;
     for (std::size_t rank = 0; rank < of_.size(); ++rank) {
       const bool is_last = rank + 1 == of_.size();
       of_[rank].note_begin(clock_ns_ + static_cast<std::int64_t>(rank) * kLate_ns +
                            (is_last ? forming_cost_ns_ : 0));
     }
     for (std::size_t rank = 0; rank < of_.size(); ++rank) {
-      if (!of_[rank].forms()) {
-        of_[rank].note_took(last_ns - late_ns[rank] + kOwn_ns, 2 * kOwn_ns);
+      const std::int64_t waited_ns = last_ns - late_ns[rank] + kOwn_ns;
+      of_[rank].note_in_call(way == Way::recipe ? waited_ns : way == Way::form ? form_ns_ : in_library_ns_);
+      if (way == Way::recipe) {
+        of_[rank].note_other_ways(may_form_, library_ns_);
+        of_[rank].note_took(waited_ns, 2 * kOwn_ns);
+        continue;
+      }
+      if (way == Way::library) {
+        of_[rank].note_nothing();
         continue;
       }
       // Each sees the one after it.
@@ -67,29 +81,43 @@ class Ranks {
       const bool changes = of_[rank].conclude();
       if (rank == 0) changed = changes;
       ASSERT_EQ(changes, changed);
-      ASSERT_EQ(of_[rank].forms(), of_[0].forms());
+      ASSERT_EQ(of_[rank].way(), of_[0].way());
       ASSERT_TRUE(std::ranges::equal(of_[rank].leaves(), of_[0].leaves()));
     }
   }
   // From now on after a call that forms the last rank begins the next so much later than after a static one.
   void let_forming_cost(std::int64_t ns) { forming_costs_ns_ = ns; }
   void pass(std::int64_t ns) { clock_ns_ += ns; }
+  // What ranks are in calls for that form, and in the library's, which is known to take `library_ns`.
+  void form_takes(std::int64_t ns) { form_ns_ = ns; }
+  void library_takes(std::int64_t ns, std::int64_t library_ns = kOwn_ns) {
+    in_library_ns_ = ns;
+    library_ns_ = library_ns;
+  }
+  void never_form() { may_form_ = false; }
   Lateness& operator[](std::size_t rank) { return of_[rank]; }
-  bool forms() const { return of_[0].forms(); }
+  Way way() const { return of_[0].way(); }
+  bool forms() const { return way() == Way::form; }
   std::vector<int> leaves() const { return {of_[0].leaves().begin(), of_[0].leaves().end()}; }
   std::size_t n_questions() const { return n_questions_; }
   std::size_t n_words() const { return n_words_; }
   std::size_t n_formed() const { return n_formed_; }
+  std::size_t n_left() const { return n_left_; }
 
  private:
   std::vector<Lateness> of_;
   std::int64_t clock_ns_ = 0;
   std::int64_t forming_costs_ns_ = 0;  // each call
   std::int64_t forming_cost_ns_ = 0;   // so far
+  std::int64_t form_ns_ = kOwn_ns;
+  std::int64_t in_library_ns_ = kOwn_ns;
+  std::int64_t library_ns_ = 0;
+  bool may_form_ = true;
   std::size_t n_calls_ = 0;
   std::size_t n_questions_ = 0;
   std::size_t n_words_ = 0;
   std::size_t n_formed_ = 0;
+  std::size_t n_left_ = 0;
 };
 
 TEST(Lateness, StaysStaticWhereNobodyIsLateAndAsksEverMoreRarely) {
@@ -98,7 +126,7 @@ TEST(Lateness, StaysStaticWhereNobodyIsLateAndAsksEverMoreRarely) {
   EXPECT_EQ(ranks.n_formed(), 0u);
   // After 8, 24, 56, ... 504, 1016, then every 512.
   EXPECT_EQ(ranks.n_questions(), 6u + 1 + (10000 - 1017) / 512);
-  EXPECT_LE(ranks.n_words() * sizeof(std::int64_t), 392u);
+  EXPECT_LE(ranks.n_words() * sizeof(std::int64_t), 392u + 4 * 8);
 }
 
 TEST(Lateness, FormsFromTheFirstQuestionWhereSomebodyIsLateAndUntilNobodyIs) {
@@ -133,16 +161,16 @@ TEST(Lateness, AWrongGuessIsTakenBackAndMadeTwiceAsRarelyEachTime) {
     else
       ranks.call({kLate_ns, 0, 0, 0});
   }
-  // 16 of 8 + 16, of 16 + 16, ... 256 + 16, and then of every 512 + 16.
-  const std::size_t n_later = (kCalls - 504 - 6 * 16) / 528;
-  EXPECT_NEAR(static_cast<double>(n_forming), static_cast<double>((6 + n_later) * 16), 16);
+  // 8 of 8 + 8, of 16 + 8, ... 256 + 8, and then of every 512 + 8.
+  const std::size_t n_later = (kCalls - 504 - 6 * 8) / 520;
+  EXPECT_NEAR(static_cast<double>(n_forming), static_cast<double>((6 + n_later) * 8), 8);
 }
 
 // As where those who are late are many, and each is fed by itself.
 TEST(Lateness, CallsThatFollowEachOtherMoreSlowlyFormEverMoreRarely) {
   Ranks ranks(4);
   ranks.let_forming_cost(kLate_ns / 2);
-  ranks.calls(8 + Lateness::kFirstFormingPeriod, {0, 0, kLate_ns, 0});
+  ranks.calls(8 + Lateness::kTrialPeriod, {0, 0, kLate_ns, 0});
   EXPECT_TRUE(ranks.forms());
   ranks.ask();
   EXPECT_FALSE(ranks.forms());
@@ -155,7 +183,7 @@ TEST(Lateness, WhatECODoesBetweenCallsIsNoneOfTheProgramsTime) {
   const auto goes_on = [](bool forgets) {
     Ranks ranks(4);
     ranks.let_forming_cost(kLate_ns / 2);
-    for (int call = 0; call < 8 + static_cast<int>(Lateness::kFirstFormingPeriod); ++call) {
+    for (int call = 0; call < 8 + static_cast<int>(Lateness::kTrialPeriod); ++call) {
       if (call < 8 && call % 2 == 1) {  // all plan
         ranks.pass(20 * kLate_ns);
         for (std::size_t rank = 0; forgets && rank < 4; ++rank) ranks[rank].forget_begin();
@@ -212,7 +240,7 @@ TEST(Lateness, WhoIsLateSteadilyIsALeafAtLast) {
 // Here every second: all are known by the first question of a period that formed.
 TEST(Lateness, AllWhoAreLateSteadilyAreLeavesAtOnce) {
   Ranks ranks(8);
-  const std::size_t n_first = Lateness::kFirstPeriod + Lateness::kFirstFormingPeriod;
+  const std::size_t n_first = Lateness::kFirstPeriod + Lateness::kTrialPeriod;
   ranks.calls(n_first, {0, kLate_ns, 0, kLate_ns, 0, kLate_ns, 0, kLate_ns});
   EXPECT_TRUE(ranks.leaves().empty());
   ranks.ask();
@@ -235,8 +263,12 @@ TEST(Lateness, AClockThatSaysAnythingDecidesForAllAlike) {
       ranks.ask();
       for (std::size_t rank = 0; rank < 3; ++rank) {
         ranks[rank].note_begin(rank == 1 && call % 2 == 0 ? odd : call * kOwn_ns);
-        if (ranks[rank].forms())
+        ranks[rank].note_in_call(rank == 1 ? odd : kOwn_ns);
+        ranks[rank].note_other_ways(true, odd);
+        if (ranks.way() == Way::form)
           ranks[rank].note_found({});
+        else if (ranks.way() == Way::library)
+          ranks[rank].note_nothing();
         else
           ranks[rank].note_took(rank == 1 ? odd : kOwn_ns, rank == 1 ? odd : 2 * kOwn_ns);
       }
@@ -250,6 +282,7 @@ TEST(Lateness, WhoWaitsAnywayDoesNotCount) {
   for (const bool others_wait : {false, true}) {
     Ranks ranks(3);
     while (!ranks[0].is_due()) {
+      for (std::size_t rank = 0; rank < 3; ++rank) ranks[rank].note_other_ways(true, 0);
       ranks[0].note_waits_anyway();
       ranks[1].note_took(others_wait ? 1000 : 1, 10);
       ranks[2].note_took(2, 10);
@@ -257,6 +290,63 @@ TEST(Lateness, WhoWaitsAnywayDoesNotCount) {
     ranks.ask();
     EXPECT_EQ(ranks.forms(), others_wait);
   }
+}
+
+// Where what ranks send is buffered there, nobody waits for who is late.
+TEST(Lateness, TheLibraryServesWhereRanksAreInItsCallsForLess) {
+  Ranks ranks(4);
+  const std::vector<std::int64_t> late{0, 0, kLate_ns, 0};
+  ranks.library_takes(2 * kOwn_ns);
+  ranks.form_takes(3 * kOwn_ns);
+  ranks.calls(2000, late);
+  EXPECT_EQ(ranks.n_formed(), Lateness::kTrialPeriod + 2 * Lateness::kTrialPeriod)
+      << "tried, and with a leaf";
+  EXPECT_GT(ranks.n_left(), 1700u);
+  ranks.calls(2 * Lateness::kLongestPeriod, {0, 0, 0, 0});
+  EXPECT_EQ(ranks.way(), Way::recipe) << "looked at now and then, and nobody is late";
+  EXPECT_TRUE(ranks.leaves().empty());
+}
+
+TEST(Lateness, TheLibraryIsTriedWhereNothingCanForm) {
+  Ranks ranks(4);
+  ranks.never_form();
+  ranks.library_takes(2 * kOwn_ns);
+  ranks.calls(1000, {0, 0, kLate_ns, 0});
+  EXPECT_EQ(ranks.n_formed(), 0u);
+  EXPECT_GT(ranks.n_left(), 800u);
+}
+
+TEST(Lateness, TheLibraryIsNotTriedWhereItsOwnCallsTakeAsLong) {
+  Ranks ranks(4);
+  ranks.library_takes(kOwn_ns, 3 * kLate_ns);
+  ranks.never_form();
+  ranks.calls(1000, {0, 0, kLate_ns, 0});
+  EXPECT_EQ(ranks.n_left(), 0u);
+}
+
+TEST(Lateness, WhatGainsNothingIsTriedEverMoreRarely) {
+  Ranks ranks(4);
+  ranks.form_takes(kLate_ns);
+  ranks.library_takes(kLate_ns);
+  ranks.calls(10000, {0, 0, kLate_ns, 0});
+  EXPECT_GT(ranks.n_formed(), 0u);
+  // Of 8, 64, 512, 512, ... calls.
+  constexpr std::size_t kTimes = 2 + 10000 / Lateness::kLongestPeriod;
+  EXPECT_LE(ranks.n_formed(), kTimes * 3 * Lateness::kTrialPeriod);
+  EXPECT_LE(ranks.n_left(), kTimes * Lateness::kTrialPeriod);
+  EXPECT_TRUE(ranks.leaves().empty());
+}
+
+TEST(Lateness, TheWayThatBecomesWorseIsLeft) {
+  Ranks ranks(4);
+  const std::vector<std::int64_t> late{0, 0, kLate_ns, 0};
+  ranks.form_takes(2 * kOwn_ns);
+  ranks.library_takes(3 * kOwn_ns);
+  ranks.calls(500, late);
+  EXPECT_TRUE(ranks.forms());
+  ranks.form_takes(4 * kOwn_ns);
+  ranks.calls(2 * Lateness::kLongestPeriod, late);
+  EXPECT_EQ(ranks.way(), Way::library);
 }
 
 TEST(Lateness, WhatACallTakesNeedNotBeKnown) {
