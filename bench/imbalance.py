@@ -14,8 +14,9 @@ everybody. So has every rank of an allgather or allreduce: its seconds are that 
 it, of an allreduce at least the last rank's vector over one link. `bound` is stock over that, of the arrivals of the
 stock launches: no more can be gained. Each launch runs all cells, one after the other; launches of stock, ECO as it is
 (`static`), ECO_LATE=mended (`dynamic`) and ECO_LATE=auto (`chosen`: each cell is a job of its own there, whose first
-calls see who is late and are not timed) alternate. Networks are measured and plans made before. The last line is one
-JSON object: of each cell stock / the last of the ways.
+40 calls try what is best and are not timed; `trying` is stock's mean call over the mean of those) alternate. The timed
+calls of a cell come at the same times in all. Networks are measured and plans made before. The last line is one JSON
+object: of each cell stock / the last of the ways.
 """
 
 import argparse
@@ -97,7 +98,7 @@ class Cell:
 def launch(
     place: jobs.LabPlace, way: str, cells: Sequence[Cell], t_s: dict[str, float], calls: int
 ) -> list[list[Call]]:
-    """All calls of all cells."""
+    """All calls of all cells but the first, the timed ones last."""
     with jobs.scratch("imbalance") as folder:
         wanted, out = folder / "cells", folder / "out.json"
         wanted.write_text(
@@ -133,21 +134,25 @@ def measured(
     at_once = list(dict.fromkeys(Cell(cell.collective, cell.size, "none") for cell in cells))
     undelayed = launch(place, "stock", at_once, {}, options.calls)
     t_s = {
-        f"{cell.collective} {cell.size}": statistics.median(max(left for _, left in call) for call in calls)
+        f"{cell.collective} {cell.size}": statistics.median(
+            max(left for _, left in call) for call in calls[-options.calls :]
+        )
         for cell, calls in zip(at_once, undelayed, strict=True)
     }
     ways = ["stock", *options.ways]
     launches: dict[str, list[list[list[Call]]]] = {way: [] for way in ways}
+    trials: list[list[list[Call]]] = []
     for number in range(options.launches):
         for way in ways if number % 2 == 0 else ways[::-1]:
             jobs_of_way = [[cell] for cell in cells] if way == "chosen" else [cells]
-            launches[way].append(
-                [of for job in jobs_of_way for of in launch(place, way, job, t_s, options.calls)]
-            )
+            calls = [of for job in jobs_of_way for of in launch(place, way, job, t_s, options.calls)]
+            launches[way].append([of[-options.calls :] for of in calls])
+            if way == "chosen":
+                trials.append([of[: -options.calls] for of in calls])
             console.print(
                 f"  {lab.description.name}, {lab.library}: launch {number + 1} of {way}", style="dim"
             )
-    return {"t_s": t_s, "cells": [cell.name for cell in cells], "launches": launches}
+    return {"t_s": t_s, "cells": [cell.name for cell in cells], "launches": launches, "trials": trials}
 
 
 def ratios(record: dict[str, Any], cells: Sequence[Cell], way: str) -> list[tuple[float, Ratio]]:
@@ -166,14 +171,23 @@ def ratios(record: dict[str, Any], cells: Sequence[Cell], way: str) -> list[tupl
     return found
 
 
+def trying(record: dict[str, Any], cells: Sequence[Cell], index: int) -> str:
+    """Of the calls before the timed ones under ECO_LATE=auto: stock's mean over theirs."""
+    if "chosen" not in record["launches"]:
+        return ""
+    cell = cells[index]
+    stock = [call for launch in record["launches"]["stock"] for call in launch[index]]
+    calls = [call for launch in record["trials"] for call in launch[index]]
+    means = [statistics.mean(cell.seconds_in_call(call) for call in of) for of in (stock, calls)]
+    return f"{means[0] / means[1]:.2f}"
+
+
 def show(name: str, record: dict[str, Any], cells: Sequence[Cell], console: Console) -> None:
     description = load(name.split(",")[0])
     ways = [way for way in record["launches"] if way != "stock"]
     table = Table("cell", "T", title=name, title_justify="left")
-    for way in ways:
-        table.add_column(f"stock / {way}")
-    table.add_column(ways[-1])
-    table.add_column("bound")
+    for word in (*(f"stock / {way}" for way in ways), "trying", ways[-1], "bound"):
+        table.add_column(word)
     of_ways = [ratios(record, cells, way) for way in ways]
     for index, cell in enumerate(cells):
         bound = cell.bound([launch[index] for launch in record["launches"]["stock"]], description)
@@ -181,7 +195,8 @@ def show(name: str, record: dict[str, Any], cells: Sequence[Cell], console: Cons
         texts = [f"{r.ratio:.2f} ({r.low:.2f} to {r.high:.2f})" for _, r in here]
         t_s = record["t_s"][f"{cell.collective} {cell.size}"]
         of_bound = f"{bound:.2f}" if bound is not None else ""
-        table.add_row(cell.name, seconds_text(t_s), *texts, seconds_text(here[-1][0]), of_bound)
+        tried = trying(record, cells, index)
+        table.add_row(cell.name, seconds_text(t_s), *texts, tried, seconds_text(here[-1][0]), of_bound)
     console.print(table)
 
 

@@ -8,10 +8,10 @@
  *   exponential  each by its own draw of this mean
  *   straggler    one of them, drawn for each call, by so much
  *   classes      those of odd number, by nine to eleven tenths of it
- * after a common instant of the machine's clock, so they must be on one machine, as in the lab. The draws follow from
- * SEED alone. Rank 0 writes for every cell and call when each rank came and when it left, in seconds after the instant.
- * Results are checked. The first UNTIMED calls of a cell are not written: connections are made, ECO arms, and sees
- * whether anybody is late. */
+ * after a common instant of the machine's clock, so they must be on one machine, as in the lab. The draws of a cell's last
+ * CALLS follow from SEED and the cell alone, whatever was called before them. Rank 0 writes for every cell and call when
+ * each rank came and when it left, in seconds after the instant. Results are checked. UNTIMED calls of a cell come before:
+ * in the first, which is not written, connections are made and ECO arms; in the others it sees whether anybody is late. */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -54,6 +54,15 @@ static double delay_s(const char* imbalance, double seconds) {
     if (r == rank) mine = late;
   }
   return mine;
+}
+
+/* What the draws of these calls begin from. */
+static unsigned long long begin_of(unsigned long long seed, const char* collective, int bytes,
+                                   const char* imbalance, int is_timed) {
+  unsigned long long begin = seed * 2 + (unsigned long long)is_timed;
+  for (const char* c = collective; *c != 0; ++c) begin = begin * 131 + (unsigned char)*c;
+  for (const char* c = imbalance; *c != 0; ++c) begin = begin * 131 + (unsigned char)*c;
+  return begin * 131 + (unsigned long long)bytes;
 }
 
 static int content(int call, int from, int i) { return call * 31 + from * 7 + i % 1000; }
@@ -102,7 +111,7 @@ int main(int argc, char** argv) {
   FILE* file = argc == 6 && rank == 0 ? fopen(argv[5], "w") : NULL;
   if (cells == NULL || (rank == 0 && file == NULL)) fail("usage: imbalance CELLS UNTIMED CALLS SEED", "FILE");
   const int untimed = atoi(argv[2]), calls = atoi(argv[3]);
-  state = strtoull(argv[4], NULL, 10);
+  const unsigned long long seed = strtoull(argv[4], NULL, 10);
   double* times = malloc(sizeof(double) * 2 * (size_t)n);
   if (rank == 0) fprintf(file, "{\"cells\": [");
   while (fscanf(cells, "%31s %d %31s %lf", collective, &bytes, imbalance, &seconds) == 4) {
@@ -113,6 +122,10 @@ int main(int argc, char** argv) {
       fail("no memory, or nothing to send, for a", collective);
     if (rank == 0) fprintf(file, "%s[", n_cells++ > 0 ? ", " : "");
     for (int call = 0; call < calls + untimed; ++call) {
+      if (call == 0 || call == untimed) {
+        state = begin_of(seed, collective, bytes, imbalance, call == untimed);
+        for (int i = 0; i < 8; ++i) draw();
+      }
       const int is_receiver = is(collective, "broadcast") && rank != 0;
       for (int i = 0; i < count; ++i) in[i] = is_receiver ? -1 : content(call, rank, i);
       const double late_s = delay_s(imbalance, seconds);
@@ -126,11 +139,11 @@ int main(int argc, char** argv) {
       mine[1] = now_s() - start_s;
       PMPI_Gather(mine, 2, MPI_DOUBLE, times, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
       check(collective, count, call);
-      for (int r = 0; rank == 0 && call >= untimed && r < n; ++r)
+      for (int r = 0; rank == 0 && call >= 1 && r < n; ++r)
         fprintf(file, "%s[%.7f, %.7f]%s",
-                r > 0            ? ", "
-                : call > untimed ? ", ["
-                                 : "[",
+                r > 0      ? ", "
+                : call > 1 ? ", ["
+                           : "[",
                 times[2 * r], times[2 * r + 1], r == n - 1 ? "]" : "");
     }
     if (rank == 0) fprintf(file, "]");

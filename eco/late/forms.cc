@@ -39,7 +39,8 @@ constexpr double kLatencies = 4;
 constexpr double kShare = 0.02;
 // The same of a reduction, whose every wave brings a whole vector to the root, so that waiting costs no more than it may save.
 constexpr double kShareOfReduction = 0.5;
-// What a connection holds for a rank that does not read: less than the libraries' own buffers of TCP have room for.
+// What goes to a rank that does not read: no more than the libraries' own buffers of TCP have room for. Of several such
+// messages the last may have to wait for it.
 constexpr std::size_t kMostTrusted_bytes = 65536;
 
 struct ArrivalPlan {

@@ -238,10 +238,7 @@ void Communicator::form(Built& call) const {
   if (!call.schedule->rails.empty()) return;  // forms know of none
   call.forming = form_of(call.recipe, call.problem);
   if (!lateness_ || !late::forms(*late_, call.problem.collective)) return;
-  // Of what ends for all at once nobody leaves early there either; and numbers that round are to come out alike in all calls.
-  const bool rounds = coll::is_reduction(call.problem.collective) && !call.problem.exact;
-  if (coll::is_rooted(call.problem.collective) && !rounds)
-    call.library_s = table_.native_s(call.problem, view_);
+  call.library_s = library_s(call.problem, call.recipe);
   call.goes_other_ways = call.forming || call.library_s > 0;
   call.unskewed_s = table_.recipe_s(call.problem, view_);
   call.patience_s = late::patience_s(view_, call.problem);
@@ -270,6 +267,16 @@ Status Communicator::run_forming(const Built& call, late::Form::Trust trust, con
   return executor.run(*running_->source, tag_base, call.digest);
 }
 
+// Of what ends for all at once nobody leaves early there either. Numbers that round are to come out alike in all calls, unless
+// they may be added up in any order. A least is no time, and calls in a row say nothing beside others.
+double Communicator::library_s(const CommonProblem& problem, const algo::Recipe& recipe) const {
+  const bool rounds = coll::is_reduction(problem.collective) && !problem.exact;
+  if (!coll::is_rooted(problem.collective) || rounds || algo::is_on_rails(recipe)) return 0;
+  const plan::Row* const row = row_of(problem);
+  if (row == nullptr || row->native_is_least || row->in_a_row) return 0;
+  return table_.native_s(problem, view_);
+}
+
 bool Communicator::waits_anyway(const CommonProblem& problem) const {
   return late::root_waits(problem.collective) && problem.root == transport_.rank();
 }
@@ -278,8 +285,8 @@ bool Communicator::waits_anyway(const CommonProblem& problem) const {
 void Communicator::note(Lateness& lateness, const Built& call, std::int64_t took_ns) const {
   const bool waits = waits_anyway(call.problem);
   if (!waits) lateness.note_in_call(took_ns);
-  if (last_trusted_) return lateness.note_nothing();
-  if (last_formed_) return lateness.note_found(running_->source->late());
+  if (last_trusted_) return lateness.note_trusted();
+  if (last_formed_) return lateness.note_found(running_->source->late(), may_trust(call));
   if (lateness.way() != Lateness::Way::recipe) return lateness.note_nothing();
   const auto nanoseconds = [](double seconds) { return std::llround(seconds * 1e9); };
   lateness.note_other_ways(call.forming.has_value(), nanoseconds(call.library_s));
@@ -292,8 +299,10 @@ void Communicator::note(Lateness& lateness, const Built& call, std::int64_t took
 void Communicator::leave(const CommonProblem& problem) {
   left_ = nullptr;
   if (!lateness_ || lateness_of(problem.collective).way() != Lateness::Way::library) return;
+  // There recipes are compared by what these calls take.
+  if (watch_ && watch_->is_racing()) return;
   const algo::Recipe* const recipe = serves_this_call(problem);
-  if (recipe == nullptr || built(problem, *recipe).library_s <= 0) return;
+  if (recipe == nullptr || library_s(problem, *recipe) <= 0) return;
   left_ = &lateness_of(problem.collective);
   left_waits_ = waits_anyway(problem);
   left_->note_begin(now_ns());
@@ -313,8 +322,7 @@ Status Communicator::run(const CommonProblem& problem, const algo::Recipe& recip
   ++calls_;
   Lateness* const lateness = call.goes_other_ways ? &lateness_of(problem.collective) : nullptr;
   last_formed_ = call.forming && (lateness == nullptr || lateness->way() == Lateness::Way::form);
-  last_trusted_ =
-      last_formed_ && may_trust_ && lateness != nullptr && lateness->trusts() && call.forming->may_trust();
+  last_trusted_ = last_formed_ && lateness != nullptr && lateness->trusts() && may_trust(call);
   const std::int64_t began_ns = lateness != nullptr ? now_ns() : 0;
   if (lateness != nullptr) lateness->note_begin(began_ns);
   const std::int64_t watched_from_ns = watch_ ? watch_clock_() : 0;

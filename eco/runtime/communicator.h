@@ -120,7 +120,7 @@ class Communicator {
   bool forms_around_the_late() const { return late_.has_value(); }
   // Local, the same on all ranks: takes that back, before the first call.
   void stay_static();
-  // Local, the same on all ranks: before the next call of this collective the ranks ask each other whether it forms.
+  // Local, the same on all ranks: before the next call of this collective the ranks ask each other which way it goes.
   bool asks_who_is_late(coll::Collective collective) const {
     return lateness_ && lateness_of(collective).is_due();
   }
@@ -166,6 +166,8 @@ class Communicator {
   // Local, the same on all ranks: did the last run form? Did it send to ranks unasked?
   bool last_formed() const { return last_formed_; }
   bool last_trusted() const { return last_trusted_; }
+  // The same, of the call that was begun: is it left to the library for its late ranks' sake?
+  bool leaves_this_call() const { return left_ != nullptr; }
   // Local: what this rank sent to other subnets in the last run; of a call that forms, what its recipe would send.
   const sched::Crossing& last_crossing() const { return last_crossing_; }
 
@@ -205,7 +207,7 @@ class Communicator {
     bool goes_other_ways = false;         // where lateness_ tells which
     double unskewed_s = 0;                // it takes, all ranks together; 0: not known
     double patience_s = 0;                // late::patience_s()
-    double library_s = 0;  // what the library takes, likewise, where ranks may leave early there
+    double library_s = 0;                 // Communicator::library_s()
   };
   // What messages under way point into; outlives a failed run (abandoned.h).
   struct Running {
@@ -237,6 +239,9 @@ class Communicator {
   void leave(const coll::CommonProblem& problem);
   void note_left(std::int64_t took_ns);
   bool waits_anyway(const coll::CommonProblem& problem) const;
+  bool may_trust(const Built& call) const { return may_trust_ && call.forming && call.forming->may_trust(); }
+  // What the library takes, all ranks together, where they may leave early there; 0: not known, or they may not.
+  double library_s(const coll::CommonProblem& problem, const algo::Recipe& recipe) const;
   void forget_begins();  // what passed until now is none of the program's
   Lateness& lateness_of(coll::Collective collective) const {
     return (*lateness_)[static_cast<std::size_t>(collective)];

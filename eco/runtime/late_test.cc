@@ -134,17 +134,24 @@ std::string plan_of_one_tree(Collective collective, double native_s) {
   return table.to_json();
 }
 
-// Calls from or to rank 0, to which ranks are late where `is_late` says so; in between all wait for each other.
+struct Calls {
+  std::size_t least_bytes = 1500;
+  double native_s = 0;
+  int together_until =
+      1 << 30;  // the calls before which all wait for each other; behind them there are two roots
+};
+
+// Calls to which ranks are late where `is_late` says so.
 std::vector<Log> run_where_it_pays(Collective collective, std::uint64_t seed,
                                    const std::function<bool(int call, int rank)>& is_late,
                                    const std::function<bool(const Log& log)>& goes_on,
-                                   std::size_t least_bytes = 1500, double native_s = 0) {
+                                   const Calls& calls = {}) {
   const Directory directory;
   Options options = testing::with_network(directory);
   testing::Group group;
   group.network = "hosts=4 rate_mbit=200";
   net::save_network(net::synthetic_network(group.network), options.network_file);
-  options.plan_file = directory.write("plan.json", plan_of_one_tree(collective, native_s));
+  options.plan_file = directory.write("plan.json", plan_of_one_tree(collective, calls.native_s));
   group.native_delay_s = 0;
   group.loopback.seed = seed;
   std::vector<Log> logs(4);
@@ -153,9 +160,10 @@ std::vector<Log> run_where_it_pays(Collective collective, std::uint64_t seed,
     Log& log = logs[static_cast<std::size_t>(rank)];
     std::mt19937 common(3);
     for (int call = 0; goes_on(log); ++call) {
-      const auto problem = testing::problem_of(collective, least_bytes + common() % least_bytes);
+      const auto problem = testing::problem_of(collective, calls.least_bytes + common() % calls.least_bytes,
+                                               call >= calls.together_until ? call % 2 : 0);
       std::int64_t token = 0;
-      program.native.allreduce_min({&token, 1});
+      if (call < calls.together_until) program.native.allreduce_min({&token, 1});
       // More so before it forms: on a busy machine forming must not seem to be what takes long.
       if (is_late(call, rank))
         std::this_thread::sleep_for(
@@ -214,7 +222,7 @@ TEST(LateRanks, CallsAreLeftToTheLibraryWhereRanksAreInItForLess) {
   for (const Collective collective : {Collective::broadcast, Collective::scatter}) {
     const auto logs = run_where_it_pays(
         collective, 0, [](int call, int rank) { return call < 80 && rank == 2; },
-        [](const Log& log) { return log.formed.size() < 100; }, 1500, 1e-6);
+        [](const Log& log) { return log.formed.size() < 100; }, {.native_s = 1e-6});
     expect_alike(logs);
     EXPECT_GE(std::count(logs[0].left.begin(), logs[0].left.end(), true), 32) << coll::name(collective);
   }
@@ -223,8 +231,21 @@ TEST(LateRanks, CallsAreLeftToTheLibraryWhereRanksAreInItForLess) {
 TEST(LateRanks, WhatEndsForAllAtOnceIsNotLeftToTheLibrary) {
   const auto logs = run_where_it_pays(
       Collective::allreduce, 0, [](int, int rank) { return rank == 2; },
-      [](const Log& log) { return log.formed.size() < 60; }, 1500, 1e-6);
+      [](const Log& log) { return log.formed.size() < 60; }, {.native_s = 1e-6});
   EXPECT_EQ(std::count(logs[0].left.begin(), logs[0].left.end(), true), 0);
+}
+
+// Others get ahead of it, from two roots, through all turns of tags.
+TEST(LateRanks, ATrustedLeafMayFallBehind) {
+  std::size_t n_trusted = 0;
+  for (const std::uint64_t seed : {0, 5, 9}) {
+    const auto logs = run_where_it_pays(
+        Collective::broadcast, seed, [](int, int rank) { return rank == 2; },
+        [](const Log& log) { return log.formed.size() < 120; }, {.together_until = 40});
+    expect_alike(logs);
+    n_trusted += static_cast<std::size_t>(std::count(logs[0].trusted.begin(), logs[0].trusted.end(), true));
+  }
+  EXPECT_GT(n_trusted, 20u);
 }
 
 TEST(LateRanks, ALateRootIsNobodysToFormAround) {
@@ -253,7 +274,7 @@ TEST(LateRanks, WhatEndsForAllAtOnceStaysStaticInOnePacket) {
   for (const Collective collective : {Collective::allreduce, Collective::allgather}) {
     const auto logs = run_where_it_pays(
         collective, 3, [](int, int rank) { return rank == 2; },
-        [](const Log& log) { return log.formed.size() < 30; }, 8);
+        [](const Log& log) { return log.formed.size() < 30; }, {.least_bytes = 8});
     EXPECT_EQ(n_formed(logs[0]), 0) << coll::name(collective);
   }
 }

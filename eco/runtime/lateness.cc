@@ -29,6 +29,8 @@ constexpr std::uint32_t kRarely = 8;
 constexpr std::size_t kOneOff = 7;
 // Clocks may say anything. Sums and negatives of these still fit: 36 years.
 constexpr std::int64_t kNever_ns = std::int64_t{1} << 60;
+// Likewise, of what a period of calls and all ranks have a sum: 26 days.
+constexpr std::int64_t kMostInCall_ns = kNever_ns / Lateness::kLongestPeriod;
 // Of a rank that has nothing to say; more than any has.
 constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::max();
 
@@ -54,12 +56,12 @@ Lateness::Lateness(int n_ranks, int rank)
   words_.resize(first_sample_ + std::max(kStaticWords * kMostSamples, kMostSamples + n_counted_));
 }
 
-// Not the first call of a period: its ranks come together out of an agreement. Of a long one every so many-th.
-std::int64_t* Lateness::sample(std::size_t n_words) {
+// Not the first call of a period: its ranks come together out of an agreement. Of a long one every so many-th; where leaves
+// are trusted fewer calls say something.
+std::int64_t* Lateness::sample(std::uint32_t nth, std::size_t n_words) {
   const std::uint32_t call = n_calls_++;
-  const std::uint32_t stride =
-      way_ != Way::form || leaves_.empty() ? stride_of(period_) : kTrusting * stride_of(period_ / kTrusting);
-  if (call == 0 || call % stride != 0) return nullptr;
+  const std::uint32_t n_expected = n_could_trust_ > 0 && !leaves_.empty() ? period_ / kTrusting : period_;
+  if (call == 0 || nth % stride_of(n_expected) != 0) return nullptr;
   return &words_[first_sample_ + n_words * (n_sampled_++ % kMostSamples)];
 }
 
@@ -85,19 +87,20 @@ std::int64_t Lateness::usual_interval() const {
 void Lateness::note_other_ways(bool can_form, std::int64_t library_ns) {
   some_could_form_ = some_could_form_ || can_form;
   if (library_ns <= 0) return;
-  library_ns_ += within_reason(library_ns) / kLongestPeriod;
+  library_ns_ += std::min(within_reason(library_ns), kMostInCall_ns);
   ++n_library_;
 }
 
-// In units of which a period's sum has room.
 void Lateness::note_in_call(std::int64_t took_ns) {
   if (n_calls_ == 0) return;
-  in_call_ns_ += within_reason(took_ns) / kLongestPeriod;
+  const std::int64_t sane_ns = std::min(within_reason(took_ns), kMostInCall_ns);
+  in_call_ns_ += sane_ns;
+  longest_in_call_ns_ = std::max(longest_in_call_ns_, sane_ns);
   ++n_in_call_;
 }
 
 void Lateness::note_took(std::int64_t took_ns, std::int64_t unskewed_ns) {
-  std::int64_t* const words = sample(kStaticWords);
+  std::int64_t* const words = sample(n_calls_, kStaticWords);
   if (words == nullptr) return;
   words[0] = within_reason(took_ns);
   words[1] = -within_reason(took_ns);
@@ -106,12 +109,18 @@ void Lateness::note_took(std::int64_t took_ns, std::int64_t unskewed_ns) {
 
 // Neither the least nor the greatest of what the call took.
 void Lateness::note_waits_anyway() {
-  std::int64_t* const words = sample(kStaticWords);
+  std::int64_t* const words = sample(n_calls_, kStaticWords);
   if (words != nullptr) std::fill_n(words, kStaticWords, kNever_ns);
 }
 
-void Lateness::note_found(std::span<const int> late) {
-  std::int64_t* const word = sample(1);
+void Lateness::note_trusted() {
+  ++n_calls_;
+  ++n_could_trust_;
+}
+
+void Lateness::note_found(std::span<const int> late, bool could_trust) {
+  std::int64_t* const word = sample(n_asked_++, 1);
+  if (could_trust) ++n_could_trust_;
   if (word == nullptr) return;
   *word = late.empty() ? 0 : -1;
   for (const int rank : late) {
@@ -135,6 +144,11 @@ std::size_t Lateness::n_words_of_samples() const {
 std::span<std::int64_t> Lateness::question() {
   words_[0] = -usual_interval();
   std::fill_n(words_.begin() + 1, n_counted_, kNothing);
+  // Without the longest, as of intervals.
+  if (n_in_call_ >= static_cast<std::int64_t>(kOneOff)) {
+    in_call_ns_ -= std::exchange(longest_in_call_ns_, 0);
+    --n_in_call_;
+  }
   if (rank_ < n_counted_ && n_in_call_ > 0) words_[1 + rank_] = in_call_ns_ / n_in_call_;
   return {words_.data(), first_sample_ + n_words_of_samples()};
 }
@@ -152,7 +166,7 @@ std::int64_t Lateness::mean_in_call() const {
 }
 
 Lateness::Came Lateness::came_to() const {
-  return {.is_known = true, .in_call_ns = mean_in_call(), .interval_ns = -words_[0]};
+  return {.is_known = true, .in_call_ns = mean_in_call(), .interval = -words_[0]};
 }
 
 bool Lateness::was_late(std::size_t sample) const {
@@ -188,8 +202,8 @@ void Lateness::begin(Way way, std::uint32_t period) {
 }
 
 bool Lateness::is_slower(Way way) const {
-  const std::int64_t before_ns = came(Way::recipe).interval_ns;
-  return before_ns > 0 && came(way).interval_ns * kThan > before_ns * kSlower;
+  const std::int64_t before = came(Way::recipe).interval;
+  return before > 0 && came(way).interval * kThan > before * kSlower;
 }
 
 bool Lateness::is_better(Way way) const {
@@ -198,7 +212,6 @@ bool Lateness::is_better(Way way) const {
 }
 
 void Lateness::begin_another() {
-  is_chosen_ = false;
   if (may_form_ && !came(Way::form).is_known) return begin(Way::form, kTrialPeriod);
   if (may_leave_ && !came(Way::library).is_known) return begin(Way::library, kTrialPeriod);
   begin_best();
@@ -215,41 +228,43 @@ void Lateness::begin_best() {
     chosen_period_ = 0;
     return begin(Way::recipe, kRarely * recipe_period_);
   }
+  // From a way that proved best for a period, a changed mind begins anew.
+  if (chosen_period_ > 0) recipe_period_ = kFirstPeriod;
   chosen_period_ = std::clamp(2 * chosen_period_, 2 * kTrialPeriod, kLongestPeriod);
-  // Back from there, the recipe is looked at for a short period.
-  recipe_period_ = kFirstPeriod;
   begin(best, chosen_period_);
 }
 
 bool Lateness::conclude() {
   const std::size_t n_leaves = leaves_.size();
-  const bool was_chosen = is_chosen_;
-  bool is_late = true;
-  if (way_ != Way::library) is_late = was_late_in_one_in(way_ == Way::form ? kStaysFrom : kFormsFrom);
+  const bool was_chosen = std::exchange(is_chosen_, false);
   came_[static_cast<std::size_t>(way_)] = came_to();
-  if (!is_late) {
+  // Calls of the library say nothing of it, and maybe none of a period that formed could.
+  bool is_late = n_sampled_ == 0;
+  if (!is_late) is_late = was_late_in_one_in(way_ == Way::form ? kStaysFrom : kFormsFrom);
+  if (way_ == Way::recipe && is_late) {
+    may_form_ = some_could_form_;
+    may_leave_ = n_library_ > 0 && library_ns_ / n_library_ < kMostOfLibrary * came(Way::recipe).in_call_ns;
+  }
+  const bool was_tried = way_ == Way::form && !was_chosen;
+  if (!is_late && !(was_tried && may_leave_)) {
     came_ = {};
     chosen_period_ = 0;
     leaves_.clear();
-    is_chosen_ = false;
     begin(Way::recipe, 2 * recipe_period_);
-  } else if (way_ == Way::library && was_chosen) {
-    is_chosen_ = false;
-    begin(Way::recipe, kFirstPeriod);  // which tells whether somebody is late at all
-  } else if (way_ == Way::form && !is_slower(Way::form) && add_leaves()) {
-    begin(Way::form, 2 * period_);
+  } else if (was_chosen && (way_ == Way::library || period_ >= kLooksFrom)) {
+    begin(Way::recipe, kFirstPeriod);  // is anybody late, and how long are ranks in it by now?
   } else {
-    if (way_ == Way::recipe) {
-      may_form_ = some_could_form_;
-      may_leave_ = n_library_ > 0 && library_ns_ / n_library_ < kMostOfLibrary * came(Way::recipe).in_call_ns;
-    }
-    begin_another();
+    const bool has_more_leaves = way_ == Way::form && is_late && !is_slower(Way::form) && add_leaves();
+    if (was_tried && has_more_leaves && period_ == kTrialPeriod)
+      begin(Way::form, 2 * kTrialPeriod);
+    else
+      begin_another();
     if (way_ == Way::recipe) leaves_.clear();
   }
-  n_calls_ = 0;
+  n_calls_ = n_asked_ = n_could_trust_ = 0;
   n_sampled_ = 0;
   n_intervals_ = 0;
-  in_call_ns_ = n_in_call_ = 0;
+  in_call_ns_ = longest_in_call_ns_ = n_in_call_ = 0;
   library_ns_ = n_library_ = 0;
   some_could_form_ = false;
   std::fill(words_.begin(), words_.end(), 0);

@@ -10,12 +10,13 @@
 //   lateness.note_in_call(took_ns);                             // after it, and then one of
 //   lateness.note_took(took_ns, unskewed_ns);                   // it went over the recipe
 //   lateness.note_found(source.late());                         // it formed
-//   lateness.note_nothing();                                    // it says nothing of who is late
+//   lateness.note_trusted();                                    // it sent to the leaves unasked
+//   lateness.note_nothing();                                    // any other
 //
 // Of each period some calls are kept, the same ones on all ranks. In a call over the recipe somebody was late if some rank was in it for
 // longer than another by more than the call itself takes, and a rank's patience; in one that formed, if a rank found
 // somebody late. Where that is so in enough of them the other ways are tried, a period each: to form, and the library where its own
-// calls take less than these. Then calls go the way in which ranks were in them for least, in the mean over ranks and calls,
+// calls take less than twice what ranks are in these for. Then calls go the way in which ranks were in them for least, in the mean over ranks and calls,
 // unless they follow each other more slowly so. Whoever one rank finds late in nearly all of a period's calls
 // is a leaf from then on. docs/adr/0026, 0035 and 0042 say why so.
 #pragma once
@@ -47,7 +48,9 @@ class Lateness {
   static constexpr std::size_t kMostLeaves = 16;
   static constexpr std::size_t kMostCounted = 128;
   // Leaves are trusted to come in all calls but one in so many, which shows whether they are still late.
-  static constexpr std::uint32_t kTrusting = 4;
+  static constexpr std::uint32_t kTrusting = 5;
+  // A way that was found best is held against the recipe after a period as long as this, or longer.
+  static constexpr std::uint32_t kLooksFrom = 64;
 
   Lateness(int n_ranks, int rank);
 
@@ -56,7 +59,7 @@ class Lateness {
   bool is_due() const { return n_calls_ == period_; }
   std::span<const int> leaves() const { return leaves_; }
   // May the call at hand, which forms, send to the leaves unasked?
-  bool trusts() const { return !leaves_.empty() && n_calls_ % kTrusting != 0; }
+  bool trusts() const { return !leaves_.empty() && n_could_trust_ % kTrusting != 0; }
 
   // Local, before each call: when it begins, by this rank's clock.
   void note_begin(std::int64_t now_ns);
@@ -72,8 +75,10 @@ class Lateness {
   void note_took(std::int64_t took_ns, std::int64_t unskewed_ns);
   // Local, after one that keeps this rank in it until all have come, whatever the others gain.
   void note_waits_anyway();
-  // Local, after each call that formed: the ranks that this one found late.
-  void note_found(std::span<const int> late);
+  // Local, after each call that formed and asked all: the ranks that this one found late. Could it have trusted the leaves?
+  void note_found(std::span<const int> late, bool could_trust);
+  // Local, after one that trusted them.
+  void note_trusted();
   // Local, after any other.
   void note_nothing() { ++n_calls_; }
 
@@ -86,12 +91,12 @@ class Lateness {
   // What a period of one way came to, over all ranks.
   struct Came {
     bool is_known = false;
-    std::int64_t in_call_ns = 0;   // a rank, in the mean
-    std::int64_t interval_ns = 0;  // between calls, the slowest rank's; 0: not known
+    std::int64_t in_call_ns = 0;  // a rank, in the mean
+    std::int64_t interval = 0;    // between calls, the slowest rank's, as in intervals_; 0: not known
   };
 
-  // Where the call at hand is kept; null if it is not.
-  std::int64_t* sample(std::size_t n_words);
+  // Where the call at hand is kept, the nth of the period that says something; null if it is not.
+  std::int64_t* sample(std::uint32_t nth, std::size_t n_words);
   std::size_t n_words_of_samples() const;
   bool was_late(std::size_t sample) const;
   bool was_late_in_one_in(std::size_t n) const;
@@ -112,6 +117,8 @@ class Lateness {
   std::uint32_t recipe_period_ = kFirstPeriod;  // the last, or the next
   std::uint32_t chosen_period_ = 0;             // likewise, of a way that was found best
   std::uint32_t n_calls_ = 0;                   // of this period
+  std::uint32_t n_asked_ = 0;                   // of those that formed: that trusted nobody
+  std::uint32_t n_could_trust_ = 0;             // likewise: that trusted the leaves, or could have
   std::size_t n_sampled_ = 0;
   std::array<Came, kWays> came_{};  // since somebody was found late
   bool may_form_ = false;
@@ -122,6 +129,7 @@ class Lateness {
   std::int64_t n_library_ = 0;
   // This rank's, of this period.
   std::int64_t in_call_ns_ = 0;
+  std::int64_t longest_in_call_ns_ = 0;
   std::int64_t n_in_call_ = 0;
   static constexpr std::int64_t kNeverBegan = -1;
   std::int64_t began_ns_ = kNeverBegan;  // the call at hand

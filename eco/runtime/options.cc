@@ -229,8 +229,8 @@ const std::vector<Entry>& entries() {
       {{"ECO_LATE", "off|auto|mended|depth_first|depth_first_ahead|breadth_first|breadth_first_ahead",
         "mended: broadcast, reduce, allreduce, gather, scatter and allgather go around ranks that have not "
         "come, who are served when they do; auto: so they do where ranks come late by more than the call "
-        "takes and it makes calls no slower; the others: a broadcast's tree is filled in the order of "
-        "arrival (off)"},
+        "takes, or the library serves, whichever ranks are in for less; the others: a broadcast's tree is "
+        "filled in the order of arrival (off)"},
        set_late,
        late_text},
       {{"ECO_ANY_ORDER", "0|1",
