@@ -229,8 +229,9 @@ void Communicator::keep_forming_tags_off_rails() {
 std::optional<late::Form> Communicator::form_of(const algo::Recipe& recipe,
                                                 const CommonProblem& problem) const {
   if (lateness_ && !late::has_work_ahead(problem)) return std::nullopt;
-  // Another way than the recipe's would have to pay for that too.
-  if (lateness_ && !late::goes_the_same_way(recipe, problem, view_)) return std::nullopt;
+  // What ends for all at once gains too little to pay for another way than the recipe's.
+  if (lateness_ && !coll::is_rooted(problem.collective) && !late::goes_the_same_way(recipe, problem, view_))
+    return std::nullopt;
   return late::form_of(*late_, recipe, problem, view_, planned_as_leaves(problem.collective));
 }
 

@@ -165,8 +165,13 @@ std::int64_t Lateness::mean_in_call() const {
   return n > 0 ? sum / n : 0;
 }
 
-Lateness::Came Lateness::came_to() const {
-  return {.is_known = true, .in_call_ns = mean_in_call(), .interval = -words_[0]};
+// Who is late, and how much, differs from period to period: of a way that has served before the older half counts as much.
+void Lateness::take_account() {
+  Came& before = came_[static_cast<std::size_t>(way_)];
+  const std::int64_t now_ns = mean_in_call();
+  before = {.is_known = true,
+            .in_call_ns = before.is_known ? (before.in_call_ns + now_ns) / 2 : now_ns,
+            .interval = -words_[0]};
 }
 
 bool Lateness::was_late(std::size_t sample) const {
@@ -237,7 +242,7 @@ void Lateness::begin_best() {
 bool Lateness::conclude() {
   const std::size_t n_leaves = leaves_.size();
   const bool was_chosen = std::exchange(is_chosen_, false);
-  came_[static_cast<std::size_t>(way_)] = came_to();
+  take_account();
   // Calls of the library say nothing of it, and maybe none of a period that formed could.
   bool is_late = n_sampled_ == 0;
   if (!is_late) is_late = was_late_in_one_in(way_ == Way::form ? kStaysFrom : kFormsFrom);

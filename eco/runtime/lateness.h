@@ -88,7 +88,7 @@ class Lateness {
   bool conclude();
 
  private:
-  // What a period of one way came to, over all ranks.
+  // What periods of one way came to, over all ranks.
   struct Came {
     bool is_known = false;
     std::int64_t in_call_ns = 0;  // a rank, in the mean
@@ -102,7 +102,7 @@ class Lateness {
   bool was_late_in_one_in(std::size_t n) const;
   std::int64_t usual_interval() const;
   std::int64_t mean_in_call() const;
-  Came came_to() const;
+  void take_account();
   bool add_leaves();
   void begin(Way way, std::uint32_t period);
   void begin_another();
