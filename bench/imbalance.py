@@ -1,7 +1,7 @@
 """Collectives whose ranks come at random times, stock against ECO, on emulated networks.
 
     python bench/imbalance.py [--json F.json] [--network one-switch,three-subnets] [--library openmpi,mpich]
-                              [--launches 3] [--calls 8] [--ops broadcast,reduce] [--sizes 65536,1048576]
+                              [--launches 3] [--calls 32] [--ops broadcast,reduce] [--sizes 65536,1048576]
                               [--imbalances classes] [--ways chosen]
 
 T is what the library takes for a cell when everybody comes at once. Ranks are late by random draws, the same in every
@@ -12,11 +12,10 @@ What is compared is what users feel: the mean seconds in the call of the ranks t
 came in the first half of the time in which all came. The root of a reduce or gather is left out: it has to wait for
 everybody. So has every rank of an allgather or allreduce: its seconds are that wait and what is left of the call after
 it, of an allreduce at least the last rank's vector over one link. `bound` is stock over that, of the arrivals of the
-stock launches: no more can be gained. Each launch runs all cells, one after the other; launches of stock, ECO as it is
-(`static`), ECO_LATE=mended (`dynamic`) and ECO_LATE=auto (`chosen`: each cell is a job of its own there, whose first
-40 calls try what is best and are not timed; `trying` is stock's mean call over the mean of those) alternate. The timed
-calls of a cell come at the same times in all. Networks are measured and plans made before. The last line is one JSON
-object: of each cell stock / the last of the ways.
+stock launches: no more can be gained. Each cell of a launch is a job of its own, whose first calls are not timed:
+ECO_LATE=auto (`chosen`) tries in them what is best. Those that are timed are as many as to show its looks at the recipe
+too. Launches of stock, ECO as it is (`static`), ECO_LATE=mended (`dynamic`) and `chosen` alternate. Networks are
+measured and plans made before. The last line is one JSON object: of each cell stock / the last of the ways.
 """
 
 import argparse
@@ -50,10 +49,9 @@ IMBALANCES = {"none": 0.0, "exponential": 1.0, "straggler": 2.0, "classes": 2.0}
 WAYS: dict[str, str | None] = {"stock": None, "static": "off", "dynamic": "mended", "chosen": "auto"}
 TIMEOUT_S = 900.0
 SEED = 20261122
-#: Calls of each cell before those that are timed. ECO_LATE=auto asks after 8 whether somebody is late, tries a form for
+#: Calls of each cell before those that are timed: ECO_LATE=auto asks after 8 whether somebody is late, tries a form for
 #: 8, for 16 more with who is late in most calls as leaves, and the library for 8.
-UNTIMED = {"chosen": 41}
-UNTIMED_OTHERWISE = 3
+UNTIMED = 41
 
 #: When each rank came and left, by rank.
 Call = Sequence[tuple[float, float]]
@@ -95,22 +93,14 @@ class Cell:
         return taken_s / statistics.median(least_s)
 
 
-def launch(
-    place: jobs.LabPlace, way: str, cells: Sequence[Cell], t_s: dict[str, float], calls: int
-) -> list[list[Call]]:
-    """All calls of all cells but the first, the timed ones last."""
+def launch(place: jobs.LabPlace, way: str, cell: Cell, t_s: dict[str, float], calls: int) -> list[Call]:
+    """The timed calls of one cell."""
     with jobs.scratch("imbalance") as folder:
         wanted, out = folder / "cells", folder / "out.json"
-        wanted.write_text(
-            "".join(
-                f"{cell.collective} {cell.size} {cell.imbalance} "
-                f"{IMBALANCES[cell.imbalance] * t_s.get(f'{cell.collective} {cell.size}', 0.0):.6f}\n"
-                for cell in cells
-            )
-        )
+        late_s = IMBALANCES[cell.imbalance] * t_s.get(f"{cell.collective} {cell.size}", 0.0)
+        wanted.write_text(f"{cell.collective} {cell.size} {cell.imbalance} {late_s:.6f}\n")
         program = compiled(place.library, SOURCE, "-lm")
-        untimed = UNTIMED.get(way, UNTIMED_OTHERWISE)
-        words = [str(program), str(wanted), str(untimed), str(calls), str(SEED), str(out)]
+        words = [str(program), str(wanted), str(UNTIMED), str(calls), str(SEED), str(out)]
         late = WAYS[way]
         command = (
             place.stock(words)
@@ -120,8 +110,8 @@ def launch(
             )
         )
         ended = place.start(command, TIMEOUT_S)
-        jobs.check(ended, f"launch of {way}", "start it by hand to see more")
-        return json.loads(out.read_text())["cells"]  # type: ignore[no-any-return]
+        jobs.check(ended, f"launch of {way}, {cell.name}", "start it by hand to see more")
+        return json.loads(out.read_text())["cells"][0]  # type: ignore[no-any-return]
 
 
 def measured(
@@ -132,27 +122,21 @@ def measured(
     parts = [Part(["--ops", op, "--sizes", sizes]) for op in dict.fromkeys(cell.collective for cell in cells)]
     tune_place(place, parts, console, TuneOptions(timeout_s=TIMEOUT_S))
     at_once = list(dict.fromkeys(Cell(cell.collective, cell.size, "none") for cell in cells))
-    undelayed = launch(place, "stock", at_once, {}, options.calls)
     t_s = {
         f"{cell.collective} {cell.size}": statistics.median(
-            max(left for _, left in call) for call in calls[-options.calls :]
+            max(left for _, left in call) for call in launch(place, "stock", cell, {}, options.calls)
         )
-        for cell, calls in zip(at_once, undelayed, strict=True)
+        for cell in at_once
     }
     ways = ["stock", *options.ways]
     launches: dict[str, list[list[list[Call]]]] = {way: [] for way in ways}
-    trials: list[list[list[Call]]] = []
     for number in range(options.launches):
         for way in ways if number % 2 == 0 else ways[::-1]:
-            jobs_of_way = [[cell] for cell in cells] if way == "chosen" else [cells]
-            calls = [of for job in jobs_of_way for of in launch(place, way, job, t_s, options.calls)]
-            launches[way].append([of[-options.calls :] for of in calls])
-            if way == "chosen":
-                trials.append([of[: -options.calls] for of in calls])
+            launches[way].append([launch(place, way, cell, t_s, options.calls) for cell in cells])
             console.print(
                 f"  {lab.description.name}, {lab.library}: launch {number + 1} of {way}", style="dim"
             )
-    return {"t_s": t_s, "cells": [cell.name for cell in cells], "launches": launches, "trials": trials}
+    return {"t_s": t_s, "cells": [cell.name for cell in cells], "launches": launches}
 
 
 def ratios(record: dict[str, Any], cells: Sequence[Cell], way: str) -> list[tuple[float, Ratio]]:
@@ -171,22 +155,11 @@ def ratios(record: dict[str, Any], cells: Sequence[Cell], way: str) -> list[tupl
     return found
 
 
-def trying(record: dict[str, Any], cells: Sequence[Cell], index: int) -> str:
-    """Of the calls before the timed ones under ECO_LATE=auto: stock's mean over theirs."""
-    if "chosen" not in record["launches"]:
-        return ""
-    cell = cells[index]
-    stock = [call for launch in record["launches"]["stock"] for call in launch[index]]
-    calls = [call for launch in record["trials"] for call in launch[index]]
-    means = [statistics.mean(cell.seconds_in_call(call) for call in of) for of in (stock, calls)]
-    return f"{means[0] / means[1]:.2f}"
-
-
 def show(name: str, record: dict[str, Any], cells: Sequence[Cell], console: Console) -> None:
     description = load(name.split(",")[0])
     ways = [way for way in record["launches"] if way != "stock"]
     table = Table("cell", "T", title=name, title_justify="left")
-    for word in (*(f"stock / {way}" for way in ways), "trying", ways[-1], "bound"):
+    for word in (*(f"stock / {way}" for way in ways), ways[-1], "bound"):
         table.add_column(word)
     of_ways = [ratios(record, cells, way) for way in ways]
     for index, cell in enumerate(cells):
@@ -195,8 +168,7 @@ def show(name: str, record: dict[str, Any], cells: Sequence[Cell], console: Cons
         texts = [f"{r.ratio:.2f} ({r.low:.2f} to {r.high:.2f})" for _, r in here]
         t_s = record["t_s"][f"{cell.collective} {cell.size}"]
         of_bound = f"{bound:.2f}" if bound is not None else ""
-        tried = trying(record, cells, index)
-        table.add_row(cell.name, seconds_text(t_s), *texts, tried, seconds_text(here[-1][0]), of_bound)
+        table.add_row(cell.name, seconds_text(t_s), *texts, seconds_text(here[-1][0]), of_bound)
     console.print(table)
 
 
@@ -208,7 +180,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--network", default="one-switch,three-subnets")
     parser.add_argument("--library", default="openmpi,mpich")
     parser.add_argument("--launches", type=int, default=3)
-    parser.add_argument("--calls", type=int, default=8)
+    parser.add_argument("--calls", type=int, default=32)
     parser.add_argument("--ops", default="broadcast,reduce,allreduce,gather")
     parser.add_argument("--sizes", default="65536,1048576")
     parser.add_argument("--imbalances", default=",".join(IMBALANCES))

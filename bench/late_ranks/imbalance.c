@@ -9,9 +9,9 @@
  *   straggler    one of them, drawn for each call, by so much
  *   classes      those of odd number, by nine to eleven tenths of it
  * after a common instant of the machine's clock, so they must be on one machine, as in the lab. The draws of a cell's last
- * CALLS follow from SEED and the cell alone, whatever was called before them. Rank 0 writes for every cell and call when
- * each rank came and when it left, in seconds after the instant. Results are checked. UNTIMED calls of a cell come before:
- * in the first, which is not written, connections are made and ECO arms; in the others it sees whether anybody is late. */
+ * CALLS follow from SEED and the cell alone. Rank 0 writes for every cell and each of them when each rank came and when it
+ * left, in seconds after the instant. Results are checked. UNTIMED calls of a cell come before: connections are made, ECO
+ * arms, and sees whether anybody is late. */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -139,11 +139,11 @@ int main(int argc, char** argv) {
       mine[1] = now_s() - start_s;
       PMPI_Gather(mine, 2, MPI_DOUBLE, times, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
       check(collective, count, call);
-      for (int r = 0; rank == 0 && call >= 1 && r < n; ++r)
+      for (int r = 0; rank == 0 && call >= untimed && r < n; ++r)
         fprintf(file, "%s[%.7f, %.7f]%s",
-                r > 0      ? ", "
-                : call > 1 ? ", ["
-                           : "[",
+                r > 0            ? ", "
+                : call > untimed ? ", ["
+                                 : "[",
                 times[2 * r], times[2 * r + 1], r == n - 1 ? "]" : "");
     }
     if (rank == 0) fprintf(file, "]");

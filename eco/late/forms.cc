@@ -203,11 +203,8 @@ std::optional<Form> form_of(Plan plan, const algo::Recipe& recipe, const coll::C
   tree = late_as_leaves(std::move(tree), known_late, seen.view().subnet_of_rank);
   std::vector<int> trusted;
   if (plan == Plan::mended && problem.collective == Collective::broadcast &&
-      problem.bytes <= kMostTrusted_bytes) {
-    std::copy_if(known_late.begin(), known_late.end(), std::back_inserter(trusted), [&](int rank) {
-      return rank != tree.root && tree.children[static_cast<std::size_t>(rank)].empty();
-    });
-  }
+      problem.bytes <= kMostTrusted_bytes)
+    trusted = late_to_the_bottom(tree, known_late);
   return Form(plan, problem, tree, pieces, patience_s(view, problem), std::move(trusted));
 }
 

@@ -43,8 +43,8 @@ inline bool root_waits(coll::Collective collective) {
 // How one collective forms: a broadcast by any plan; all others in waves, by Plan::mended alone.
 class Form {
  public:
-  // `tree`: over ranks, its root the problem's. (By order of arrival its places are numbered anew.) `trusted`: leaves of it
-  // that a mended broadcast may send to unasked.
+  // `tree`: over ranks, its root the problem's. (By order of arrival its places are numbered anew.) `trusted`: ranks, with
+  // each all below it, that a mended broadcast may send to unasked.
   Form(Plan plan, const coll::CommonProblem& problem, const algo::Tree& tree, Pieces pieces,
        double patience_s = 0.001, std::vector<int> trusted = {});
 
@@ -68,7 +68,7 @@ class Form {
 // Of a recipe that sends all down or up one tree, over that, and cut as it says (segments that it sends another way, by head,
 // tail or owners, go over the tree too); of others over ECO's tree of subnets. Nothing of other collectives, of
 // reductions whose bytes depend on the order, and where the recipe has everybody deal with the root alone. Ranks that are known
-// to come late are put as low as may be (leaves.h), and where they are leaves may be trusted to come, if a broadcast is
+// to come late are put as low as may be (leaves.h), and where they are at the bottom may be trusted to come, if a broadcast is
 // short.
 std::optional<Form> form_of(Plan plan, const algo::Recipe& recipe, const coll::CommonProblem& problem,
                             const net::GroupView& view, std::span<const int> known_late = {});

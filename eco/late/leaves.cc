@@ -64,4 +64,18 @@ algo::Tree late_as_leaves(algo::Tree tree, std::span<const int> late, std::span<
   return tree;
 }
 
+std::vector<int> late_to_the_bottom(const algo::Tree& tree, std::span<const int> late) {
+  std::vector<bool> is_late(tree.parent.size());
+  for (const int rank : late) is_late[at(rank)] = rank != tree.root;
+  const std::vector<int> order = order_of_filling(tree, Filling::breadth_first);
+  std::for_each(order.rbegin(), order.rend(), [&](int rank) {
+    const std::vector<int>& children = tree.children[at(rank)];
+    is_late[at(rank)] = is_late[at(rank)] &&
+                        std::all_of(children.begin(), children.end(), [&](int c) { return is_late[at(c)]; });
+  });
+  std::vector<int> found(late.begin(), late.end());
+  std::erase_if(found, [&](int rank) { return !is_late[at(rank)]; });
+  return found;
+}
+
 }  // namespace eco::late

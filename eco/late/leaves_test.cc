@@ -69,6 +69,16 @@ TEST(Leaves, AParentAndItsOnlyChildChangePlaces) {
   EXPECT_EQ(tree.children, (std::vector<std::vector<int>>{{2}, {}, {1}}));
 }
 
+TEST(Leaves, WhoHasSomebodyOnTimeBelowIsNotAtTheBottom) {
+  const Tree chain = shaped(Shape::chain, 6);
+  EXPECT_EQ(late_to_the_bottom(chain, std::vector{1, 4, 5}), (std::vector{4, 5}));
+  EXPECT_EQ(late_to_the_bottom(chain, std::vector{0, 1, 2, 3, 4, 5}), (std::vector{1, 2, 3, 4, 5}))
+      << "not the root";
+  EXPECT_TRUE(late_to_the_bottom(chain, {}).empty());
+  // 0 has 1, 2 and 4 below it, 2 has 3, 4 has 5 and 6, and 6 has 7.
+  EXPECT_EQ(late_to_the_bottom(shaped(Shape::binomial, 8), std::vector{1, 4, 5, 6}), (std::vector{1, 5}));
+}
+
 // Over every network, pattern, root and set of late ranks: still a tree, which joins the same subnets.
 TEST(Leaves, TreesStayTreesAndCrossSubnetsAsBefore) {
   std::mt19937 chance(7);

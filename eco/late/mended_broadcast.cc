@@ -20,7 +20,7 @@ void MendedBroadcast::enter() {
   groups_.emplace_back();
   for (const int child : children_of(rank_)) {
     if (is_trusted(child)) {
-      late_ones_.push_back(charges_.size());
+      trusted_ones_.push_back(charges_.size());
       charges_.push_back({.rank = child, .group = 0, .is_trusted = true});
       continue;
     }
@@ -36,6 +36,7 @@ void MendedBroadcast::enter() {
   if (is_trusted(rank_)) {
     has_head_ = true;
     flow_.receive(book_, tree_.parent[static_cast<std::size_t>(rank_)], 0);
+    feed_late_ones();
     return;
   }
   book_.send(tree_.parent[static_cast<std::size_t>(rank_)], kReadyChannel, {}, {kSmallOut});
@@ -156,16 +157,15 @@ bool MendedBroadcast::awaits_others() const {
 }
 
 void MendedBroadcast::feed_late_ones() {
-  while (!late_ones_.empty() && has_head_ && flow_.all_sent()) {
-    Charge& charge = charges_[late_ones_.front()];
-    if (charge.is_trusted && awaits_others()) return;
+  while (!late_ones_.empty() && flow_.all_sent()) {
+    feed(charges_[late_ones_.front()], false);
     late_ones_.pop_front();
-    if (charge.is_trusted) {
-      charge.is_fed = true;
-      flow_.feed(book_, charge.rank, 0, Flow::Sends::eager);
-    } else {
-      feed(charge, false);
-    }
+  }
+  while (!trusted_ones_.empty() && has_head_ && flow_.all_sent() && !awaits_others()) {
+    Charge& charge = charges_[trusted_ones_.front()];
+    trusted_ones_.pop_front();
+    charge.is_fed = true;
+    flow_.feed(book_, charge.rank, 0, Flow::Sends::eager);
   }
 }
 

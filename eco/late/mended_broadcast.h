@@ -16,8 +16,9 @@
 // Late ranks that lead nobody are fed one after the other when those who lead have all: what is sent to them would hold
 // up those behind the others, who are on time.
 //
-// A leaf that is *trusted* to come says nothing, and is told nothing: its parent sends it the message, after all others,
-// whether it has come or not, and need not wait for it where what is sent is short enough to lie somewhere meanwhile.
+// A rank that is *trusted* to come, as all below it are, says nothing, and is told nothing: its parent sends it the message, after all others,
+// whether it has come or not, and need not wait for it where what is sent is short enough to lie somewhere meanwhile. Nobody
+// else feeds it, be its parent late.
 //
 // So there is one who decides about each rank: its parent, or whoever has taken the late parent's place. No rank has to be
 // told of a decision that is taken back, and none can have two feeders. Patience decides who feeds whom, and never what is
@@ -44,7 +45,7 @@ struct MendedParams {
   // From when a rank could feed a child until it counts as late, and likewise for answers.
   double patience_s = 0.001;
   Pieces pieces{};
-  std::span<const int> trusted{};  // leaves of the tree, the same on all ranks
+  std::span<const int> trusted{};  // with each all that are below it; the same on all ranks
 };
 
 class MendedBroadcast final : public ScheduleSource {
@@ -100,9 +101,10 @@ class MendedBroadcast final : public ScheduleSource {
   bool has_head_ = false;
   bool leads_ = false;
   std::vector<Charge> charges_;
-  std::vector<Group> groups_;          // the first: this rank's children
-  std::deque<std::size_t> late_ones_;  // charges that are here, or trusted, and wait until others have all
-  std::vector<int> late_;              // ranks, whatever became of them
+  std::vector<Group> groups_;             // the first: this rank's children
+  std::deque<std::size_t> late_ones_;     // charges that are here and wait until others have all
+  std::deque<std::size_t> trusted_ones_;  // and who waits until these have
+  std::vector<int> late_;                 // ranks, whatever became of them
   // Bytes of messages; they stay where they are until the end.
   std::deque<std::vector<std::byte>> told_;
   std::vector<std::byte> notice_;

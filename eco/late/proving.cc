@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
 #include <numeric>
 #include <set>
 
@@ -155,18 +156,31 @@ void play_all_orders(Case& of, int n_ranks, std::uint64_t seed, Proof& proof) {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-// Nobody, all leaves, every second one: of what can send to them unasked.
+// Nobody, everybody, all leaves, those and who has only leaves below it, every second leaf: of what can send to them unasked.
 std::vector<std::vector<int>> who_may_be_trusted(const ProofTask& task, const algo::Tree& tree) {
-  std::vector<std::vector<int>> sets(1);
-  if (task.plan != Plan::mended || task.collective != Collective::broadcast) return sets;
-  std::vector<int> leaves;
-  for (int rank = 0; rank < task.n_ranks; ++rank) {
-    if (rank != tree.root && tree.children[static_cast<std::size_t>(rank)].empty()) leaves.push_back(rank);
+  std::set<std::vector<int>> sets{{}};
+  if (task.plan == Plan::mended && task.collective == Collective::broadcast) {
+    std::vector<int> all;
+    for (int rank = 0; rank < task.n_ranks; ++rank) {
+      if (rank != tree.root) all.push_back(rank);
+    }
+    const auto children = [&](int rank) { return tree.children[static_cast<std::size_t>(rank)]; };
+    const auto is_leaf = [&](int rank) { return children(rank).empty(); };
+    const auto are_leaves = [&](int rank) {
+      const std::vector<int> below = children(rank);
+      return std::all_of(below.begin(), below.end(), is_leaf);
+    };
+    const auto add = [&](const auto& is_one) {
+      std::vector<int> some;
+      std::copy_if(all.begin(), all.end(), std::back_inserter(some), is_one);
+      sets.insert(std::move(some));
+    };
+    add([](int) { return true; });
+    add(is_leaf);
+    add(are_leaves);
+    add([&](int rank) { return is_leaf(rank) && rank % 2 == 1; });
   }
-  sets.push_back(leaves);
-  std::erase_if(leaves, [](int rank) { return rank % 2 == 0; });
-  if (!leaves.empty() && leaves.size() < sets.back().size()) sets.push_back(std::move(leaves));
-  return sets;
+  return {sets.begin(), sets.end()};
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ void Communicator::follow_ambient(Following when, NanosecondClock clock) {
 
 void Communicator::begin_call(const CommonProblem& problem) {
   if (watch_) watch_->begin_call(problem, plan::root_subnet(problem, view_));
-  leave(problem);
+  begin_passing(problem);
 }
 
 // Where the recipe does not fit this root or these elements: the same on all ranks.
@@ -91,7 +91,7 @@ const algo::Recipe* Communicator::serves(const CommonProblem& problem) const {
 }
 
 const algo::Recipe* Communicator::serves_this_call(const CommonProblem& problem) const {
-  if (left_ != nullptr || !may_be_served(problem)) return nullptr;
+  if (passing_ != nullptr || !may_be_served(problem)) return nullptr;
   return recipe_of(problem, watch_ ? watch_->at_hand() : nullptr);
 }
 

@@ -324,7 +324,7 @@ Learned Communicator::learn(transport::Native& native, const Options& options, c
       know_what_stands(found.table);
       table_.take(found.table);
       built_.clear();  // what is built asks the table what it takes
-      if (lateness_) lateness_of(call.collective) = Lateness(transport_.n_ranks(), transport_.rank());
+      if (lateness_) lateness_of(call.collective).begin_anew();
     } catch (const StaysNative& stays) {
       learned.reason = stays.reason;
       if (stays.transport_lost) serve_nothing_more();

@@ -274,7 +274,7 @@ double Communicator::library_s(const CommonProblem& problem, const algo::Recipe&
   const bool rounds = coll::is_reduction(problem.collective) && !problem.exact;
   if (!coll::is_rooted(problem.collective) || rounds || algo::is_on_rails(recipe)) return 0;
   const plan::Row* const row = row_of(problem);
-  if (row == nullptr || row->native_is_least || row->in_a_row) return 0;
+  if (row == nullptr || !row->is_measured() || row->native_is_least || row->in_a_row) return 0;
   return table_.native_s(problem, view_);
 }
 
@@ -285,7 +285,8 @@ bool Communicator::waits_anyway(const CommonProblem& problem) const {
 // What is not known to take any time takes no more than the rank that was in the call for least.
 void Communicator::note(Lateness& lateness, const Built& call, std::int64_t took_ns) const {
   const bool waits = waits_anyway(call.problem);
-  if (!waits) lateness.note_in_call(took_ns);
+  // In a race calls go over recipes whichever way is tried.
+  if (!waits && !(watch_ && watch_->is_racing())) lateness.note_in_call(took_ns);
   if (last_trusted_) return lateness.note_trusted();
   if (last_formed_) return lateness.note_found(running_->source->late(), may_trust(call));
   if (lateness.way() != Lateness::Way::recipe) return lateness.note_nothing();
@@ -297,21 +298,21 @@ void Communicator::note(Lateness& lateness, const Built& call, std::int64_t took
 }
 
 // To the library, for as long as lateness_ says so.
-void Communicator::leave(const CommonProblem& problem) {
-  left_ = nullptr;
+void Communicator::begin_passing(const CommonProblem& problem) {
+  passing_ = nullptr;
   if (!lateness_ || lateness_of(problem.collective).way() != Lateness::Way::library) return;
   // There recipes are compared by what these calls take.
   if (watch_ && watch_->is_racing()) return;
   const algo::Recipe* const recipe = serves_this_call(problem);
   if (recipe == nullptr || library_s(problem, *recipe) <= 0) return;
-  left_ = &lateness_of(problem.collective);
-  left_waits_ = waits_anyway(problem);
-  left_->note_begin(now_ns());
+  passing_ = &lateness_of(problem.collective);
+  passing_waits_ = waits_anyway(problem);
+  passing_->note_begin(now_ns());
 }
 
-void Communicator::note_left(std::int64_t took_ns) {
-  Lateness& lateness = *std::exchange(left_, nullptr);
-  if (!left_waits_) lateness.note_in_call(took_ns);
+void Communicator::end_passing(std::int64_t took_ns) {
+  Lateness& lateness = *std::exchange(passing_, nullptr);
+  if (!passing_waits_) lateness.note_in_call(took_ns);
   lateness.note_nothing();
 }
 

@@ -114,7 +114,7 @@ class Communicator {
   void follow(std::shared_ptr<const coll::Neighborhood> neighbors) { view_.neighbors = std::move(neighbors); }
   // Local, before the first call and the same on all ranks: collectives form around who is there (eco/late), where there
   // are tags for that. Only of run(). Throws Unsupported if this rank has no memory for it. Where it pays:
-  // told by lateness.h, which may also leave calls to the library: from then on every call that serves_this_call() is asked
+  // told by lateness.h, which may also let calls pass to the library: from then on every call that serves_this_call() is asked
   // about is begun by begin_call().
   void form_around_the_late(late::Plan plan, Forming when = Forming::always);
   bool forms_around_the_late() const { return late_.has_value(); }
@@ -143,8 +143,11 @@ class Communicator {
   ECO_ON_EVERY_CALL void begin_call(const coll::CommonProblem& problem);
   // Local: the call that was begun was the library's, and took this rank so long. run() notes its own.
   void note_passed(std::uint64_t nanoseconds) {
-    if (watch_) watch_->note_took(static_cast<std::int64_t>(nanoseconds));
-    if (left_ != nullptr) note_left(static_cast<std::int64_t>(nanoseconds));
+    const auto took_ns = static_cast<std::int64_t>(nanoseconds);
+    if (passing_ != nullptr)
+      end_passing(took_ns);
+    else if (watch_)
+      watch_->note_took(took_ns);
   }
   // Local: what looks found and what races showed, a line each, since it was last taken; no more than kMostAccount in all.
   static constexpr std::size_t kMostAccount = 200;
@@ -166,8 +169,8 @@ class Communicator {
   // Local, the same on all ranks: did the last run form? Did it send to ranks unasked?
   bool last_formed() const { return last_formed_; }
   bool last_trusted() const { return last_trusted_; }
-  // The same, of the call that was begun: is it left to the library for its late ranks' sake?
-  bool leaves_this_call() const { return left_ != nullptr; }
+  // The same, of the call that was begun: does it pass to the library for its late ranks' sake?
+  bool passes_this_call() const { return passing_ != nullptr; }
   // Local: what this rank sent to other subnets in the last run; of a call that forms, what its recipe would send.
   const sched::Crossing& last_crossing() const { return last_crossing_; }
 
@@ -236,8 +239,8 @@ class Communicator {
   transport::Status run_forming(const Built& call, late::Form::Trust trust, const exec::Buffers& buffers);
   int take_tags(const Built& call);  // the first of them
   void note(Lateness& lateness, const Built& call, std::int64_t took_ns) const;
-  void leave(const coll::CommonProblem& problem);
-  void note_left(std::int64_t took_ns);
+  void begin_passing(const coll::CommonProblem& problem);
+  void end_passing(std::int64_t took_ns);
   bool waits_anyway(const coll::CommonProblem& problem) const;
   bool may_trust(const Built& call) const { return may_trust_ && call.forming && call.forming->may_trust(); }
   // What the library takes, all ranks together, where they may leave early there; 0: not known, or they may not.
@@ -298,8 +301,8 @@ class Communicator {
   sched::Crossing last_crossing_;
   bool last_formed_ = false;
   bool last_trusted_ = false;
-  Lateness* left_ = nullptr;  // who left the call that was begun to the library
-  bool left_waits_ = false;   // and it keeps this rank in it until all have come
+  Lateness* passing_ = nullptr;  // who lets the call that was begun pass to the library
+  bool passing_waits_ = false;   // and it keeps this rank in it until all have come
   bool poisoned_ = false;
 };
 

@@ -14,6 +14,9 @@ constexpr std::size_t kFormsFrom = 4;  // one in so many
 constexpr std::size_t kStaysFrom = 8;  // likewise
 constexpr std::size_t kAlways = 3;     // of
 constexpr std::size_t kOf = 4;
+// A leaf no longer: late in fewer than one in so many. Of fewer samples than these nothing is said of a rank.
+constexpr std::size_t kHardly = 4;
+constexpr std::size_t kFewestSamples = 4;
 // Calls may follow each other so much more slowly than over the recipe; less is what programs vary by. Where they
 // are slower, the other way cost the program more than its ranks waited.
 constexpr std::int64_t kSlower = 5;  // of
@@ -54,6 +57,7 @@ Lateness::Lateness(int n_ranks, int rank)
       rank_(static_cast<std::size_t>(rank)),
       first_sample_(1 + n_counted_) {
   words_.resize(first_sample_ + std::max(kStaticWords * kMostSamples, kMostSamples + n_counted_));
+  leaves_.reserve(kMostLeaves);
 }
 
 // Not the first call of a period: its ranks come together out of an agreement. Of a long one every so many-th; where leaves
@@ -93,9 +97,7 @@ void Lateness::note_other_ways(bool can_form, std::int64_t library_ns) {
 
 void Lateness::note_in_call(std::int64_t took_ns) {
   if (n_calls_ == 0) return;
-  const std::int64_t sane_ns = std::min(within_reason(took_ns), kMostInCall_ns);
-  in_call_ns_ += sane_ns;
-  longest_in_call_ns_ = std::max(longest_in_call_ns_, sane_ns);
+  in_call_ns_ += std::min(within_reason(took_ns), kMostInCall_ns);
   ++n_in_call_;
 }
 
@@ -144,11 +146,6 @@ std::size_t Lateness::n_words_of_samples() const {
 std::span<std::int64_t> Lateness::question() {
   words_[0] = -usual_interval();
   std::fill_n(words_.begin() + 1, n_counted_, kNothing);
-  // Without the longest, as of intervals.
-  if (n_in_call_ >= static_cast<std::int64_t>(kOneOff)) {
-    in_call_ns_ -= std::exchange(longest_in_call_ns_, 0);
-    --n_in_call_;
-  }
   if (rank_ < n_counted_ && n_in_call_ > 0) words_[1 + rank_] = in_call_ns_ / n_in_call_;
   return {words_.data(), first_sample_ + n_words_of_samples()};
 }
@@ -167,10 +164,11 @@ std::int64_t Lateness::mean_in_call() const {
 
 // Who is late, and how much, differs from period to period: of a way that has served before the older half counts as much.
 void Lateness::take_account() {
-  Came& before = came_[static_cast<std::size_t>(way_)];
+  Came& before = came(way_);
+  const bool alone = !before.is_known || before.is_of_before;
   const std::int64_t now_ns = mean_in_call();
   before = {.is_known = true,
-            .in_call_ns = before.is_known ? (before.in_call_ns + now_ns) / 2 : now_ns,
+            .in_call_ns = alone ? now_ns : (before.in_call_ns + now_ns) / 2,
             .interval = -words_[0]};
 }
 
@@ -189,21 +187,28 @@ bool Lateness::was_late_in_one_in(std::size_t n) const {
   return n_late > 0 && n_late * n >= n_samples;
 }
 
-bool Lateness::add_leaves() {
-  const std::size_t n_before = leaves_.size();
-  for (std::size_t rank = 0; rank < n_counted_ && leaves_.size() < kMostLeaves; ++rank) {
-    const auto n_calls = static_cast<std::size_t>(-words_[first_sample_ + kMostSamples + rank]);
-    const bool is_one = std::find(leaves_.begin(), leaves_.end(), static_cast<int>(rank)) != leaves_.end();
-    if (!is_one && n_calls > 0 && n_calls * kOf >= n_sampled_ * kAlways)
-      leaves_.push_back(static_cast<int>(rank));
-  }
-  return leaves_.size() > n_before;
+std::size_t Lateness::n_found_late(std::size_t rank) const {
+  return static_cast<std::size_t>(-words_[first_sample_ + kMostSamples + rank]);
 }
 
-void Lateness::begin(Way way, std::uint32_t period) {
-  way_ = way;
-  period_ = std::min(period, kLongestPeriod);
-  if (way == Way::recipe) recipe_period_ = period_;
+// Of a period that formed.
+bool Lateness::change_leaves() {
+  if (n_sampled_ < kFewestSamples) return false;
+  const std::size_t n_gone = std::erase_if(
+      leaves_, [&](int rank) { return n_found_late(static_cast<std::size_t>(rank)) * kHardly < n_sampled_; });
+  const std::size_t n_kept = leaves_.size();
+  for (std::size_t rank = 0; rank < n_counted_ && leaves_.size() < kMostLeaves; ++rank) {
+    const bool is_one = std::find(leaves_.begin(), leaves_.end(), static_cast<int>(rank)) != leaves_.end();
+    if (!is_one && n_found_late(rank) * kOf >= n_sampled_ * kAlways)
+      leaves_.push_back(static_cast<int>(rank));
+  }
+  const bool changes = n_gone > 0 || leaves_.size() > n_kept;
+  if (changes) came(Way::form).is_of_before = true;
+  return changes;
+}
+
+bool Lateness::is_possible(Way way) const {
+  return way == Way::recipe || (way == Way::form ? may_form_ : may_pass_);
 }
 
 bool Lateness::is_slower(Way way) const {
@@ -212,68 +217,109 @@ bool Lateness::is_slower(Way way) const {
 }
 
 bool Lateness::is_better(Way way) const {
-  return came(way).is_known && !is_slower(way) &&
+  return is_possible(way) && came(way).is_known && !is_slower(way) &&
          came(way).in_call_ns * kThese < came(Way::recipe).in_call_ns * kLess;
 }
 
-void Lateness::begin_another() {
-  if (may_form_ && !came(Way::form).is_known) return begin(Way::form, kTrialPeriod);
-  if (may_leave_ && !came(Way::library).is_known) return begin(Way::library, kTrialPeriod);
-  begin_best();
+void Lateness::begin(Phase phase, Way way, std::uint32_t period) {
+  phase_ = phase;
+  way_ = way;
+  period_ = std::min(period, kLongestPeriod);
 }
 
-void Lateness::begin_best() {
+void Lateness::watch(std::uint32_t period) {
+  begin(Phase::watching, Way::recipe, period);
+  watch_period_ = period_;
+  came_ = {};
+  chosen_ = Way::recipe;
+  leaves_.clear();
+}
+
+void Lateness::try_another() {
+  for (const Way way : {Way::form, Way::library}) {
+    if (is_possible(way) && !came(way).is_known) return begin(Phase::trying, way, kTrialPeriod);
+  }
+  choose();
+}
+
+void Lateness::choose() {
   Way best = Way::recipe;
   for (const Way way : {Way::form, Way::library}) {
     if (is_better(way) && (best == Way::recipe || came(way).in_call_ns < came(best).in_call_ns)) best = way;
   }
-  is_chosen_ = best != Way::recipe;
-  if (!is_chosen_) {
-    came_ = {};
-    chosen_period_ = 0;
-    return begin(Way::recipe, kRarely * recipe_period_);
+  if (best == Way::recipe) return watch(kRarely * watch_period_);
+  const bool is_again = best == std::exchange(chosen_, best);
+  chosen_period_ = is_again ? std::min(2 * chosen_period_, kLongestPeriod) : 2 * kTrialPeriod;
+  // It was no mistake: if nobody is late any more, that was so.
+  if (is_again) watch_period_ = kFirstPeriod;
+  begin(Phase::chosen, best, chosen_period_);
+}
+
+// Or looking.
+void Lateness::end_watching() {
+  if (!was_late_in_one_in(kFormsFrom)) return watch(2 * watch_period_);
+  may_form_ = some_could_form_;
+  may_pass_ = n_library_ > 0 && library_ns_ / n_library_ < kMostOfLibrary * came(Way::recipe).in_call_ns;
+  try_another();
+}
+
+void Lateness::end_trial() {
+  if (way_ == Way::form && n_sampled_ > 0) {
+    const bool is_late = was_late_in_one_in(kStaysFrom);
+    // A wrong guess; or the form has nobody to go around, as where the root is late, and the library may be better all the same.
+    if (!is_late && !may_pass_) return watch(2 * watch_period_);
+    if (is_late && !is_slower(Way::form) && change_leaves() && period_ == kTrialPeriod)
+      return begin(Phase::trying, Way::form, 2 * kTrialPeriod);
   }
-  // From a way that proved best for a period, a changed mind begins anew.
-  if (chosen_period_ > 0) recipe_period_ = kFirstPeriod;
-  chosen_period_ = std::clamp(2 * chosen_period_, 2 * kTrialPeriod, kLongestPeriod);
-  begin(best, chosen_period_);
+  try_another();
+}
+
+void Lateness::end_chosen() {
+  if (way_ == Way::form && n_sampled_ > 0) {
+    if (!was_late_in_one_in(kStaysFrom)) return watch(2 * watch_period_);
+    change_leaves();
+  }
+  // Calls of the library don't tell whether anybody is late.
+  if (way_ == Way::library || period_ >= kLooksFrom)
+    begin(Phase::looking, Way::recipe, kFirstPeriod);
+  else
+    choose();
 }
 
 bool Lateness::conclude() {
-  const std::size_t n_leaves = leaves_.size();
-  const bool was_chosen = std::exchange(is_chosen_, false);
+  std::array<int, kMostLeaves> before = {};
+  const auto before_end = std::copy(leaves_.begin(), leaves_.end(), before.begin());
   take_account();
-  // Calls of the library say nothing of it, and maybe none of a period that formed could.
-  bool is_late = n_sampled_ == 0;
-  if (!is_late) is_late = was_late_in_one_in(way_ == Way::form ? kStaysFrom : kFormsFrom);
-  if (way_ == Way::recipe && is_late) {
-    may_form_ = some_could_form_;
-    may_leave_ = n_library_ > 0 && library_ns_ / n_library_ < kMostOfLibrary * came(Way::recipe).in_call_ns;
+  switch (phase_) {
+    case Phase::watching:
+    case Phase::looking:
+      end_watching();
+      break;
+    case Phase::trying:
+      end_trial();
+      break;
+    case Phase::chosen:
+      end_chosen();
+      break;
   }
-  const bool was_tried = way_ == Way::form && !was_chosen;
-  if (!is_late && !(was_tried && may_leave_)) {
-    came_ = {};
-    chosen_period_ = 0;
-    leaves_.clear();
-    begin(Way::recipe, 2 * recipe_period_);
-  } else if (was_chosen && (way_ == Way::library || period_ >= kLooksFrom)) {
-    begin(Way::recipe, kFirstPeriod);  // is anybody late, and how long are ranks in it by now?
-  } else {
-    const bool has_more_leaves = way_ == Way::form && is_late && !is_slower(Way::form) && add_leaves();
-    if (was_tried && has_more_leaves && period_ == kTrialPeriod)
-      begin(Way::form, 2 * kTrialPeriod);
-    else
-      begin_another();
-    if (way_ == Way::recipe) leaves_.clear();
-  }
+  forget_period();
+  return !std::equal(before.begin(), before_end, leaves_.begin(), leaves_.end());
+}
+
+void Lateness::forget_period() {
   n_calls_ = n_asked_ = n_could_trust_ = 0;
   n_sampled_ = 0;
   n_intervals_ = 0;
-  in_call_ns_ = longest_in_call_ns_ = n_in_call_ = 0;
+  in_call_ns_ = n_in_call_ = 0;
   library_ns_ = n_library_ = 0;
   some_could_form_ = false;
   std::fill(words_.begin(), words_.end(), 0);
-  return leaves_.size() != n_leaves;
+}
+
+void Lateness::begin_anew() {
+  watch(kFirstPeriod);
+  forget_period();
+  forget_begin();
 }
 
 }  // namespace eco::runtime

@@ -8,8 +8,9 @@
 //   lateness.note_begin(now_ns);
 //   ...                                                         // the call, lateness.way()
 //   lateness.note_in_call(took_ns);                             // after it, and then one of
-//   lateness.note_took(took_ns, unskewed_ns);                   // it went over the recipe
-//   lateness.note_found(source.late());                         // it formed
+//   lateness.note_other_ways(can_form, library_ns);             // it went over the recipe,
+//   lateness.note_took(took_ns, unskewed_ns);                   // and took this rank so long
+//   lateness.note_found(source.late(), could_trust);            // it formed
 //   lateness.note_trusted();                                    // it sent to the leaves unasked
 //   lateness.note_nothing();                                    // any other
 //
@@ -17,8 +18,8 @@
 // longer than another by more than the call itself takes, and a rank's patience; in one that formed, if a rank found
 // somebody late. Where that is so in enough of them the other ways are tried, a period each: to form, and the library where its own
 // calls take less than twice what ranks are in these for. Then calls go the way in which ranks were in them for least, in the mean over ranks and calls,
-// unless they follow each other more slowly so. Whoever one rank finds late in nearly all of a period's calls
-// is a leaf from then on. docs/adr/0026, 0035 and 0042 say why so.
+// unless they follow each other more slowly so. The recipe is looked at again now and then. Whoever one rank finds late in nearly
+// all of a period's calls is a leaf from then on, until it hardly ever is late. docs/adr/0026, 0035 and 0042 say why so.
 #pragma once
 
 #include <array>
@@ -86,11 +87,20 @@ class Lateness {
   std::span<std::int64_t> question();
   // The next period begins. True if others are leaves than before.
   bool conclude();
+  // The same on all ranks: what calls take is no more what it was. Allocates nothing.
+  void begin_anew();
 
  private:
+  enum class Phase : std::uint8_t {
+    watching,  // over the recipe: is anybody late?
+    trying,    // another way, for a short while
+    chosen,    // the best
+    looking,   // over the recipe once more, for a short while
+  };
   // What periods of one way came to, over all ranks.
   struct Came {
     bool is_known = false;
+    bool is_of_before = false;    // with other leaves: the next period of it counts alone
     std::int64_t in_call_ns = 0;  // a rank, in the mean
     std::int64_t interval = 0;    // between calls, the slowest rank's, as in intervals_; 0: not known
   };
@@ -100,36 +110,44 @@ class Lateness {
   std::size_t n_words_of_samples() const;
   bool was_late(std::size_t sample) const;
   bool was_late_in_one_in(std::size_t n) const;
+  std::size_t n_found_late(std::size_t rank) const;
   std::int64_t usual_interval() const;
   std::int64_t mean_in_call() const;
   void take_account();
-  bool add_leaves();
-  void begin(Way way, std::uint32_t period);
-  void begin_another();
-  void begin_best();
+  bool change_leaves();
+  void begin(Phase phase, Way way, std::uint32_t period);
+  void watch(std::uint32_t period);
+  void forget_period();
+  void end_watching();
+  void end_trial();
+  void end_chosen();
+  void try_another();
+  void choose();
+  bool is_possible(Way way) const;
   bool is_slower(Way way) const;
   bool is_better(Way way) const;
+  Came& came(Way way) { return came_[static_cast<std::size_t>(way)]; }
   const Came& came(Way way) const { return came_[static_cast<std::size_t>(way)]; }
 
+  Phase phase_ = Phase::watching;
   Way way_ = Way::recipe;
-  bool is_chosen_ = false;  // it was found best, and is not tried
   std::uint32_t period_ = kFirstPeriod;
-  std::uint32_t recipe_period_ = kFirstPeriod;  // the last, or the next
-  std::uint32_t chosen_period_ = 0;             // likewise, of a way that was found best
-  std::uint32_t n_calls_ = 0;                   // of this period
-  std::uint32_t n_asked_ = 0;                   // of those that formed: that trusted nobody
-  std::uint32_t n_could_trust_ = 0;             // likewise: that trusted the leaves, or could have
+  std::uint32_t watch_period_ = kFirstPeriod;  // the last one of watching, or the next
+  Way chosen_ = Way::recipe;                   // last; the recipe: none since somebody was found late
+  std::uint32_t chosen_period_ = 0;            // its last
+  std::uint32_t n_calls_ = 0;                  // of this period
+  std::uint32_t n_asked_ = 0;                  // of those that formed: that trusted nobody
+  std::uint32_t n_could_trust_ = 0;            // likewise: that trusted the leaves, or could have
   std::size_t n_sampled_ = 0;
   std::array<Came, kWays> came_{};  // since somebody was found late
   bool may_form_ = false;
-  bool may_leave_ = false;  // to the library
+  bool may_pass_ = false;  // to the library
   // Of the calls of this period over the recipe.
   bool some_could_form_ = false;
   std::int64_t library_ns_ = 0;
   std::int64_t n_library_ = 0;
   // This rank's, of this period.
   std::int64_t in_call_ns_ = 0;
-  std::int64_t longest_in_call_ns_ = 0;
   std::int64_t n_in_call_ = 0;
   static constexpr std::int64_t kNeverBegan = -1;
   std::int64_t began_ns_ = kNeverBegan;  // the call at hand

@@ -389,6 +389,61 @@ TEST(Lateness, TheRecipeServesAgainWhereItWouldTakeLessByNow) {
   EXPECT_EQ(ranks.way(), Way::recipe);
 }
 
+TEST(Lateness, WhoIsLateSteadilyOnlyLaterIsALeafToo) {
+  Ranks ranks(8);
+  ranks.calls(200, {0, 0, kLate_ns, 0, 0, 0, 0, 0});
+  EXPECT_EQ(ranks.leaves(), std::vector{2});
+  ranks.calls(1500, {0, 0, kLate_ns, 0, 0, kLate_ns, 0, 0});
+  EXPECT_EQ(ranks.leaves(), (std::vector{2, 5}));
+  ranks.calls(1500, {0, 0, 0, 0, 0, kLate_ns, 0, 0});
+  EXPECT_EQ(ranks.leaves(), std::vector{5}) << "2 is on time";
+}
+
+// It was the second best, of short calls; of those that are made now it would be by far the worst.
+TEST(Lateness, WhatIsNotPossibleAnyMoreIsNotChosen) {
+  Ranks ranks(4);
+  const std::vector<std::int64_t> late{0, 0, kLate_ns, 0};
+  ranks.form_takes(2 * kOwn_ns);
+  ranks.library_takes(3 * kOwn_ns);
+  ranks.calls(300, late);
+  EXPECT_TRUE(ranks.forms());
+  const std::size_t n_left = ranks.n_left();
+  ranks.form_takes(kLate_ns);
+  ranks.library_takes(100 * kLate_ns, 100 * kLate_ns);
+  ranks.calls(3000, late);
+  EXPECT_EQ(ranks.n_left(), n_left);
+}
+
+// In its trials it seems to be good.
+TEST(Lateness, AWayThatDoesNotKeepWhatItPromisedIsTriedEverMoreRarely) {
+  Ranks ranks(4);
+  ranks.never_form();
+  const std::vector<std::int64_t> late{0, 0, kLate_ns, 0};
+  std::size_t n_in_a_row = 0;
+  for (int call = 0; call < 10000; ++call) {
+    ranks.ask();
+    n_in_a_row = ranks.way() == Way::library ? n_in_a_row + 1 : 0;
+    ranks.library_takes(n_in_a_row <= Lateness::kTrialPeriod ? kOwn_ns : 10 * kLate_ns);
+    ranks.call(late);
+  }
+  EXPECT_GT(ranks.n_left(), 0u);
+  EXPECT_LT(ranks.n_left(), 10000u / 15);
+}
+
+TEST(Lateness, BegunAnewItKnowsNothing) {
+  Ranks ranks(4);
+  const std::vector<std::int64_t> late{0, 0, kLate_ns, 0};
+  ranks.calls(300, late);
+  EXPECT_TRUE(ranks.forms());
+  for (std::size_t rank = 0; rank < 4; ++rank) ranks[rank].begin_anew();
+  EXPECT_EQ(ranks.way(), Way::recipe);
+  EXPECT_TRUE(ranks.leaves().empty());
+  ranks.calls(8, late);
+  EXPECT_EQ(ranks.way(), Way::recipe);
+  ranks.calls(1, late);
+  EXPECT_TRUE(ranks.forms());
+}
+
 TEST(Lateness, TheWayThatBecomesWorseIsLeft) {
   Ranks ranks(4);
   const std::vector<std::int64_t> late{0, 0, kLate_ns, 0};

@@ -84,7 +84,7 @@ class Group {
   ECO_ON_EVERY_CALL void note_passed(coll::Collective collective, std::size_t bytes, Fate fate,
                                      std::uint64_t nanoseconds) {
     // What barriers take is the wait for the last rank: no reason to arm. Nor is what is left to the library for late ranks' sake.
-    if (collective != coll::Collective::barrier && !(runtime_ && runtime_->leaves_this_call())) {
+    if (collective != coll::Collective::barrier && !(runtime_ && runtime_->passes_this_call())) {
       passed_ns_ += nanoseconds;
       session_passed(nanoseconds);
     } else {
