@@ -21,8 +21,10 @@ from rich.console import Console
 from rich.table import Table
 
 from eco import _core
+from eco.errors import EcoError
 from eco.grids import Cell, RecordedGrid, read_grid
 from eco.provenance import provenance
+from eco.record import FEWEST_LAUNCHES
 from eco.report.picture import PALETTE, write_page
 from eco.report.records import seconds_text, size_text, write_json
 from eco.stats import median
@@ -88,7 +90,9 @@ def repeats_of(cell: Cell, most: int) -> int:
 def run_grid(name: str, grid: RecordedGrid, most_repeats: int) -> list[Result]:
     """Every search on every cell and launch; small sizes first, as the planner goes."""
     launches = sorted({launch.number for cell in grid.cells for launch in cell.launches})
-    cells = sorted((cell for cell in grid.cells if cell.complete(3)), key=lambda cell: cell.bytes)
+    cells = sorted(
+        (cell for cell in grid.cells if cell.complete(FEWEST_LAUNCHES)), key=lambda cell: cell.bytes
+    )
     results = []
     for launch in launches:
         guided = _core.Guided()
@@ -150,7 +154,7 @@ def table_10(
     """The paper's cases: seconds and regret of each search, and the model-guided search's against SMGD's regret."""
     rows = []
     for name, grid in grids.items():
-        n_cells = sum(cell.complete(3) for cell in grid.cells)
+        n_cells = sum(cell.complete(FEWEST_LAUNCHES) for cell in grid.cells)
         for (op, size), paper in TABLE_10.items():
             cell = grid.cell(op, size)
             mine = [one for one in results if (one.grid, one.collective, one.bytes) == (name, op, size)]
@@ -258,10 +262,17 @@ def main() -> None:
     parser.add_argument("--picture", type=Path)
     options = parser.parse_args()
     console = Console(width=140)
-    grids = {path.name.split(".")[0]: read_grid(path) for path in options.grids}
+    if options.repeats < 1:
+        parser.error(f"--repeats {options.repeats}: give 1 or more")
+    try:
+        grids = {path.name.split(".")[0]: read_grid(path) for path in options.grids}
+    except EcoError as error:
+        parser.error(str(error))
     results = [one for name, grid in grids.items() for one in run_grid(name, grid, options.repeats)]
     if not results:
-        parser.error("no cell of these grids has three complete launches")
+        parser.error(
+            f"no cell of these grids has {FEWEST_LAUNCHES} complete launches; eco record goes on with them"
+        )
     used = {one.grid for one in results}
     calibration_s = sum(grid.calibration_s for name, grid in grids.items() if name in used)
     found = totals(results, calibration_s)

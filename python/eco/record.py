@@ -29,6 +29,8 @@ from eco.report.progress import rank_progress
 from eco.report.records import seconds_text
 from eco.validate import hosts_in_network, time_trials, without_samples
 
+#: A search sees one launch; on another the best point is chosen, and on a third both are timed (`eco.tuning.regret`).
+FEWEST_LAUNCHES = 3
 #: A unit's points are predicted to take so long once: less than anybody minds to lose.
 UNIT_S = 8.0
 #: What beginning together takes each run of an emulated network, about.
@@ -48,9 +50,15 @@ class RecordOptions(Grid):
     timeout_s: float = 900.0
 
     def __post_init__(self) -> None:
-        if self.launches < 2:
+        if self.launches < FEWEST_LAUNCHES:
             raise InvalidArgument(
-                f"--launches {self.launches}: searches are scored on other launches: give 2 or more"
+                f"--launches {self.launches}: a search sees one, its answer is held against the best of another in a "
+                f"third: give {FEWEST_LAUNCHES} or more"
+            )
+        if self.most_times <= 1 or self.most_s <= 0 or self.least_segment < 1:
+            raise InvalidArgument(
+                f"--most-times {self.most_times:g}, --most-seconds {self.most_s:g}, --least-segment "
+                f"{self.least_segment}: nothing would be left; give more than 1, more than 0, and 1 or more"
             )
 
 

@@ -20,13 +20,13 @@ def test_a_grid_is_recorded_in_pieces_and_searched(tmp_path: Path) -> None:
     path = tmp_path / "tiny.json.xz"
     tiny = load("tiny")
     console = Console(quiet=True)
-    options = RecordOptions(["broadcast"], [2048], launches=2, least_segment=512)
+    options = RecordOptions(["broadcast"], [2048], launches=3, least_segment=512)
     _, left = record_lab(tiny, "openmpi", "block", path, options, 0.1, console)
     assert left, "one start of the ranks outlasts such a budget"
     grid, left = record_lab(tiny, "openmpi", "block", path, options, 600.0, console)
     assert left == []
     cell = read_grid(path).cells[0]
-    assert cell.complete(2)
+    assert cell.complete(3)
     assert grid.calibration_s > 0
     assert all(len(seconds) >= 1 for launch in cell.launches for seconds in launch.seconds)
     assert all(launch.overhead_s() > 0 for launch in cell.launches)

@@ -153,9 +153,15 @@ def test_a_damaged_or_newer_grid_is_refused(tmp_path: Path) -> None:
     assert null.is_char_device(), "nothing takes a device's place"
 
 
-def test_one_launch_cannot_be_scored() -> None:
-    with pytest.raises(InvalidArgument, match="scored on other launches"):
-        RecordOptions(["broadcast"], [8], launches=1)
+def test_two_launches_cannot_be_scored() -> None:
+    with pytest.raises(InvalidArgument, match="give 3 or more"):
+        RecordOptions(["broadcast"], [8], launches=2)
+
+
+@pytest.mark.parametrize("option", [{"most_times": 0}, {"most_s": -1}, {"least_segment": 0}])
+def test_what_would_leave_nothing_is_refused(option: dict[str, Any]) -> None:
+    with pytest.raises(InvalidArgument, match="nothing would be left"):
+        RecordOptions(["broadcast"], [8], **option)
 
 
 def cell_of(times: list[list[float]], launches: int = 3) -> Cell:

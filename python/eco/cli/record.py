@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from eco.cli.options import LabLibrary, LaunchTimeout, MostTimes, Ops, Sizes, output_argument
+from eco.errors import InvalidArgument
 from eco.lab import load
 from eco.record import RecordOptions, describe, record_lab
 from eco.report.progress import make_console
@@ -35,6 +36,8 @@ def record(
 ) -> None:
     """Record every form and segment of some operations, in pieces, for the tuner's benchmark."""
     console = make_console()
+    if budget <= 0:
+        raise InvalidArgument(f"--budget {budget:g}: nothing would be begun; give seconds, more than 0")
     options = RecordOptions(
         parse_ops(ops),
         parse_sizes(sizes),
