@@ -51,7 +51,9 @@ def test_late_ranks_are_played(tmp_path: Path) -> None:
     assert {"broadcast/depth_first", "allreduce/mended", "scatter/mended"} < set(document["late"])
     for name, plays in document["late"].items():
         assert plays["faults"] == []
-        if name == "broadcast/mended":  # with nobody trusted, and with some, of whom larger groups have more choices
+        if (
+            name == "broadcast/mended"
+        ):  # with nobody trusted, and with some, of whom larger groups have more choices
             assert plays["cases"] > 2 * document["late"]["broadcast/depth_first"]["cases"]
             continue
         # All orders of 2 and of 3 ranks, and random ones of each.
