@@ -207,9 +207,7 @@ bool Lateness::change_leaves() {
   return changes;
 }
 
-bool Lateness::is_possible(Way way) const {
-  return way == Way::recipe || (way == Way::form ? may_form_ : may_pass_);
-}
+bool Lateness::is_possible(Way way) const { return way == Way::form ? may_form_ : may_pass_; }
 
 bool Lateness::is_slower(Way way) const {
   const std::int64_t before = came(Way::recipe).interval;

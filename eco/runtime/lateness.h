@@ -123,7 +123,7 @@ class Lateness {
   void end_chosen();
   void try_another();
   void choose();
-  bool is_possible(Way way) const;
+  bool is_possible(Way way) const;  // another than the recipe
   bool is_slower(Way way) const;
   bool is_better(Way way) const;
   Came& came(Way way) { return came_[static_cast<std::size_t>(way)]; }

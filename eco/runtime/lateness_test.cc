@@ -399,18 +399,26 @@ TEST(Lateness, WhoIsLateSteadilyOnlyLaterIsALeafToo) {
   EXPECT_EQ(ranks.leaves(), std::vector{5}) << "2 is on time";
 }
 
-// It was the second best, of short calls; of those that are made now it would be by far the worst.
-TEST(Lateness, WhatIsNotPossibleAnyMoreIsNotChosen) {
+// Of four, rank 2.
+const std::vector<std::int64_t> kThirdIsLate{0, 0, kLate_ns, 0};
+
+// To whom a form has been best for so many calls, and the library second.
+Ranks ranks_that_formed(std::size_t n_calls) {
   Ranks ranks(4);
-  const std::vector<std::int64_t> late{0, 0, kLate_ns, 0};
   ranks.form_takes(2 * kOwn_ns);
   ranks.library_takes(3 * kOwn_ns);
-  ranks.calls(300, late);
+  ranks.calls(n_calls, kThirdIsLate);
   EXPECT_TRUE(ranks.forms());
+  return ranks;
+}
+
+// It was the second best, of short calls; of those that are made now it would be by far the worst.
+TEST(Lateness, WhatIsNotPossibleAnyMoreIsNotChosen) {
+  Ranks ranks = ranks_that_formed(300);
   const std::size_t n_left = ranks.n_left();
   ranks.form_takes(kLate_ns);
   ranks.library_takes(100 * kLate_ns, 100 * kLate_ns);
-  ranks.calls(3000, late);
+  ranks.calls(3000, kThirdIsLate);
   EXPECT_EQ(ranks.n_left(), n_left);
 }
 
@@ -445,14 +453,9 @@ TEST(Lateness, BegunAnewItKnowsNothing) {
 }
 
 TEST(Lateness, TheWayThatBecomesWorseIsLeft) {
-  Ranks ranks(4);
-  const std::vector<std::int64_t> late{0, 0, kLate_ns, 0};
-  ranks.form_takes(2 * kOwn_ns);
-  ranks.library_takes(3 * kOwn_ns);
-  ranks.calls(500, late);
-  EXPECT_TRUE(ranks.forms());
+  Ranks ranks = ranks_that_formed(500);
   ranks.form_takes(4 * kOwn_ns);
-  ranks.calls(2 * Lateness::kLongestPeriod, late);
+  ranks.calls(2 * Lateness::kLongestPeriod, kThirdIsLate);
   EXPECT_EQ(ranks.way(), Way::library);
 }
 
