@@ -68,7 +68,7 @@ std::string fixed(double value, int digits) {
 void Communicator::follow_ambient(Following when, NanosecondClock clock) {
   watch_ = std::make_unique<AmbientWatch>(when);
   watch_clock_ = std::move(clock);
-  watch_began_ns_ = watch_clock_();
+  ambient_account_ = Account(watch_clock_());
 }
 
 void Communicator::begin_call(const CommonProblem& problem) {
@@ -95,23 +95,10 @@ const algo::Recipe* Communicator::serves_this_call(const CommonProblem& problem)
   return recipe_of(problem, watch_ ? watch_->at_hand() : nullptr);
 }
 
-// "12.34 s: a look of 80 ms found quiet". Without memory for it there is no such line: ranks are on their way into a
-// collective.
-template <class Text>
-void Communicator::account_for(const Text& text) {
-  if (n_accounted_ == kMostAccount) return;
-  ++n_accounted_;
-  try {
-    ambient_account_.push_back(
-        fixed(kNanoseconds_s * static_cast<double>(watch_clock_() - watch_began_ns_), 2) + " s: " + text());
-  } catch (const std::exception&) {
-  }
-}
-
 void Communicator::account_for_race() {
   const std::span<const AmbientWatch::Raced> raced = watch_->raced();
   for (std::size_t i = 0; i < raced.size() && i < racing_.size(); ++i) {
-    account_for([&] {
+    ambient_account_.add(watch_clock_(), [&] {
       const CommonProblem& problem = watch_->cells()[raced[i].cell].problem;
       const std::string took = raced[i].took_ns > 0
                                    ? fixed(kNanoseconds_ms * static_cast<double>(raced[i].took_ns), 3) + " ms"
@@ -149,7 +136,7 @@ void Communicator::look_at_ambient(transport::Native& native) {
     const std::int64_t began_ns = watch_clock_();
     const net::Ambient found =
         measure::find_ambient(transport_, native, *view_.network, watch_->ambient(), options);
-    account_for([&] {
+    ambient_account_.add(watch_clock_(), [&] {
       return "a look of " + fixed(kNanoseconds_ms * static_cast<double>(watch_clock_() - began_ns), 0) +
              " ms found " + found.describe(*view_.network);
     });

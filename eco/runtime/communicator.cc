@@ -201,6 +201,7 @@ void Communicator::form_around_the_late(late::Plan plan, Forming when) {
   n_forming_turns_ = may_trust_ ? n_trusting_turns : view_.n_ranks();
   if (!fits(n_forming_turns_)) return;
   late_ = plan;
+  late_account_ = Account(now_ns());
   if (when == Forming::where_it_pays)
     lateness_ = std::make_unique<std::vector<Lateness>>(coll::kCollectives,
                                                         Lateness(transport_.n_ranks(), transport_.rank()));
@@ -248,10 +249,24 @@ void Communicator::form(Built& call) const {
 void Communicator::ask_who_is_late(transport::Native& native, Collective collective) {
   Lateness& lateness = lateness_of(collective);
   native.allreduce_min(lateness.question());
-  if (!lateness.conclude()) return;
+  const bool leaves_change = lateness.conclude();
+  if (lateness.verdict() || leaves_change) account_for_late(collective);
+  if (!leaves_change) return;
   for (Built& known : built_) {
     if (known.forming && known.problem.collective == collective) form(known);
   }
+}
+
+void Communicator::account_for_late(Collective collective) {
+  const Lateness& lateness = lateness_of(collective);
+  late_account_.add(now_ns(), [&] {
+    std::string text =
+        std::string(coll::name(collective)) + " of " + std::to_string(view_.n_ranks()) + " ranks";
+    if (lateness.verdict()) text += ": " + lateness.verdict()->text();
+    std::string leaves;
+    for (const int rank : lateness.leaves()) leaves += (leaves.empty() ? "" : ", ") + std::to_string(rank);
+    return text + (leaves.empty() ? "" : "; late in most calls: " + leaves);
+  });
 }
 
 void Communicator::forget_begins() {

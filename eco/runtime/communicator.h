@@ -24,6 +24,7 @@
 #include "eco/late/forms.h"
 #include "eco/net/group_view.h"
 #include "eco/plan/plan_table.h"
+#include "eco/runtime/account.h"
 #include "eco/runtime/ambient_watch.h"
 #include "eco/runtime/common_start.h"
 #include "eco/runtime/known_cells.h"
@@ -149,9 +150,9 @@ class Communicator {
     else if (watch_)
       watch_->note_took(took_ns);
   }
-  // Local: what looks found and what races showed, a line each, since it was last taken; no more than kMostAccount in all.
-  static constexpr std::size_t kMostAccount = 200;
-  std::vector<std::string> take_ambient_account() { return std::exchange(ambient_account_, {}); }
+  // Local: what looks found and what races showed, since it was last taken; likewise what the ways around late ranks took.
+  std::vector<std::string> take_ambient_account() { return ambient_account_.take(); }
+  std::vector<std::string> take_late_account() { return late_account_.take(); }
   // Local: null where nobody looks.
   const AmbientWatch* ambient_watch() const { return watch_.get(); }
   // Local: nothing is served by now, since the library's own collectives are as good. More may be learned.
@@ -226,9 +227,8 @@ class Communicator {
   bool may_be_served(const coll::CommonProblem& problem) const;
   ECO_ON_EVERY_CALL const algo::Recipe* served_by_table(const coll::CommonProblem& problem) const;
   const algo::Recipe* recipe_of(const coll::CommonProblem& problem, const AmbientWatch::Choice* choice) const;
-  template <class Text>
-  void account_for(const Text& text);
   void account_for_race();
+  void account_for_late(coll::Collective collective);
   void look_at_ambient(transport::Native& native);
   void race(Steps& steps);
   std::string contenders_text();
@@ -286,11 +286,10 @@ class Communicator {
   std::uint64_t calls_ = 0;
   std::optional<late::Plan> late_;
   std::unique_ptr<std::vector<Lateness>> lateness_;  // where it decides who forms
+  Account late_account_;
   std::unique_ptr<AmbientWatch> watch_;
   NanosecondClock watch_clock_;
-  std::int64_t watch_began_ns_ = 0;
-  std::vector<std::string> ambient_account_;
-  std::size_t n_accounted_ = 0;
+  Account ambient_account_;
   std::vector<std::string> racing_;  // contenders, in the order of AmbientWatch::raced()
   // The last tags of the transport are for calls that form, of which broadcasts receive from anybody: no other call's messages
   // may meet those receives.

@@ -25,7 +25,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace eco::runtime {
@@ -83,6 +85,16 @@ class Lateness {
   // Local, after any other.
   void note_nothing() { ++n_calls_; }
 
+  // For the report: what ranks are in a call for by each way, in the mean, and which way calls go from then on.
+  struct Verdict {
+    Way way = Way::recipe;
+    bool somebody_is_late = true;
+    std::array<std::int64_t, kWays> in_call_ns{};  // 0: not known
+    std::string text() const;
+  };
+  // Of the last conclude(), the same on all ranks; nothing where calls go on as before, or another way is but tried.
+  const std::optional<Verdict>& verdict() const { return verdict_; }
+
   // What this rank has to say of the period. Before conclude() each becomes the least of all ranks'.
   std::span<std::int64_t> question();
   // The next period begins. True if others are leaves than before.
@@ -118,11 +130,13 @@ class Lateness {
   void begin(Phase phase, Way way, std::uint32_t period);
   void watch(std::uint32_t period);
   void forget_period();
+  void nobody_is_late();
   void end_watching();
   void end_trial();
   void end_chosen();
   void try_another();
   void choose();
+  void decide(Way way, bool somebody_is_late);
   bool is_possible(Way way) const;  // another than the recipe
   bool is_slower(Way way) const;
   bool is_better(Way way) const;
@@ -164,6 +178,7 @@ class Lateness {
   std::size_t rank_;
   std::size_t first_sample_;
   std::vector<int> leaves_;
+  std::optional<Verdict> verdict_;
 };
 
 }  // namespace eco::runtime

@@ -76,7 +76,7 @@ int pass(Session& session, Group* group, coll::Collective collective, const Atte
   const std::uint64_t began = now_ns();
   const int code = native();
   const std::uint64_t took_ns = now_ns() - began;
-  session.counters().passed(collective, attempt.bytes, took_ns, attempt.fate == Fate::unplanned);
+  session.counters().passed(collective, attempt.bytes, took_ns, attempt.fate);
   if (group != nullptr) group->note_passed(collective, attempt.bytes, attempt.fate, took_ns);
   return code;
 }

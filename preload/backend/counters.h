@@ -17,6 +17,7 @@
 #include "eco/plan/plan_table.h"
 #include "eco/runtime/ambient_watch.h"
 #include "eco/sched/traffic.h"
+#include "preload/backend/profile.h"
 
 namespace eco::preload {
 
@@ -31,9 +32,31 @@ struct Tally {
   std::uint64_t bytes_between = 0;
   std::uint64_t calls_formed = 0;     // of those served: around late ranks (ECO_LATE)
   std::uint64_t calls_unplanned = 0;  // of those passed: Fate::unplanned
+  std::uint64_t calls_left_late = 0;  // likewise: Fate::late
 };
-inline constexpr int kTallyNumbers = 9;
+inline constexpr int kTallyNumbers = 10;
 static_assert(sizeof(Tally) == kTallyNumbers * sizeof(std::uint64_t));
+
+// Of all communicators, each in its own order (eco/runtime/account.h). Lost where there is no memory for it.
+class Accounts {
+ public:
+  void add(std::vector<std::string> lines) {
+    if (lines.empty()) return;
+    try {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      std::move(lines.begin(), lines.end(), std::back_inserter(lines_));
+    } catch (const std::exception&) {
+    }
+  }
+  std::vector<std::string> lines() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return lines_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> lines_;
+};
 
 class Counters {
  public:
@@ -51,10 +74,11 @@ class Counters {
     if (gain.is_least) gain_is_least_.store(true, std::memory_order_relaxed);
   }
   ECO_ON_EVERY_CALL void passed(coll::Collective collective, std::size_t bytes, std::uint64_t nanoseconds,
-                                bool unplanned) {
+                                Fate fate) {
     Cell& cell = cells_[static_cast<std::size_t>(collective)];
     cell.calls_passed.fetch_add(1, std::memory_order_relaxed);
-    if (unplanned) cell.calls_unplanned.fetch_add(1, std::memory_order_relaxed);
+    if (fate == Fate::unplanned) cell.calls_unplanned.fetch_add(1, std::memory_order_relaxed);
+    if (fate == Fate::late) cell.calls_left_late.fetch_add(1, std::memory_order_relaxed);
     cell.bytes.fetch_add(bytes, std::memory_order_relaxed);
     cell.nanoseconds_passed.fetch_add(nanoseconds, std::memory_order_relaxed);
   }
@@ -65,19 +89,9 @@ class Counters {
     ambient_moves_back_.fetch_add(told.moves_back, std::memory_order_relaxed);
     ambient_ns_.fetch_add(told.spent_ns, std::memory_order_relaxed);
   }
-  // Of what looks found and what followed; lost where there is no memory for it.
-  void ambient_account(std::vector<std::string> lines) {
-    if (lines.empty()) return;
-    try {
-      const std::lock_guard<std::mutex> lock(account_mutex_);
-      std::move(lines.begin(), lines.end(), std::back_inserter(ambient_account_));
-    } catch (const std::exception&) {
-    }
-  }
-  std::vector<std::string> ambient_account() const {
-    const std::lock_guard<std::mutex> lock(account_mutex_);
-    return ambient_account_;
-  }
+  // Of what looks found and what followed; of the ways that were tried around late ranks.
+  Accounts& ambient_account() { return ambient_account_; }
+  Accounts& late_account() { return late_account_; }
   runtime::AmbientWatch::Told ambient() const {
     return {.looks = ambient_looks_.load(),
             .moves = ambient_moves_.load(),
@@ -102,7 +116,8 @@ class Counters {
       result[i] = {
           cell.calls_served.load(),       cell.calls_passed.load(),       cell.bytes.load(),
           cell.nanoseconds_served.load(), cell.nanoseconds_passed.load(), cell.messages_between.load(),
-          cell.bytes_between.load(),      cell.calls_formed.load(),       cell.calls_unplanned.load()};
+          cell.bytes_between.load(),      cell.calls_formed.load(),       cell.calls_unplanned.load(),
+          cell.calls_left_late.load()};
     }
     return result;
   }
@@ -115,7 +130,8 @@ class Counters {
  private:
   struct Cell {
     std::atomic<std::uint64_t> calls_served{0}, calls_passed{0}, bytes{0}, nanoseconds_served{0},
-        nanoseconds_passed{0}, messages_between{0}, bytes_between{0}, calls_formed{0}, calls_unplanned{0};
+        nanoseconds_passed{0}, messages_between{0}, bytes_between{0}, calls_formed{0}, calls_unplanned{0},
+        calls_left_late{0};
   };
   std::array<Cell, coll::kCollectives> cells_;
   std::atomic<std::int64_t> gain_nanoseconds_{0};
@@ -123,8 +139,8 @@ class Counters {
   std::atomic<std::uint64_t> reordered_{0}, in_order_{0};
   std::atomic<std::uint64_t> ambient_looks_{0}, ambient_moves_{0}, ambient_moves_back_{0};
   std::atomic<std::int64_t> ambient_ns_{0};
-  mutable std::mutex account_mutex_;
-  std::vector<std::string> ambient_account_;
+  Accounts ambient_account_;
+  Accounts late_account_;
 };
 
 }  // namespace eco::preload

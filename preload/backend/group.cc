@@ -376,6 +376,7 @@ void Group::ask_who_is_late(coll::Collective collective) {
   try {
     LibraryAgreement agreement(comm_, rank_, n_ranks_);
     runtime_->ask_who_is_late(agreement.native, collective);
+    session_.counters().late_account().add(runtime_->take_late_account());
   } catch (const std::exception& error) {
     lose("agree on who is late in", error.what());  // others may form by now
   }
@@ -388,7 +389,7 @@ void Group::ask_about_ambient() {
     runtime_->ask_about_ambient(agreement.native);
     if (runtime_->follows_ambient())
       session_.counters().ambient(runtime_->ambient_watch()->told().since(before));
-    session_.counters().ambient_account(runtime_->take_ambient_account());
+    session_.counters().ambient_account().add(runtime_->take_ambient_account());
   } catch (const std::exception& error) {
     lose("agree on ambient traffic in", error.what());  // others may serve by another recipe by now
   }
@@ -397,6 +398,7 @@ void Group::ask_about_ambient() {
 Fate Group::fate_of(const coll::CommonProblem& call) const {
   if (!may_serve()) return Fate::communicator;
   if (!runtime_) return Fate::waiting;
+  if (runtime_->passes_this_call()) return Fate::late;
   return runtime_->is_open(call) ? Fate::unplanned : Fate::plan;
 }
 

@@ -8,8 +8,8 @@ namespace eco::preload {
 
 std::string_view name(Fate fate) {
   static constexpr std::array<std::string_view, kFates> kNames = {
-      "served",    "communicator", "waiting", "plan",        "unplanned", "empty", "too_large",
-      "reduction", "arguments",    "uneven",  "nonblocking", "varying",   "graph"};
+      "served",    "communicator", "waiting",   "plan",   "late",        "unplanned", "empty",
+      "too_large", "reduction",    "arguments", "uneven", "nonblocking", "varying",   "graph"};
   return kNames[static_cast<std::size_t>(fate)];
 }
 

@@ -27,6 +27,7 @@ enum class Fate : std::uint8_t {
   communicator,  // no call of this communicator is served; Group::why_native() says why
   waiting,       // it is not armed yet
   plan,          // the plan leaves it to the library
+  late,          // the library is tried, or faster, where ranks come late (ECO_LATE=auto)
   unplanned,     // calls like it are not planned yet: there was no time, or measuring is not allowed
   empty,         // no bytes
   too_large,
@@ -37,7 +38,7 @@ enum class Fate : std::uint8_t {
   varying,      // one of those below
   graph,        // a topology whose graph ECO has nothing to do with
 };
-inline constexpr int kFates = 13;
+inline constexpr int kFates = 14;
 std::string_view name(Fate fate);
 
 // Operations that are the library's always, since no rank knows all counts: only noted here.

@@ -40,6 +40,7 @@ nlohmann::json to_json(const Tallies& tallies) {
         {"calls_formed", tally.calls_formed},
         {"calls_passed", tally.calls_passed},
         {"calls_unplanned", tally.calls_unplanned},
+        {"calls_left_late", tally.calls_left_late},
         {"bytes", tally.bytes},
         {"seconds", static_cast<double>(tally.nanoseconds_served + tally.nanoseconds_passed) * kNanosecond_s},
         {"seconds_served", static_cast<double>(tally.nanoseconds_served) * kNanosecond_s},
@@ -171,8 +172,9 @@ void write_file(Session& session, const Session::Summary& summary, const World& 
                      {"looks", ambient.looks},
                      {"moves", ambient.moves},
                      {"moves_back", ambient.moves_back},
-                     {"account", session.counters().ambient_account()},
+                     {"account", session.counters().ambient_account().lines()},
                      {"seconds", static_cast<double>(ambient.spent_ns) * kNanosecond_s}};
+  json["late"] = {{"account", session.counters().late_account().lines()}};
   json["topologies"] = {{"reordered", topologies.reordered}, {"in_order", topologies.in_order}};
   // Over all ranks: an average rank's seconds are these divided by `ranks`.
   if (sums) json["totals"] = to_json(*sums);
@@ -187,12 +189,14 @@ void print_line(Session& session, const Session::Summary& summary, const Tallies
   std::uint64_t all = 0;
   std::uint64_t formed = 0;
   std::uint64_t unplanned = 0;
+  std::uint64_t left_late = 0;
   std::string parts;
   for (int i = 0; i < coll::kCollectives; ++i) {
     const Tally& tally = mine[static_cast<std::size_t>(i)];
     served += tally.calls_served;
     formed += tally.calls_formed;
     unplanned += tally.calls_unplanned;
+    left_late += tally.calls_left_late;
     all += tally.calls_served + tally.calls_passed;
     if (tally.calls_served == 0) continue;
     parts += (parts.empty() ? " (" : ", ") + std::string(coll::name(static_cast<coll::Collective>(i))) + " " +
@@ -203,6 +207,9 @@ void print_line(Session& session, const Session::Summary& summary, const Tallies
   // Who asked for it wants to know.
   if (session.options().late && session.arms())
     end += "; " + std::to_string(formed) + " formed around late ranks";
+  if (left_late > 0) end += ", " + std::to_string(left_late) + " left to the library for them";
+  const std::vector<std::string> late_account = session.counters().late_account().lines();
+  if (!late_account.empty()) end += " (the last change: " + late_account.back() + ")";
   if (session.options().ambient && session.arms()) {
     const runtime::AmbientWatch::Told ambient = session.counters().ambient();
     end += "; looked for ambient traffic " + std::to_string(ambient.looks) + " times, moved " +

@@ -28,6 +28,7 @@ FATES = {
     "communicator": "communicator not served",
     "waiting": "communicator not armed yet",
     "plan": "the plan's choice",
+    "late": "the library, where ranks come late",
     "unplanned": "not planned yet",
     "empty": "no bytes",
     "too_large": "too large",

@@ -78,6 +78,12 @@ def test_calls_are_left_to_the_library_and_come_back(library: Library, tmp_path:
     assert passed >= 8, ended.stderr
     assert served >= 300, ended.stderr
     assert served + passed == 1560
+    report: Any = ended.report
+    assert report["collectives"]["broadcast"]["calls_left_late"] == passed
+    assert f", {passed} left to the library for them (the last change: " in ended.stderr
+    account = report["late"]["account"]
+    assert all("s: broadcast of 4 ranks" in line for line in account), account
+    assert any(" ms at the library: " in line for line in account), account
     program = library.compile("late_ranks")
     ended = library.run_served(5, [program, "7", "300", "20000"], {"ECO_LATE": "auto", "ECO_PLAN": str(plan)})
     assert (ended.returncode, ended.stdout) == (0, "right\n"), ended.stderr
