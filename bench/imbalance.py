@@ -15,7 +15,8 @@ it, of an allreduce at least the last rank's vector over one link. `bound` is st
 stock launches: no more can be gained. Each cell of a launch is a job of its own, whose first calls are not timed:
 ECO_LATE=auto (`chosen`) tries in them what is best. Those that are timed are as many as to show its looks at the recipe
 too. Launches of stock, ECO as it is (`static`), ECO_LATE=mended (`dynamic`) and `chosen` alternate. Networks are
-measured and plans made before. The last line is one JSON object: of each cell stock / the last of the ways.
+measured and plans made before. With --json all samples are kept, and of `chosen` what it compared and decided. The last
+line is one JSON object: of each cell stock / the last of the ways.
 """
 
 import argparse
@@ -93,25 +94,25 @@ class Cell:
         return taken_s / statistics.median(least_s)
 
 
-def launch(place: jobs.LabPlace, way: str, cell: Cell, t_s: dict[str, float], calls: int) -> list[Call]:
-    """The timed calls of one cell."""
+def launch(
+    place: jobs.LabPlace, way: str, cell: Cell, t_s: dict[str, float], calls: int
+) -> tuple[list[Call], list[str]]:
+    """The timed calls of one cell, and what ECO_LATE=auto compared and decided, those untimed too."""
     with jobs.scratch("imbalance") as folder:
         wanted, out = folder / "cells", folder / "out.json"
         late_s = IMBALANCES[cell.imbalance] * t_s.get(f"{cell.collective} {cell.size}", 0.0)
         wanted.write_text(f"{cell.collective} {cell.size} {cell.imbalance} {late_s:.6f}\n")
         program = compiled(place.library, SOURCE, "-lm")
         words = [str(program), str(wanted), str(UNTIMED), str(calls), str(SEED), str(out)]
-        late = WAYS[way]
+        late, report = WAYS[way], folder / "report.json"
+        settings = {"ECO_QUIET": "1", "ECO_MEASURE": "never", "ECO_ARM_AFTER": "0", "ECO_REPORT": str(report)}
         command = (
-            place.stock(words)
-            if late is None
-            else place.with_eco(
-                words, {"ECO_QUIET": "1", "ECO_LATE": late, "ECO_MEASURE": "never", "ECO_ARM_AFTER": "0"}
-            )
+            place.stock(words) if late is None else place.with_eco(words, {**settings, "ECO_LATE": late})
         )
         ended = place.start(command, TIMEOUT_S)
         jobs.check(ended, f"launch of {way}, {cell.name}", "start it by hand to see more")
-        return json.loads(out.read_text())["cells"][0]  # type: ignore[no-any-return]
+        account = json.loads(report.read_text())["late"]["account"] if late == "auto" else []
+        return json.loads(out.read_text())["cells"][0], account
 
 
 def measured(
@@ -124,19 +125,25 @@ def measured(
     at_once = list(dict.fromkeys(Cell(cell.collective, cell.size, "none") for cell in cells))
     t_s = {
         f"{cell.collective} {cell.size}": statistics.median(
-            max(left for _, left in call) for call in launch(place, "stock", cell, {}, options.calls)
+            max(left for _, left in call) for call in launch(place, "stock", cell, {}, options.calls)[0]
         )
         for cell in at_once
     }
     ways = ["stock", *options.ways]
     launches: dict[str, list[list[list[Call]]]] = {way: [] for way in ways}
+    accounts: dict[str, list[list[str]]] = {cell.name: [] for cell in cells}
     for number in range(options.launches):
         for way in ways if number % 2 == 0 else ways[::-1]:
-            launches[way].append([launch(place, way, cell, t_s, options.calls) for cell in cells])
+            of_cells = [launch(place, way, cell, t_s, options.calls) for cell in cells]
+            launches[way].append([timed for timed, _ in of_cells])
+            for cell, (_, account) in zip(cells, of_cells, strict=True):
+                if account:
+                    accounts[cell.name].append(account)
             console.print(
                 f"  {lab.description.name}, {lab.library}: launch {number + 1} of {way}", style="dim"
             )
-    return {"t_s": t_s, "cells": [cell.name for cell in cells], "launches": launches}
+    names = [cell.name for cell in cells]
+    return {"t_s": t_s, "cells": names, "launches": launches, "accounts": accounts}
 
 
 def ratios(record: dict[str, Any], cells: Sequence[Cell], way: str) -> list[tuple[float, Ratio]]:

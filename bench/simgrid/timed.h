@@ -47,7 +47,7 @@ class Memory {
   Memory(std::size_t bytes, bool folded)
       : folded_(folded),
         bytes_(bytes),
-        at_(folded ? SMPI_SHARED_MALLOC(bytes) : ::operator new(bytes > 0 ? bytes : 1)) {}
+        at_(folded ? SMPI_SHARED_MALLOC(at_least_one(bytes)) : ::operator new(at_least_one(bytes))) {}
   ~Memory() { folded_ ? SMPI_SHARED_FREE(at_) : ::operator delete(at_); }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -55,6 +55,9 @@ class Memory {
   std::size_t size() const { return bytes_; }
 
  private:
+  // SMPI ends a program that asks for nothing.
+  static std::size_t at_least_one(std::size_t bytes) { return bytes > 0 ? bytes : 1; }
+
   bool folded_;
   std::size_t bytes_;
   void* at_;
