@@ -112,6 +112,7 @@ class Played final : public eco::transport::Native {
     std::copy(next.begin(), next.end(), bytes.begin());
   }
   void allreduce_min(std::span<std::int64_t>) override {}
+  void allreduce_sum(std::span<std::int64_t>) override {}
   void allreduce_max(std::span<double>) override {}
   // Identities: this rank's, with the other hosts' names (arming.cc). Whoever else gathers has equal parts.
   void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override {

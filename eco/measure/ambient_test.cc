@@ -133,6 +133,7 @@ class JobNative final : public transport::Native {
       ASSERT_EQ(job_.wait_some(std::span(&done, 1), n_done), transport::Status::ok);
   }
   void allreduce_min(std::span<std::int64_t>) override {}
+  void allreduce_sum(std::span<std::int64_t>) override {}
   void allreduce_max(std::span<double>) override {}
   void allgather(std::span<const std::byte>, std::span<std::byte>) override {}
   std::string library() const override { return "the job's"; }

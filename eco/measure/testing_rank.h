@@ -100,6 +100,11 @@ class VirtualNetwork::Native final : public transport::Native {
     fold<std::int64_t>(values,
                        [&](std::size_t i, std::int64_t value) { values[i] = std::min(values[i], value); });
   }
+  void allreduce_sum(std::span<std::int64_t> values) override {
+    std::vector<std::int64_t> sums(values.size());
+    fold<std::int64_t>(values, [&](std::size_t i, std::int64_t value) { sums[i] += value; });
+    std::copy(sums.begin(), sums.end(), values.begin());
+  }
   void allreduce_max(std::span<double> values) override {
     fold<double>(values, [&](std::size_t i, double value) { values[i] = std::max(values[i], value); });
   }

@@ -203,8 +203,7 @@ void Communicator::form_around_the_late(late::Plan plan, Forming when) {
   late_ = plan;
   late_account_ = Account(now_ns());
   if (when == Forming::where_it_pays)
-    lateness_ = std::make_unique<std::vector<Lateness>>(coll::kCollectives,
-                                                        Lateness(transport_.n_ranks(), transport_.rank()));
+    lateness_ = std::make_unique<std::vector<Lateness>>(coll::kCollectives, Lateness(transport_.n_ranks()));
   n_forming_tags_ = late::kChannels * n_forming_turns_;
   keep_forming_tags_off_rails();
   built_.clear();  // as schedules alone
@@ -249,6 +248,7 @@ void Communicator::form(Built& call) const {
 void Communicator::ask_who_is_late(transport::Native& native, Collective collective) {
   Lateness& lateness = lateness_of(collective);
   native.allreduce_min(lateness.question());
+  native.allreduce_sum(lateness.sums());
   const bool leaves_change = lateness.conclude();
   if (lateness.verdict() || leaves_change) account_for_late(collective);
   if (!leaves_change) return;
@@ -301,7 +301,7 @@ bool Communicator::waits_anyway(const CommonProblem& problem) const {
 void Communicator::note(Lateness& lateness, const Built& call, std::int64_t took_ns) const {
   const bool waits = waits_anyway(call.problem);
   // In a race calls go over recipes whichever way is tried.
-  if (!waits && !(watch_ && watch_->is_racing())) lateness.note_in_call(took_ns);
+  lateness.note_in_call(took_ns, !waits && !(watch_ && watch_->is_racing()));
   if (last_trusted_) return lateness.note_trusted();
   if (last_formed_) return lateness.note_found(running_->source->late(), may_trust(call));
   if (lateness.way() != Lateness::Way::recipe) return lateness.note_nothing();
@@ -327,7 +327,7 @@ void Communicator::begin_passing(const CommonProblem& problem) {
 
 void Communicator::end_passing(std::int64_t took_ns) {
   Lateness& lateness = *std::exchange(passing_, nullptr);
-  if (!passing_waits_) lateness.note_in_call(took_ns);
+  lateness.note_in_call(took_ns, !passing_waits_);
   lateness.note_nothing();
 }
 

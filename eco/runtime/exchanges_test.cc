@@ -26,6 +26,10 @@ class CountingNative final : public transport::PassingNative {
     ++exchanges;
     below_.allreduce_min(values);
   }
+  void allreduce_sum(std::span<std::int64_t> values) override {
+    ++exchanges;
+    below_.allreduce_sum(values);
+  }
   void allreduce_max(std::span<double> values) override {
     ++exchanges;
     below_.allreduce_max(values);

@@ -132,6 +132,7 @@ class Telling final : public transport::PassingNative {
   void barrier() override { ++calls_, below_.barrier(); }
   void broadcast(std::span<std::byte> bytes, int root) override { ++calls_, below_.broadcast(bytes, root); }
   void allreduce_min(std::span<std::int64_t> values) override { ++calls_, below_.allreduce_min(values); }
+  void allreduce_sum(std::span<std::int64_t> values) override { ++calls_, below_.allreduce_sum(values); }
   void allreduce_max(std::span<double> values) override { ++calls_, below_.allreduce_max(values); }
   void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override {
     ++calls_, below_.allgather(mine, all);

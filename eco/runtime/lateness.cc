@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <limits>
 #include <numeric>
 #include <string_view>
 #include <utility>
@@ -34,10 +33,8 @@ constexpr std::uint32_t kRarely = 8;
 constexpr std::size_t kOneOff = 7;
 // Clocks may say anything. Sums and negatives of these still fit: 36 years.
 constexpr std::int64_t kNever_ns = std::int64_t{1} << 60;
-// Likewise, of what a period of calls and all ranks have a sum: 26 days.
-constexpr std::int64_t kMostInCall_ns = kNever_ns / Lateness::kLongestPeriod;
-// Of a rank that has nothing to say; more than any has.
-constexpr std::int64_t kNothing = std::numeric_limits<std::int64_t>::max();
+// Likewise of what all ranks have a sum, or a period of calls: an hour.
+constexpr std::int64_t kMostInCall_ns = std::int64_t{1} << 42;
 
 // At least kMostSamples of them are in a period; a prime, since what programs do has periods of its own.
 std::uint32_t stride_of(std::uint32_t period) {
@@ -71,11 +68,8 @@ std::string Lateness::Verdict::text() const {
   return text + (text.empty() ? "" : ": ") + std::string(kFromNowOn[static_cast<std::size_t>(way)]);
 }
 
-Lateness::Lateness(int n_ranks, int rank)
-    : n_counted_(std::min(static_cast<std::size_t>(n_ranks), kMostCounted)),
-      rank_(static_cast<std::size_t>(rank)),
-      first_sample_(1 + n_counted_) {
-  words_.resize(first_sample_ + std::max(kStaticWords * kMostSamples, kMostSamples + n_counted_));
+Lateness::Lateness(int n_ranks) : n_counted_(std::min(static_cast<std::size_t>(n_ranks), kMostCounted)) {
+  words_.resize(kFirstSample + std::max(kStaticWords * kMostSamples, kMostSamples + n_counted_));
   leaves_.reserve(kMostLeaves);
 }
 
@@ -85,7 +79,7 @@ std::int64_t* Lateness::sample(std::uint32_t nth, std::size_t n_words) {
   const std::uint32_t call = n_calls_++;
   const std::uint32_t n_expected = n_could_trust_ > 0 && !leaves_.empty() ? period_ / kTrusting : period_;
   if (call == 0 || nth % stride_of(n_expected) != 0) return nullptr;
-  return &words_[first_sample_ + n_words * (n_sampled_++ % kMostSamples)];
+  return &words_[kFirstSample + n_words * (n_sampled_++ % kMostSamples)];
 }
 
 // Not before a period's first call: the agreement lies between.
@@ -114,10 +108,13 @@ void Lateness::note_other_ways(bool can_form, std::int64_t library_ns) {
   ++n_library_;
 }
 
-void Lateness::note_in_call(std::int64_t took_ns) {
-  if (n_calls_ == 0) return;
-  in_call_ns_ += std::min(within_reason(took_ns), kMostInCall_ns);
-  ++n_in_call_;
+// The same calls on all ranks, whichever way they go; never the first of a period.
+void Lateness::note_in_call(std::int64_t took_ns, bool counts) {
+  const std::uint32_t stride = stride_of(period_);
+  if (n_calls_ == 0 || n_calls_ % stride != 0) return;
+  const std::size_t place = 2 * ((n_calls_ / stride - 1) % kMostSamples);
+  sums_[place] = counts ? std::min(within_reason(took_ns), kMostInCall_ns) : 0;
+  sums_[place + 1] = counts ? 1 : 0;
 }
 
 void Lateness::note_took(std::int64_t took_ns, std::int64_t unskewed_ns) {
@@ -146,7 +143,7 @@ void Lateness::note_found(std::span<const int> late, bool could_trust) {
   *word = late.empty() ? 0 : -1;
   for (const int rank : late) {
     const auto place = static_cast<std::size_t>(rank);
-    if (place < n_counted_) --words_[first_sample_ + kMostSamples + place];
+    if (place < n_counted_) --words_[kFirstSample + kMostSamples + place];
   }
 }
 
@@ -164,36 +161,45 @@ std::size_t Lateness::n_words_of_samples() const {
 
 std::span<std::int64_t> Lateness::question() {
   words_[0] = -usual_interval();
-  std::fill_n(words_.begin() + 1, n_counted_, kNothing);
-  if (rank_ < n_counted_ && n_in_call_ > 0) words_[1 + rank_] = in_call_ns_ / n_in_call_;
-  return {words_.data(), first_sample_ + n_words_of_samples()};
+  return {words_.data(), kFirstSample + n_words_of_samples()};
 }
 
-std::int64_t Lateness::mean_in_call() const {
-  std::int64_t sum = 0;
-  std::int64_t n = 0;
-  for (std::size_t rank = 0; rank < n_counted_; ++rank) {
-    const std::int64_t mean = words_[1 + rank];
-    if (mean == kNothing) continue;
-    sum += mean;
-    ++n;
+std::size_t Lateness::n_summed() const {
+  const std::size_t n_calls = std::max<std::uint32_t>(n_calls_, 1) - 1;  // but the first
+  return std::min<std::size_t>(n_calls / stride_of(period_), kMostSamples);
+}
+
+std::span<std::int64_t> Lateness::sums() { return {sums_.data(), 2 * n_summed()}; }
+
+// In the mean over ranks and over the middle third of the calls: where who is late is another each time, as the root now and then, for
+// which all wait whatever serves, few calls would say more of those that came late in them than of the way they went.
+std::int64_t Lateness::usual_in_call() const {
+  std::array<std::int64_t, kMostSamples> means;
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < n_summed(); ++i) {
+    if (sums_[2 * i + 1] > 0) means[n++] = sums_[2 * i] / sums_[2 * i + 1];
   }
-  return n > 0 ? sum / n : 0;
+  if (n == 0) return 0;
+  std::sort(means.begin(), means.begin() + static_cast<std::ptrdiff_t>(n));
+  const std::size_t n_off = n / 3;
+  const auto first = means.begin() + static_cast<std::ptrdiff_t>(n_off);
+  const auto n_kept = static_cast<std::ptrdiff_t>(n - 2 * n_off);
+  return std::accumulate(first, first + n_kept, std::int64_t{0}) / n_kept;
 }
 
 // Who is late, and how much, differs from period to period: of a way that has served before the older half counts as much.
 void Lateness::take_account() {
   Came& before = came(way_);
   const bool alone = !before.is_known || before.is_of_before;
-  const std::int64_t now_ns = mean_in_call();
+  const std::int64_t now_ns = usual_in_call();
   before = {.is_known = true,
             .in_call_ns = alone ? now_ns : (before.in_call_ns + now_ns) / 2,
             .interval = -words_[0]};
 }
 
 bool Lateness::was_late(std::size_t sample) const {
-  if (way_ == Way::form) return words_[first_sample_ + sample] < 0;
-  const std::int64_t* const words = &words_[first_sample_ + kStaticWords * sample];
+  if (way_ == Way::form) return words_[kFirstSample + sample] < 0;
+  const std::int64_t* const words = &words_[kFirstSample + kStaticWords * sample];
   const std::int64_t least_ns = words[0];
   const std::int64_t most_ns = -words[1];
   return most_ns - least_ns > words[2];
@@ -207,7 +213,7 @@ bool Lateness::was_late_in_one_in(std::size_t n) const {
 }
 
 std::size_t Lateness::n_found_late(std::size_t rank) const {
-  return static_cast<std::size_t>(-words_[first_sample_ + kMostSamples + rank]);
+  return static_cast<std::size_t>(-words_[kFirstSample + kMostSamples + rank]);
 }
 
 // Of a period that formed.
@@ -341,7 +347,7 @@ void Lateness::forget_period() {
   n_calls_ = n_asked_ = n_could_trust_ = 0;
   n_sampled_ = 0;
   n_intervals_ = 0;
-  in_call_ns_ = n_in_call_ = 0;
+  sums_ = {};
   library_ns_ = n_library_ = 0;
   some_could_form_ = false;
   std::fill(words_.begin(), words_.end(), 0);

@@ -3,11 +3,12 @@
 //
 //   if (lateness.is_due()) {                                    // the same on all ranks, before a call
 //     native.allreduce_min(lateness.question());                // collective
+//     native.allreduce_sum(lateness.sums());
 //     lateness.conclude();
 //   }
 //   lateness.note_begin(now_ns);
 //   ...                                                         // the call, lateness.way()
-//   lateness.note_in_call(took_ns);                             // after it, and then one of
+//   lateness.note_in_call(took_ns, counts);                     // after it, and then one of
 //   lateness.note_other_ways(can_form, library_ns);             // it went over the recipe,
 //   lateness.note_took(took_ns, unskewed_ns);                   // and took this rank so long
 //   lateness.note_found(source.late(), could_trust);            // it formed
@@ -17,8 +18,8 @@
 // Of each period some calls are kept, the same ones on all ranks. In a call over the recipe somebody was late if some rank was in it for
 // longer than another by more than the call itself takes, and a rank's patience; in one that formed, if a rank found
 // somebody late. Where that is so in enough of them the other ways are tried, a period each: to form, and the library where its own
-// calls take less than twice what ranks are in these for. Then calls go the way in which ranks were in them for least, in the mean over ranks and calls,
-// unless they follow each other more slowly so. The recipe is looked at again now and then. Whoever one rank finds late in nearly
+// calls take less than twice what ranks are in these for. Then calls go the way in which ranks were in them for least, in the mean over ranks
+// and the middle third of the calls, unless they follow each other more slowly so. The recipe is looked at again now and then. Whoever one rank finds late in nearly
 // all of a period's calls is a leaf from then on, until it hardly ever is late. docs/adr/0026, 0035 and 0042 say why so.
 #pragma once
 
@@ -55,7 +56,7 @@ class Lateness {
   // A way that was found best is held against the recipe after a period as long as this, or longer.
   static constexpr std::uint32_t kLooksFrom = 64;
 
-  Lateness(int n_ranks, int rank);
+  explicit Lateness(int n_ranks);
 
   // The same on all ranks.
   Way way() const { return way_; }
@@ -71,8 +72,9 @@ class Lateness {
   // The same on all ranks, after each call over the recipe: what else it could do. `library_ns`: what it takes there with
   // nobody late; 0: it would gain nobody anything there.
   void note_other_ways(bool can_form, std::int64_t library_ns);
-  // Local, after each call that does not keep this rank in it until all have come, whichever way it goes: it was in there for so long.
-  void note_in_call(std::int64_t took_ns);
+  // Local, after each call, whichever way it goes: this rank was in there for so long. `counts`: it does not keep this rank in it until
+  // all have come, whatever serves.
+  void note_in_call(std::int64_t took_ns, bool counts);
   // Local, after each call over the recipe: it would take no rank more than `unskewed_ns` if all came
   // together and had some patience.
   void note_took(std::int64_t took_ns, std::int64_t unskewed_ns);
@@ -95,8 +97,9 @@ class Lateness {
   // Of the last conclude(), the same on all ranks; nothing where calls go on as before, or another way is but tried.
   const std::optional<Verdict>& verdict() const { return verdict_; }
 
-  // What this rank has to say of the period. Before conclude() each becomes the least of all ranks'.
+  // What this rank has to say of the period. Before conclude() each becomes the least of all ranks', or the sum.
   std::span<std::int64_t> question();
+  std::span<std::int64_t> sums();
   // The next period begins. True if others are leaves than before.
   bool conclude();
   // The same on all ranks: what calls take is no more what it was. Allocates nothing.
@@ -124,7 +127,8 @@ class Lateness {
   bool was_late_in_one_in(std::size_t n) const;
   std::size_t n_found_late(std::size_t rank) const;
   std::int64_t usual_interval() const;
-  std::int64_t mean_in_call() const;
+  std::size_t n_summed() const;
+  std::int64_t usual_in_call() const;
   void take_account();
   bool change_leaves();
   void begin(Phase phase, Way way, std::uint32_t period);
@@ -160,23 +164,21 @@ class Lateness {
   bool some_could_form_ = false;
   std::int64_t library_ns_ = 0;
   std::int64_t n_library_ = 0;
-  // This rank's, of this period.
-  std::int64_t in_call_ns_ = 0;
-  std::int64_t n_in_call_ = 0;
   static constexpr std::int64_t kNeverBegan = -1;
   std::int64_t began_ns_ = kNeverBegan;  // the call at hand
   // Between the beginnings of the last calls of this period, in units of kMostSamples ns, of which a sum has room.
   std::array<std::int64_t, kMostSamples> intervals_{};
   std::size_t n_intervals_ = 0;
-  // The negative of the usual interval; for each rank the mean that it was in calls. Then of calls over the recipe: what the
+  // Of each sampled call what ranks were in it for, and of how many that is.
+  std::array<std::int64_t, 2 * kMostSamples> sums_{};
+  // The negative of the usual interval. Then of calls over the recipe: what the
   // call took, its negative, what it takes unskewed; of those that formed: 0, or -1 if
   // somebody was late, and behind all of these, for each rank, less than nothing in how many of the sampled calls this one
   // found it late.
+  static constexpr std::size_t kFirstSample = 1;
   static constexpr std::size_t kStaticWords = 3;
   std::vector<std::int64_t> words_;
   std::size_t n_counted_;
-  std::size_t rank_;
-  std::size_t first_sample_;
   std::vector<int> leaves_;
   std::optional<Verdict> verdict_;
 };

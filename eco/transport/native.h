@@ -31,6 +31,7 @@ class Native {
   virtual void barrier_asleep() { barrier(); }
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
   virtual void allreduce_min(std::span<std::int64_t> values) = 0;  // in place
+  virtual void allreduce_sum(std::span<std::int64_t> values) = 0;  // in place
   virtual void allreduce_max(std::span<double> values) = 0;        // in place
   virtual void allgather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
 

@@ -55,6 +55,7 @@ class PassingNative : public Native {
   void barrier() override { below_.barrier(); }
   void broadcast(std::span<std::byte> bytes, int root) override { below_.broadcast(bytes, root); }
   void allreduce_min(std::span<std::int64_t> values) override { below_.allreduce_min(values); }
+  void allreduce_sum(std::span<std::int64_t> values) override { below_.allreduce_sum(values); }
   void allreduce_max(std::span<double> values) override { below_.allreduce_max(values); }
   void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override {
     below_.allgather(mine, all);

@@ -288,6 +288,17 @@ void LoopbackNative::allreduce_min(std::span<std::int64_t> values) {
   });
 }
 
+void LoopbackNative::allreduce_sum(std::span<std::int64_t> values) {
+  const std::vector<std::int64_t> mine(values.begin(), values.end());
+  meet({mine.data(), "allreduce of sums", values.size_bytes()}, [&](const auto& all) {
+    std::fill(values.begin(), values.end(), 0);
+    for (const auto& one : all) {
+      for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] += static_cast<const std::int64_t*>(one.memory)[i];
+    }
+  });
+}
+
 void LoopbackNative::allreduce_max(std::span<double> values) {
   const std::vector<double> mine(values.begin(), values.end());
   meet({mine.data(), "allreduce of most", values.size_bytes()}, [&](const auto& all) {

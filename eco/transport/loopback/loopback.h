@@ -163,6 +163,7 @@ class LoopbackNative final : public Native {
   void barrier() override;
   void broadcast(std::span<std::byte> bytes, int root) override;
   void allreduce_min(std::span<std::int64_t> values) override;
+  void allreduce_sum(std::span<std::int64_t> values) override;
   void allreduce_max(std::span<double> values) override;
   void allgather(std::span<const std::byte> mine, std::span<std::byte> all) override;
   std::string library() const override { return "loopback"; }

@@ -172,6 +172,12 @@ void MpiNative::allreduce_min(std::span<std::int64_t> values) {
         "MPI_Allreduce");
 }
 
+void MpiNative::allreduce_sum(std::span<std::int64_t> values) {
+  check(PMPI_Allreduce(MPI_IN_PLACE, values.data(), count_of(values.size(), "MPI_Allreduce"), MPI_INT64_T,
+                       MPI_SUM, comm_),
+        "MPI_Allreduce");
+}
+
 void MpiNative::allreduce_max(std::span<double> values) {
   check(PMPI_Allreduce(MPI_IN_PLACE, values.data(), count_of(values.size(), "MPI_Allreduce"), MPI_DOUBLE,
                        MPI_MAX, comm_),
