@@ -137,7 +137,7 @@ def measured(
             of_cells = [launch(place, way, cell, t_s, options.calls) for cell in cells]
             launches[way].append([timed for timed, _ in of_cells])
             for cell, (_, account) in zip(cells, of_cells, strict=True):
-                if account:
+                if WAYS[way] == "auto":
                     accounts[cell.name].append(account)
             console.print(
                 f"  {lab.description.name}, {lab.library}: launch {number + 1} of {way}", style="dim"

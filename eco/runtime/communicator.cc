@@ -202,8 +202,12 @@ void Communicator::form_around_the_late(late::Plan plan, Forming when) {
   if (!fits(n_forming_turns_)) return;
   late_ = plan;
   late_account_ = Account(now_ns());
-  if (when == Forming::where_it_pays)
-    lateness_ = std::make_unique<std::vector<Lateness>>(coll::kCollectives, Lateness(transport_.n_ranks()));
+  if (when == Forming::where_it_pays) {
+    lateness_ = std::make_unique<std::vector<Lateness>>();
+    lateness_->reserve(coll::kCollectives);
+    // None is a copy of another, which would have no room for leaves.
+    for (int i = 0; i < coll::kCollectives; ++i) lateness_->emplace_back(transport_.n_ranks());
+  }
   n_forming_tags_ = late::kChannels * n_forming_turns_;
   keep_forming_tags_off_rails();
   built_.clear();  // as schedules alone
@@ -265,6 +269,7 @@ void Communicator::account_for_late(Collective collective) {
     if (lateness.verdict()) text += ": " + lateness.verdict()->text();
     std::string leaves;
     for (const int rank : lateness.leaves()) leaves += (leaves.empty() ? "" : ", ") + std::to_string(rank);
+    if (leaves.empty() && !lateness.verdict()) leaves = "nobody any more";
     return text + (leaves.empty() ? "" : "; late in most calls: " + leaves);
   });
 }

@@ -51,19 +51,20 @@ std::int64_t within_reason(std::int64_t nanoseconds) {
 
 }  // namespace
 
-// "in a call for 31.0 ms over the recipe, 12.1 ms where it forms: forms from now on".
+// "a rank is in it for 31.2 ms over the recipe, 12.4 ms where it forms: forms from now on".
 std::string Lateness::Verdict::text() const {
   static constexpr std::array<std::string_view, kWays> kBy = {"over the recipe", "where it forms",
                                                               "at the library"};
   static constexpr std::array<std::string_view, kWays> kFromNowOn = {"the recipe serves", "forms from now on",
                                                                      "left to the library from now on"};
-  if (!somebody_is_late) return "nobody is late any more: the recipe serves";
+  if (!somebody_is_late) return "nobody is late: the recipe serves";
   std::string text;
   for (std::size_t i = 0; i < kWays; ++i) {
     if (in_call_ns[i] == 0) continue;
-    char ms[32];
-    std::snprintf(ms, sizeof ms, "%.3g ms ", static_cast<double>(in_call_ns[i]) * 1e-6);
-    text += (text.empty() ? "a rank is in it for " : ", ") + (ms + std::string(kBy[i]));
+    const double ms = static_cast<double>(in_call_ns[i]) * 1e-6;
+    char number[48];
+    std::snprintf(number, sizeof number, "%.*f ms ", ms < 10 ? 2 : 1, ms);
+    text += (text.empty() ? "a rank is in it for " : ", ") + (number + std::string(kBy[i]));
   }
   return text + (text.empty() ? "" : ": ") + std::string(kFromNowOn[static_cast<std::size_t>(way)]);
 }
@@ -89,7 +90,8 @@ void Lateness::note_begin(std::int64_t now_ns) {
   intervals_[n_intervals_++ % kMostSamples] = within_reason(began_ns_ - before_ns) / kMostSamples;
 }
 
-// The mean without the longest: a program may stop for something else now and then. A rank may be some calls ahead of the others in one and wait for them in the next, which evens out.
+// The mean without the longest: a program may stop for something else now and then. A rank may be some calls ahead of the
+// others in one and wait for them in the next, which evens out.
 std::int64_t Lateness::usual_interval() const {
   const std::size_t n = std::min(n_intervals_, kMostSamples);
   if (n == 0) return 0;
@@ -171,17 +173,18 @@ std::size_t Lateness::n_summed() const {
 
 std::span<std::int64_t> Lateness::sums() { return {sums_.data(), 2 * n_summed()}; }
 
-// In the mean over ranks and over the middle third of the calls: where who is late is another each time, as the root now and then, for
-// which all wait whatever serves, few calls would say more of those that came late in them than of the way they went.
-std::int64_t Lateness::usual_in_call() const {
+// In the mean over ranks and calls but the longest and the shortest: where another is late each time, now and then it is the
+// root, for which all wait whatever serves. So few are left out that where ways are tried at all some call is left in which
+// somebody was late.
+std::optional<std::int64_t> Lateness::usual_in_call() const {
   std::array<std::int64_t, kMostSamples> means;
   std::size_t n = 0;
   for (std::size_t i = 0; i < n_summed(); ++i) {
     if (sums_[2 * i + 1] > 0) means[n++] = sums_[2 * i] / sums_[2 * i + 1];
   }
-  if (n == 0) return 0;
+  if (n == 0) return std::nullopt;
   std::sort(means.begin(), means.begin() + static_cast<std::ptrdiff_t>(n));
-  const std::size_t n_off = n / 3;
+  const std::size_t n_off = (n - 1) / kFormsFrom;
   const auto first = means.begin() + static_cast<std::ptrdiff_t>(n_off);
   const auto n_kept = static_cast<std::ptrdiff_t>(n - 2 * n_off);
   return std::accumulate(first, first + n_kept, std::int64_t{0}) / n_kept;
@@ -189,11 +192,12 @@ std::int64_t Lateness::usual_in_call() const {
 
 // Who is late, and how much, differs from period to period: of a way that has served before the older half counts as much.
 void Lateness::take_account() {
+  const std::optional<std::int64_t> now_ns = usual_in_call();
+  if (!now_ns) return;  // say all of it in a race
   Came& before = came(way_);
   const bool alone = !before.is_known || before.is_of_before;
-  const std::int64_t now_ns = usual_in_call();
   before = {.is_known = true,
-            .in_call_ns = alone ? now_ns : (before.in_call_ns + now_ns) / 2,
+            .in_call_ns = alone ? *now_ns : (before.in_call_ns + *now_ns) / 2,
             .interval = -words_[0]};
 }
 
@@ -295,6 +299,7 @@ void Lateness::nobody_is_late() {
 void Lateness::end_watching() {
   if (!was_late_in_one_in(kFormsFrom)) return nobody_is_late();
   may_form_ = some_could_form_;
+  // Long calls among many short ones are in the mean of the library's times, and not in the other: it is tried less often then.
   may_pass_ = n_library_ > 0 && library_ns_ / n_library_ < kMostOfLibrary * came(Way::recipe).in_call_ns;
   try_another();
 }

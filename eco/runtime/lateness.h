@@ -15,12 +15,13 @@
 //   lateness.note_trusted();                                    // it sent to the leaves unasked
 //   lateness.note_nothing();                                    // any other
 //
-// Of each period some calls are kept, the same ones on all ranks. In a call over the recipe somebody was late if some rank was in it for
-// longer than another by more than the call itself takes, and a rank's patience; in one that formed, if a rank found
-// somebody late. Where that is so in enough of them the other ways are tried, a period each: to form, and the library where its own
-// calls take less than twice what ranks are in these for. Then calls go the way in which ranks were in them for least, in the mean over ranks
-// and the middle third of the calls, unless they follow each other more slowly so. The recipe is looked at again now and then. Whoever one rank finds late in nearly
-// all of a period's calls is a leaf from then on, until it hardly ever is late. docs/adr/0026, 0035 and 0042 say why so.
+// Of each period some calls are kept, the same ones on all ranks. In a call over the recipe somebody was late if some
+// rank was in it for longer than another by more than the call itself takes, and a rank's patience; in one that formed, if
+// a rank found somebody late. Where that is so in enough of them the other ways are tried, a period each: to form, and the
+// library where its own calls take less than twice what ranks are in these for. Then calls go the way in which ranks were
+// in them for least, in the mean over ranks and calls but the longest and shortest, unless they follow each other more
+// slowly so. The recipe is looked at again now and then. Whoever one rank finds late in nearly all of a period's calls is
+// a leaf from then on, until it hardly ever is late. docs/adr/0026, 0035 and 0042 say why so.
 #pragma once
 
 #include <array>
@@ -72,8 +73,8 @@ class Lateness {
   // The same on all ranks, after each call over the recipe: what else it could do. `library_ns`: what it takes there with
   // nobody late; 0: it would gain nobody anything there.
   void note_other_ways(bool can_form, std::int64_t library_ns);
-  // Local, after each call, whichever way it goes: this rank was in there for so long. `counts`: it does not keep this rank in it until
-  // all have come, whatever serves.
+  // Local, after each call, whichever way it goes: this rank was in there for so long. `counts`: neither does it keep this
+  // rank in it until all have come, whatever serves, nor is it of a race of recipes.
   void note_in_call(std::int64_t took_ns, bool counts);
   // Local, after each call over the recipe: it would take no rank more than `unskewed_ns` if all came
   // together and had some patience.
@@ -128,7 +129,7 @@ class Lateness {
   std::size_t n_found_late(std::size_t rank) const;
   std::int64_t usual_interval() const;
   std::size_t n_summed() const;
-  std::int64_t usual_in_call() const;
+  std::optional<std::int64_t> usual_in_call() const;
   void take_account();
   bool change_leaves();
   void begin(Phase phase, Way way, std::uint32_t period);

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <functional>
 #include <limits>
 #include <random>
 #include <string>
@@ -201,10 +199,11 @@ TEST(Lateness, TheLibraryServesWhereRanksAreInItsCallsForLess) {
   ranks.calls(2 * Lateness::kLongestPeriod, {0, 0, 0, 0});
   EXPECT_EQ(ranks.way(), Way::recipe) << "looked at now and then, and nobody is late";
   EXPECT_TRUE(ranks.leaves().empty());
-  EXPECT_EQ(ranks.told(), (std::vector<std::string>{
-                              "a rank is in it for 38.5 ms over the recipe, 3 ms where it forms, 2 ms at the "
-                              "library: left to the library from now on",
-                              "nobody is late any more: the recipe serves"}));
+  EXPECT_EQ(ranks.told(),
+            (std::vector<std::string>{
+                "a rank is in it for 38.5 ms over the recipe, 3.00 ms where it forms, 2.00 ms at the "
+                "library: left to the library from now on",
+                "nobody is late: the recipe serves"}));
 }
 
 TEST(Lateness, TellsThatNothingIsBetter) {
@@ -213,7 +212,7 @@ TEST(Lateness, TellsThatNothingIsBetter) {
   ranks.calls(100, {0, 0, kLate_ns, 0});
   ASSERT_FALSE(ranks.told().empty());
   EXPECT_EQ(ranks.told()[0],
-            "a rank is in it for 38.5 ms over the recipe, 50 ms where it forms: the recipe serves");
+            "a rank is in it for 38.5 ms over the recipe, 50.0 ms where it forms: the recipe serves");
 }
 
 TEST(Lateness, AFewCallsInWhichAllWaitDoNotDecide) {
@@ -227,7 +226,26 @@ TEST(Lateness, AFewCallsInWhichAllWaitDoNotDecide) {
   }
   ASSERT_FALSE(ranks.told().empty());
   EXPECT_EQ(ranks.told()[0],
-            "a rank is in it for 38.5 ms over the recipe, 1 ms where it forms: forms from now on");
+            "a rank is in it for 38.5 ms over the recipe, 1.00 ms where it forms: forms from now on");
+}
+
+TEST(Lateness, WhoIsLateInEveryFourthCallIsFormedAround) {
+  Ranks ranks(4);
+  for (std::size_t call = 0; call < 2000; ++call) ranks.call({0, 0, call % 4 == 1 ? kLate_ns : 0, 0});
+  EXPECT_GT(ranks.n_formed(), 1800u);
+}
+
+TEST(Lateness, AWayThatNobodyMeasuredIsNotChosen) {
+  Ranks ranks(4);
+  ranks.library_takes(2 * kOwn_ns);
+  ranks.form_takes(3 * kOwn_ns);
+  ranks.calls(8, {0, 0, kLate_ns, 0});
+  ranks.let_recipes_race(true);
+  ranks.calls(100, {0, 0, kLate_ns, 0});
+  EXPECT_TRUE(ranks.told().empty());
+  ranks.let_recipes_race(false);
+  ranks.calls(100, {0, 0, kLate_ns, 0});
+  EXPECT_EQ(ranks.way(), Way::library);
 }
 
 TEST(Lateness, TheLibraryIsTriedWhereNothingCanForm) {

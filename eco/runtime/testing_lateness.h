@@ -29,7 +29,6 @@ class Ranks {
   // One call: how late each rank is. Before it they agree, if it is time.
   void call(const std::vector<std::int64_t>& late_ns) {
     ask();
-    ++n_calls_;
     const Way way = of_[0].way();
     const bool trusts = forms() && of_[0].trusts();
     n_trusting_ = trusts ? n_trusting_ + 1 : forms() ? 0 : n_trusting_;
@@ -51,7 +50,7 @@ class Ranks {
       of_[rank].note_in_call(way == Way::recipe || all_wait ? waited_ns
                              : way == Way::form             ? form_ns_
                                                             : in_library_ns_,
-                             true);
+                             !is_race_);
       if (way == Way::recipe) {
         of_[rank].note_other_ways(may_form_, library_ns_);
         of_[rank].note_took(waited_ns, 2 * kOwn_ns);
@@ -80,14 +79,15 @@ class Ranks {
     if (!of_[0].is_due()) return;
     ++n_questions_;
     std::vector<std::int64_t> least;
-    std::vector<std::int64_t> sums(2 * Lateness::kMostSamples);
+    std::vector<std::int64_t> sums;
     for (Lateness& each : of_) {
       const std::span<const std::int64_t> mine = each.question();
       n_words_ = mine.size();
       if (least.empty()) least.assign(mine.begin(), mine.end());
       ASSERT_EQ(least.size(), mine.size());
       for (std::size_t i = 0; i < least.size(); ++i) least[i] = std::min(least[i], mine[i]);
-      sums.resize(each.sums().size());
+      if (&each == &of_[0]) sums.resize(each.sums().size());
+      ASSERT_EQ(each.sums().size(), sums.size());
       std::ranges::transform(sums, each.sums(), sums.begin(), std::plus());
     }
     bool changed = false;
@@ -99,6 +99,7 @@ class Ranks {
       ASSERT_EQ(changes, changed);
       ASSERT_EQ(of_[rank].way(), of_[0].way());
       ASSERT_TRUE(std::ranges::equal(of_[rank].leaves(), of_[0].leaves()));
+      ASSERT_EQ(of_[rank].verdict().has_value(), of_[0].verdict().has_value());
     }
     if (of_[0].verdict()) told_.push_back(of_[0].verdict()->text());
   }
@@ -106,6 +107,7 @@ class Ranks {
   void other_call() {
     ask();
     for (Lateness& each : of_) {
+      each.note_in_call(kOwn_ns, true);
       if (each.way() == Way::recipe) {
         each.note_other_ways(false, kOwn_ns);
         each.note_took(kOwn_ns, 2 * kOwn_ns);
@@ -125,6 +127,8 @@ class Ranks {
   }
   // Where the first rank is late all wait for it, whichever way calls go.
   void let_the_first_hold_all() { holds_all_ = true; }
+  // Calls go over recipes that are compared, whichever way is tried.
+  void let_recipes_race(bool is_race) { is_race_ = is_race; }
   void never_form() { may_form_ = false; }
   Lateness& operator[](std::size_t rank) { return of_[rank]; }
   Way way() const { return of_[0].way(); }
@@ -149,7 +153,7 @@ class Ranks {
   std::int64_t library_ns_ = 0;
   bool may_form_ = true;
   bool holds_all_ = false;
-  std::size_t n_calls_ = 0;
+  bool is_race_ = false;
   std::size_t n_questions_ = 0;
   std::size_t n_words_ = 0;
   std::size_t n_formed_ = 0;
