@@ -17,7 +17,7 @@ constexpr std::size_t kAlways = 3;     // of
 constexpr std::size_t kOf = 4;
 // A leaf no longer: late in fewer than one in so many. Of fewer samples than these nothing is said of a rank.
 constexpr std::size_t kHardly = 4;
-constexpr std::size_t kFewestSamples = 4;
+constexpr std::size_t kFewestSamples = 3;
 // Calls may follow each other so much more slowly than over the recipe; less is what programs vary by. Where they
 // are slower, the other way cost the program more than its ranks waited.
 constexpr std::int64_t kSlower = 5;  // of

@@ -318,6 +318,13 @@ TEST(Lateness, WhoIsLateSteadilyOnlyLaterIsALeafToo) {
   EXPECT_EQ(ranks.leaves(), std::vector{5}) << "2 is on time";
 }
 
+TEST(Lateness, WhoWasMissedInTheTrialIsALeafSoonAfterIt) {
+  Ranks ranks(8);
+  ranks.calls(20, {0, 0, kLate_ns, 0, 0, 0, 0, 0});
+  ranks.calls(20, {0, 0, kLate_ns, 0, 0, kLate_ns, 0, 0});
+  EXPECT_EQ(ranks.leaves(), (std::vector{2, 5})) << "though four of five calls trust, and say nothing of it";
+}
+
 // Of four, rank 2.
 const std::vector<std::int64_t> kThirdIsLate{0, 0, kLate_ns, 0};
 
