@@ -31,6 +31,8 @@ constexpr std::size_t kBuiltKeptInRaces = AmbientWatch::kCells * AmbientWatch::k
 // Tags come again after so many large calls. Any number would do, since messages of one tag match in order; several
 // make a message of the wrong call show as a mismatch instead of as wrong bytes, and transports remember each tag.
 constexpr int kTagTurns = 64;
+// Whoever is in a call for so many times as long as it takes, and the patience of a form, was not late to it.
+constexpr std::int64_t kWaited = 2;
 
 bool same_call(const CommonProblem& a, const CommonProblem& b) {
   const auto all = [](const CommonProblem& p) {
@@ -206,7 +208,8 @@ void Communicator::form_around_the_late(late::Plan plan, Forming when) {
     lateness_ = std::make_unique<std::vector<Lateness>>();
     lateness_->reserve(coll::kCollectives);
     // None is a copy of another, which would have no room for leaves.
-    for (int i = 0; i < coll::kCollectives; ++i) lateness_->emplace_back(transport_.n_ranks());
+    for (int i = 0; i < coll::kCollectives; ++i)
+      lateness_->emplace_back(transport_.n_ranks(), transport_.rank());
   }
   n_forming_tags_ = late::kChannels * n_forming_turns_;
   keep_forming_tags_off_rails();
@@ -307,14 +310,15 @@ void Communicator::note(Lateness& lateness, const Built& call, std::int64_t took
   const bool waits = waits_anyway(call.problem);
   // In a race calls go over recipes whichever way is tried.
   lateness.note_in_call(took_ns, !waits && !(watch_ && watch_->is_racing()));
-  if (last_trusted_) return lateness.note_trusted();
+  const auto nanoseconds = [](double seconds) { return std::llround(seconds * 1e9); };
+  const std::int64_t with_patience_ns = nanoseconds(call.patience_s) + nanoseconds(call.unskewed_s);
+  if (last_trusted_)
+    return lateness.note_trusted(call.unskewed_s > 0 && took_ns > kWaited * with_patience_ns);
   if (last_formed_) return lateness.note_found(running_->source->late(), may_trust(call));
   if (lateness.way() != Lateness::Way::recipe) return lateness.note_nothing();
-  const auto nanoseconds = [](double seconds) { return std::llround(seconds * 1e9); };
   lateness.note_other_ways(call.forming.has_value(), nanoseconds(call.library_s));
   if (waits) return lateness.note_waits_anyway();
-  lateness.note_took(
-      took_ns, nanoseconds(call.patience_s) + (call.unskewed_s > 0 ? nanoseconds(call.unskewed_s) : took_ns));
+  lateness.note_took(took_ns, with_patience_ns + (call.unskewed_s > 0 ? 0 : took_ns));
 }
 
 // To the library, for as long as lateness_ says so.

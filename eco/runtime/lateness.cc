@@ -69,8 +69,10 @@ std::string Lateness::Verdict::text() const {
   return text + (text.empty() ? "" : ": ") + std::string(kFromNowOn[static_cast<std::size_t>(way)]);
 }
 
-Lateness::Lateness(int n_ranks) : n_counted_(std::min(static_cast<std::size_t>(n_ranks), kMostCounted)) {
-  words_.resize(kFirstSample + std::max(kStaticWords * kMostSamples, kMostSamples + n_counted_));
+Lateness::Lateness(int n_ranks, int rank)
+    : n_counted_(std::min(static_cast<std::size_t>(n_ranks), kMostCounted)),
+      rank_(static_cast<std::size_t>(rank)) {
+  words_.resize(kFirstSample + std::max(kStaticWords * kMostSamples, kMostSamples + 2 * n_counted_));
   leaves_.reserve(kMostLeaves);
 }
 
@@ -133,9 +135,11 @@ void Lateness::note_waits_anyway() {
   if (words != nullptr) std::fill_n(words, kStaticWords, kNever_ns);
 }
 
-void Lateness::note_trusted() {
+void Lateness::note_trusted(bool waited) {
   ++n_calls_;
   ++n_could_trust_;
+  ++n_trusted_;
+  if (waited && rank_ < n_counted_) --words_[kFirstSample + kMostSamples + n_counted_ + rank_];
 }
 
 void Lateness::note_found(std::span<const int> late, bool could_trust) {
@@ -154,7 +158,7 @@ std::size_t Lateness::n_words_of_samples() const {
     case Way::recipe:
       return kStaticWords * std::min(n_sampled_, kMostSamples);
     case Way::form:
-      return kMostSamples + n_counted_;
+      return kMostSamples + 2 * n_counted_;
     case Way::library:
       return 0;
   }
@@ -220,15 +224,23 @@ std::size_t Lateness::n_found_late(std::size_t rank) const {
   return static_cast<std::size_t>(-words_[kFirstSample + kMostSamples + rank]);
 }
 
+// In half of the calls that trusted it. Whoever is on time and below a leaf has nobody else to hear that it is there.
+bool Lateness::waits_as_leaf(std::size_t rank) const {
+  const std::int64_t n_waited = -words_[kFirstSample + kMostSamples + n_counted_ + rank];
+  return n_trusted_ > 0 && 2 * n_waited >= static_cast<std::int64_t>(n_trusted_);
+}
+
 // Of a period that formed.
 bool Lateness::change_leaves() {
   if (n_sampled_ < kFewestSamples) return false;
-  const std::size_t n_gone = std::erase_if(
-      leaves_, [&](int rank) { return n_found_late(static_cast<std::size_t>(rank)) * kHardly < n_sampled_; });
+  const std::size_t n_gone = std::erase_if(leaves_, [&](int leaf) {
+    const auto rank = static_cast<std::size_t>(leaf);
+    return n_found_late(rank) * kHardly < n_sampled_ || waits_as_leaf(rank);
+  });
   const std::size_t n_kept = leaves_.size();
   for (std::size_t rank = 0; rank < n_counted_ && leaves_.size() < kMostLeaves; ++rank) {
     const bool is_one = std::find(leaves_.begin(), leaves_.end(), static_cast<int>(rank)) != leaves_.end();
-    if (!is_one && n_found_late(rank) * kOf >= n_sampled_ * kAlways)
+    if (!is_one && n_found_late(rank) * kOf >= n_sampled_ * kAlways && !waits_as_leaf(rank))
       leaves_.push_back(static_cast<int>(rank));
   }
   const bool changes = n_gone > 0 || leaves_.size() > n_kept;
@@ -349,7 +361,7 @@ bool Lateness::conclude() {
 }
 
 void Lateness::forget_period() {
-  n_calls_ = n_asked_ = n_could_trust_ = 0;
+  n_calls_ = n_asked_ = n_could_trust_ = n_trusted_ = 0;
   n_sampled_ = 0;
   n_intervals_ = 0;
   sums_ = {};

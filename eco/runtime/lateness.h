@@ -12,7 +12,7 @@
 //   lateness.note_other_ways(can_form, library_ns);             // it went over the recipe,
 //   lateness.note_took(took_ns, unskewed_ns);                   // and took this rank so long
 //   lateness.note_found(source.late(), could_trust);            // it formed
-//   lateness.note_trusted();                                    // it sent to the leaves unasked
+//   lateness.note_trusted(waited);                              // it sent to the leaves unasked
 //   lateness.note_nothing();                                    // any other
 //
 // Of each period some calls are kept, the same ones on all ranks. In a call over the recipe somebody was late if some
@@ -57,7 +57,7 @@ class Lateness {
   // A way that was found best is held against the recipe after a period as long as this, or longer.
   static constexpr std::uint32_t kLooksFrom = 64;
 
-  explicit Lateness(int n_ranks);
+  Lateness(int n_ranks, int rank);
 
   // The same on all ranks.
   Way way() const { return way_; }
@@ -83,8 +83,8 @@ class Lateness {
   void note_waits_anyway();
   // Local, after each call that formed and asked all: the ranks that this one found late. Could it have trusted the leaves?
   void note_found(std::span<const int> late, bool could_trust);
-  // Local, after one that trusted them.
-  void note_trusted();
+  // Local, after one that trusted them. Did this rank wait in it, as one that is late does not?
+  void note_trusted(bool waited);
   // Local, after any other.
   void note_nothing() { ++n_calls_; }
 
@@ -127,6 +127,7 @@ class Lateness {
   bool was_late(std::size_t sample) const;
   bool was_late_in_one_in(std::size_t n) const;
   std::size_t n_found_late(std::size_t rank) const;
+  bool waits_as_leaf(std::size_t rank) const;
   std::int64_t usual_interval() const;
   std::size_t n_summed() const;
   std::optional<std::int64_t> usual_in_call() const;
@@ -157,6 +158,7 @@ class Lateness {
   std::uint32_t n_calls_ = 0;                  // of this period
   std::uint32_t n_asked_ = 0;                  // of those that formed: that trusted nobody
   std::uint32_t n_could_trust_ = 0;            // likewise: that trusted the leaves, or could have
+  std::uint32_t n_trusted_ = 0;                // and that did
   std::size_t n_sampled_ = 0;
   std::array<Came, kWays> came_{};  // since somebody was found late
   bool may_form_ = false;
@@ -175,11 +177,12 @@ class Lateness {
   // The negative of the usual interval. Then of calls over the recipe: what the
   // call took, its negative, what it takes unskewed; of those that formed: 0, or -1 if
   // somebody was late, and behind all of these, for each rank, less than nothing in how many of the sampled calls this one
-  // found it late.
+  // found it late; and for each rank in how many that trusted leaves it waited.
   static constexpr std::size_t kFirstSample = 1;
   static constexpr std::size_t kStaticWords = 3;
   std::vector<std::int64_t> words_;
   std::size_t n_counted_;
+  std::size_t rank_;
   std::vector<int> leaves_;
   std::optional<Verdict> verdict_;
 };

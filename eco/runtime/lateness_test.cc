@@ -325,6 +325,17 @@ TEST(Lateness, WhoWasMissedInTheTrialIsALeafSoonAfterIt) {
   EXPECT_EQ(ranks.leaves(), (std::vector{2, 5})) << "though four of five calls trust, and say nothing of it";
 }
 
+// Nobody else hears that it is there: its parent, a leaf, has not come.
+TEST(Lateness, WhoIsOnTimeBelowALeafIsOneNoMore) {
+  Ranks ranks(8);
+  const std::vector<std::int64_t> late{0, 0, 0, kLate_ns, kLate_ns, 0, 0, 0};
+  ranks.calls(17, late);
+  EXPECT_EQ(ranks.leaves(), (std::vector{3, 4}));
+  ranks.wait_as_leaves({4});
+  ranks.calls(16, late);
+  EXPECT_EQ(ranks.leaves(), std::vector{3});
+}
+
 // Of four, rank 2.
 const std::vector<std::int64_t> kThirdIsLate{0, 0, kLate_ns, 0};
 

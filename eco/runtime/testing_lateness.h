@@ -23,7 +23,8 @@ using Way = Lateness::Way;
 class Ranks {
  public:
   explicit Ranks(std::size_t n) {
-    for (std::size_t rank = 0; rank < n; ++rank) of_.emplace_back(static_cast<int>(n));
+    for (std::size_t rank = 0; rank < n; ++rank)
+      of_.emplace_back(static_cast<int>(n), static_cast<int>(rank));
   }
 
   // One call: how late each rank is. Before it they agree, if it is time.
@@ -64,7 +65,7 @@ class Ranks {
       const std::size_t next = (rank + 1) % of_.size();
       const int seen = static_cast<int>(next);
       if (trusts)
-        of_[rank].note_trusted();
+        of_[rank].note_trusted(std::ranges::find(waiting_, rank) != waiting_.end());
       else if (late_ns[next] > kOwn_ns)
         of_[rank].note_found({&seen, 1}, true);
       else
@@ -129,6 +130,8 @@ class Ranks {
   void let_the_first_hold_all() { holds_all_ = true; }
   // Calls go over recipes that are compared, whichever way is tried.
   void let_recipes_race(bool is_race) { is_race_ = is_race; }
+  // Below a leaf, and on time.
+  void wait_as_leaves(std::vector<std::size_t> ranks) { waiting_ = std::move(ranks); }
   void never_form() { may_form_ = false; }
   Lateness& operator[](std::size_t rank) { return of_[rank]; }
   Way way() const { return of_[0].way(); }
@@ -154,6 +157,7 @@ class Ranks {
   bool may_form_ = true;
   bool holds_all_ = false;
   bool is_race_ = false;
+  std::vector<std::size_t> waiting_;
   std::size_t n_questions_ = 0;
   std::size_t n_words_ = 0;
   std::size_t n_formed_ = 0;
