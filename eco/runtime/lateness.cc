@@ -25,6 +25,8 @@ constexpr std::int64_t kThan = 4;
 // Ranks have to be in calls for so much less.
 constexpr std::int64_t kLess = 9;  // of
 constexpr std::int64_t kThese = 10;
+// A form is tried again with other leaves: with those that it found, and without those that were none.
+constexpr int kMostFormTrials = 3;
 // The library is tried where its calls end within so many times what ranks are in these: many leave one before it ends.
 constexpr std::int64_t kMostOfLibrary = 2;
 // Where no way is better they are tried again after so many times as many calls.
@@ -178,8 +180,8 @@ std::size_t Lateness::n_summed() const {
 std::span<std::int64_t> Lateness::sums() { return {sums_.data(), 2 * n_summed()}; }
 
 // In the mean over ranks and calls but the longest and the shortest: where another is late each time, now and then it is the
-// root, for which all wait whatever serves. So few are left out that where ways are tried at all some call is left in which
-// somebody was late.
+// root, for which all wait whatever serves. So few are left out that over the recipe, where ways are tried at all, some call is
+// left in which somebody was late.
 std::optional<std::int64_t> Lateness::usual_in_call() const {
   std::array<std::int64_t, kMostSamples> means;
   std::size_t n = 0;
@@ -224,10 +226,10 @@ std::size_t Lateness::n_found_late(std::size_t rank) const {
   return static_cast<std::size_t>(-words_[kFirstSample + kMostSamples + rank]);
 }
 
-// In half of the calls that trusted it. Whoever is on time and below a leaf has nobody else to hear that it is there.
+// In half of the calls that trusted leaves. Whoever is on time and below a leaf has nobody else to hear that it is there.
 bool Lateness::waits_as_leaf(std::size_t rank) const {
   const std::int64_t n_waited = -words_[kFirstSample + kMostSamples + n_counted_ + rank];
-  return n_trusted_ > 0 && 2 * n_waited >= static_cast<std::int64_t>(n_trusted_);
+  return n_trusted_ >= kFewestSamples && 2 * n_waited >= static_cast<std::int64_t>(n_trusted_);
 }
 
 // Of a period that formed.
@@ -235,12 +237,13 @@ bool Lateness::change_leaves() {
   if (n_sampled_ < kFewestSamples) return false;
   const std::size_t n_gone = std::erase_if(leaves_, [&](int leaf) {
     const auto rank = static_cast<std::size_t>(leaf);
-    return n_found_late(rank) * kHardly < n_sampled_ || waits_as_leaf(rank);
+    if (waits_as_leaf(rank)) is_no_leaf_[rank] = true;
+    return n_found_late(rank) * kHardly < n_sampled_ || is_no_leaf_[rank];
   });
   const std::size_t n_kept = leaves_.size();
   for (std::size_t rank = 0; rank < n_counted_ && leaves_.size() < kMostLeaves; ++rank) {
     const bool is_one = std::find(leaves_.begin(), leaves_.end(), static_cast<int>(rank)) != leaves_.end();
-    if (!is_one && n_found_late(rank) * kOf >= n_sampled_ * kAlways && !waits_as_leaf(rank))
+    if (!is_one && n_found_late(rank) * kOf >= n_sampled_ * kAlways && !is_no_leaf_[rank])
       leaves_.push_back(static_cast<int>(rank));
   }
   const bool changes = n_gone > 0 || leaves_.size() > n_kept;
@@ -272,6 +275,7 @@ void Lateness::watch(std::uint32_t period) {
   came_ = {};
   chosen_ = Way::recipe;
   leaves_.clear();
+  is_no_leaf_ = {};
 }
 
 void Lateness::decide(Way way, bool somebody_is_late) {
@@ -310,6 +314,8 @@ void Lateness::nobody_is_late() {
 // Or looking.
 void Lateness::end_watching() {
   if (!was_late_in_one_in(kFormsFrom)) return nobody_is_late();
+  if (!came(Way::recipe).is_known) return begin(phase_, Way::recipe, period_);  // all of it was in a race
+  n_form_trials_ = 0;
   may_form_ = some_could_form_;
   // Long calls among many short ones are in the mean of the library's times, and not in the other: it is tried less often then.
   may_pass_ = n_library_ > 0 && library_ns_ / n_library_ < kMostOfLibrary * came(Way::recipe).in_call_ns;
@@ -321,7 +327,7 @@ void Lateness::end_trial() {
     const bool is_late = was_late_in_one_in(kStaysFrom);
     // A wrong guess; or the form has nobody to go around, as where the root is late, and the library may be better all the same.
     if (!is_late && !may_pass_) return nobody_is_late();
-    if (is_late && !is_slower(Way::form) && change_leaves() && period_ == kTrialPeriod)
+    if (is_late && !is_slower(Way::form) && change_leaves() && ++n_form_trials_ < kMostFormTrials)
       return begin(Phase::trying, Way::form, 2 * kTrialPeriod);
   }
   try_another();

@@ -21,7 +21,7 @@
 // library where its own calls take less than twice what ranks are in these for. Then calls go the way in which ranks were
 // in them for least, in the mean over ranks and calls but the longest and shortest, unless they follow each other more
 // slowly so. The recipe is looked at again now and then. Whoever one rank finds late in nearly all of a period's calls is
-// a leaf from then on, until it hardly ever is late. docs/adr/0026, 0035 and 0042 say why so.
+// a leaf from then on, until it hardly ever is late, or waits as one. docs/adr/0026, 0035 and 0042 say why so.
 #pragma once
 
 #include <array>
@@ -83,7 +83,7 @@ class Lateness {
   void note_waits_anyway();
   // Local, after each call that formed and asked all: the ranks that this one found late. Could it have trusted the leaves?
   void note_found(std::span<const int> late, bool could_trust);
-  // Local, after one that trusted them. Did this rank wait in it, as one that is late does not?
+  // Local, after one that trusted them. Did this rank wait in it, as a leaf that is late does not?
   void note_trusted(bool waited);
   // Local, after any other.
   void note_nothing() { ++n_calls_; }
@@ -160,6 +160,7 @@ class Lateness {
   std::uint32_t n_could_trust_ = 0;            // likewise: that trusted the leaves, or could have
   std::uint32_t n_trusted_ = 0;                // and that did
   std::size_t n_sampled_ = 0;
+  int n_form_trials_ = 0;           // that changed the leaves
   std::array<Came, kWays> came_{};  // since somebody was found late
   bool may_form_ = false;
   bool may_pass_ = false;  // to the library
@@ -184,6 +185,7 @@ class Lateness {
   std::size_t n_counted_;
   std::size_t rank_;
   std::vector<int> leaves_;
+  std::array<bool, kMostCounted> is_no_leaf_{};  // having waited as one, since somebody was found late
   std::optional<Verdict> verdict_;
 };
 

@@ -176,7 +176,10 @@ TEST(Lateness, WhoWaitsAnywayDoesNotCount) {
   for (const bool others_wait : {false, true}) {
     Ranks ranks(3);
     while (!ranks[0].is_due()) {
-      for (std::size_t rank = 0; rank < 3; ++rank) ranks[rank].note_other_ways(true, 0);
+      for (std::size_t rank = 0; rank < 3; ++rank) {
+        ranks[rank].note_in_call(1, rank > 0);
+        ranks[rank].note_other_ways(true, 0);
+      }
       ranks[0].note_waits_anyway();
       ranks[1].note_took(others_wait ? 1000 : 1, 10);
       ranks[2].note_took(2, 10);
@@ -246,6 +249,31 @@ TEST(Lateness, AWayThatNobodyMeasuredIsNotChosen) {
   ranks.let_recipes_race(false);
   ranks.calls(100, {0, 0, kLate_ns, 0});
   EXPECT_EQ(ranks.way(), Way::library);
+}
+
+TEST(Lateness, WhereTheRecipeWasNotMeasuredItIsOnceMore) {
+  Ranks ranks(4);
+  ranks.let_recipes_race(true);
+  ranks.calls(8, {0, 0, kLate_ns, 0});
+  ranks.let_recipes_race(false);
+  ranks.calls(64, {0, 0, kLate_ns, 0});
+  ASSERT_FALSE(ranks.told().empty());
+  EXPECT_EQ(ranks.told()[0],
+            "a rank is in it for 38.5 ms over the recipe, 1.00 ms where it forms: forms from now on");
+}
+
+// Below a leaf it waited; then not.
+TEST(Lateness, AFormIsTriedAgainWithoutALeafThatWasNone) {
+  Ranks ranks(8);
+  const std::vector<std::int64_t> late{0, 0, 0, kLate_ns, kLate_ns, 0, 0, 0};
+  ranks.library_takes(10 * kOwn_ns);
+  ranks.wait_as_leaves({4});
+  for (int call = 0; call < 60; ++call) {
+    ranks.ask();
+    ranks.form_takes(ranks.leaves() == std::vector{3, 4} ? 20 * kOwn_ns : kOwn_ns);
+    ranks.call(late);
+  }
+  EXPECT_TRUE(ranks.forms());
 }
 
 TEST(Lateness, TheLibraryIsTriedWhereNothingCanForm) {
@@ -332,8 +360,10 @@ TEST(Lateness, WhoIsOnTimeBelowALeafIsOneNoMore) {
   ranks.calls(17, late);
   EXPECT_EQ(ranks.leaves(), (std::vector{3, 4}));
   ranks.wait_as_leaves({4});
-  ranks.calls(16, late);
-  EXPECT_EQ(ranks.leaves(), std::vector{3});
+  for (int period = 0; period < 6; ++period) {
+    ranks.calls(16, late);
+    EXPECT_EQ(ranks.leaves(), std::vector{3}) << "nor is it again, though it is found late";
+  }
 }
 
 // Of four, rank 2.
