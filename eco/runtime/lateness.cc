@@ -59,7 +59,7 @@ std::string Lateness::Verdict::text() const {
                                                               "at the library"};
   static constexpr std::array<std::string_view, kWays> kFromNowOn = {"the recipe serves", "forms from now on",
                                                                      "left to the library from now on"};
-  if (!somebody_is_late) return "nobody is late: the recipe serves";
+  if (!somebody_is_late) return "late in too few calls: the recipe serves";
   std::string text;
   for (std::size_t i = 0; i < kWays; ++i) {
     if (in_call_ns[i] == 0) continue;
@@ -67,6 +67,7 @@ std::string Lateness::Verdict::text() const {
     char number[48];
     std::snprintf(number, sizeof number, "%.*f ms ", ms < 10 ? 2 : 1, ms);
     text += (text.empty() ? "a rank is in it for " : ", ") + (number + std::string(kBy[i]));
+    if (is_slower[i]) text += " (but calls follow each other more slowly)";
   }
   return text + (text.empty() ? "" : ": ") + std::string(kFromNowOn[static_cast<std::size_t>(way)]);
 }
@@ -281,7 +282,9 @@ void Lateness::watch(std::uint32_t period) {
 void Lateness::decide(Way way, bool somebody_is_late) {
   verdict_.emplace(Verdict{.way = way, .somebody_is_late = somebody_is_late});
   for (std::size_t i = 0; i < kWays; ++i) {
-    if (came_[i].is_known) verdict_->in_call_ns[i] = came_[i].in_call_ns;
+    if (!came_[i].is_known) continue;
+    verdict_->in_call_ns[i] = came_[i].in_call_ns;
+    verdict_->is_slower[i] = is_slower(static_cast<Way>(i));
   }
 }
 

@@ -93,6 +93,7 @@ class Lateness {
     Way way = Way::recipe;
     bool somebody_is_late = true;
     std::array<std::int64_t, kWays> in_call_ns{};  // 0: not known
+    std::array<bool, kWays> is_slower{};           // calls follow each other too slowly for it
     std::string text() const;
   };
   // Of the last conclude(), the same on all ranks; nothing where calls go on as before, or another way is but tried.

@@ -206,7 +206,7 @@ TEST(Lateness, TheLibraryServesWhereRanksAreInItsCallsForLess) {
             (std::vector<std::string>{
                 "a rank is in it for 38.5 ms over the recipe, 3.00 ms where it forms, 2.00 ms at the "
                 "library: left to the library from now on",
-                "nobody is late: the recipe serves"}));
+                "late in too few calls: the recipe serves"}));
 }
 
 TEST(Lateness, TellsThatNothingIsBetter) {

@@ -208,8 +208,7 @@ void print_line(Session& session, const Session::Summary& summary, const Tallies
   if (session.options().late && session.arms())
     end += "; " + std::to_string(formed) + " formed around late ranks";
   if (left_late > 0) end += ", " + std::to_string(left_late) + " left to the library for them";
-  const std::vector<std::string> late_account = session.counters().late_account().lines();
-  if (!late_account.empty()) end += " (told last: " + late_account.back() + ")";
+  if (!session.counters().late_account().lines().empty()) end += " (why: `late` in a report, ECO_REPORT)";
   if (session.options().ambient && session.arms()) {
     const runtime::AmbientWatch::Told ambient = session.counters().ambient();
     end += "; looked for ambient traffic " + std::to_string(ambient.looks) + " times, moved " +

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +34,7 @@ class Late:
     share: float  # of the calls
     behind_s: float  # median over the calls in which it came last: after the middle one of the ranks
     waiting_s: float  # of a call and the mean rank: until the last has come, as far as the call took so long
-    waited_for_s: Mapping[int, float] = field(default_factory=dict)  # all ranks and calls: by who came last
+    waited_for_s: Mapping[int, float] = field(default_factory=dict)  # all ranks and calls: by culprits()
 
     @property
     def key(self) -> tuple[str, int, int]:
@@ -94,13 +95,47 @@ def lateness(document: Mapping[str, Any]) -> tuple[Late, ...]:
         for group, number, operation, size, began_ns, took_ns in profile["arrivals"]["calls"]:
             arrival = Arrival(int(profile["rank"]), clock(began_ns), took_ns)
             calls[groups[group], number, operation].append((arrival, size))
-    rows: dict[tuple[str, int, int], list[list[Arrival]]] = defaultdict(list)
-    for (ranks, _, operation), arrivals in calls.items():
-        if len(arrivals) == len(ranks):
-            size = max(size for _, size in arrivals)
-            rows[operation, len(ranks), bracket(size)].append([arrival for arrival, _ in arrivals])
-    found = [_late(key, of_calls) for key, of_calls in rows.items()]
+    whole = {key: arrivals for key, arrivals in calls.items() if len(arrivals) == len(key[0])}
+    of_calls = [[arrival for arrival, _ in arrivals] for arrivals in whole.values()]
+    rows: dict[tuple[str, int, int], list[tuple[Sequence[Arrival], int]]] = defaultdict(list)
+    for ((ranks, _, operation), arrivals), call, culprit in zip(
+        whole.items(), of_calls, culprits(of_calls), strict=True
+    ):
+        size = max(size for _, size in arrivals)
+        rows[operation, len(ranks), bracket(size)].append((call, culprit))
+    found = [_late(key, *zip(*of_row, strict=True)) for key, of_row in rows.items()]
     return tuple(sorted(found, key=lambda late: -late.calls * late.waiting_s))
+
+
+def last_of(call: Sequence[Arrival]) -> Arrival:
+    return max(call, key=lambda arrival: arrival.at_ns)
+
+
+def culprits(calls: Sequence[Sequence[Arrival]]) -> list[int]:
+    """Whom each call waited for: who came last, or, where that one was held up, whom it had waited for itself.
+
+    It was held up if in its own call before it waited for somebody for half of what it came late by, and for longer
+    than it then did anything else: the root of a reduce, say, which broadcasts what came of it.
+    """
+    lasts = [last_of(call) for call in calls]
+    own: dict[int, list[tuple[float, int, float]]] = defaultdict(list)
+    for index, call in enumerate(calls):
+        for arrival in call:
+            own[arrival.rank].append((arrival.at_ns, index, arrival.took_ns))
+    for of_rank in own.values():
+        of_rank.sort()
+    found = [last.rank for last in lasts]
+    for index in sorted(range(len(calls)), key=lambda index: lasts[index].at_ns):
+        last = lasts[index]
+        place = bisect_left(own[last.rank], (last.at_ns,)) - 1
+        if place < 0:
+            continue
+        at_ns, before, took_ns = own[last.rank][place]
+        waited_ns = min(took_ns, lasts[before].at_ns - at_ns)
+        late_ns = last.at_ns - min(arrival.at_ns for arrival in calls[index])
+        if waited_ns > 0 and 2 * waited_ns >= late_ns and last.at_ns - (at_ns + took_ns) <= waited_ns:
+            found[index] = found[before]
+    return found
 
 
 def waited_for(late: Iterable[Late], clock_error_s: float = 0.0) -> dict[int, float]:
@@ -116,8 +151,8 @@ def waited_for(late: Iterable[Late], clock_error_s: float = 0.0) -> dict[int, fl
     return dict(sorted(seconds.items(), key=lambda of: -of[1]))
 
 
-def _late(key: tuple[str, int, int], calls: Sequence[Sequence[Arrival]]) -> Late:
-    last = [max(call, key=lambda arrival: arrival.at_ns) for call in calls]
+def _late(key: tuple[str, int, int], calls: Sequence[Sequence[Arrival]], waited_for: Sequence[int]) -> Late:
+    last = [last_of(call) for call in calls]
     spreads = [
         one.at_ns - min(arrival.at_ns for arrival in call) for one, call in zip(last, calls, strict=True)
     ]
@@ -132,8 +167,8 @@ def _late(key: tuple[str, int, int], calls: Sequence[Sequence[Arrival]]) -> Late
         for one, call in zip(last, calls, strict=True)
     ]
     waited_for_s: dict[int, float] = defaultdict(float)
-    for one, wait in zip(last, waits, strict=True):
-        waited_for_s[one.rank] += wait * 1e-9
+    for culprit, wait in zip(waited_for, waits, strict=True):
+        waited_for_s[culprit] += wait * 1e-9
     return Late(
         *key,
         calls=len(calls),

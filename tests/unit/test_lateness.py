@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from eco import plans
-from eco.lateness import Late, bracket, lateness, waited_for
+from eco.lateness import Arrival, Late, bracket, culprits, lateness, waited_for
 from eco.profile import merge
 from eco.savings import plan_for, savings
 
@@ -55,6 +55,25 @@ def test_the_late_rank_has_a_name() -> None:
     assert late.behind_s == pytest.approx(0.018)
     assert late.waiting_s == pytest.approx((20 + 0 + 18) / 3 * 1e-3)
     assert late.waited_for_s == pytest.approx({1: 10 * 0.038})
+
+
+def test_who_was_held_up_itself_is_not_to_blame() -> None:
+    """A reduce to rank 0, to which rank 2 comes 20 ms late, and a broadcast by rank 0 of what came of it."""
+    calls = []
+    for turn in range(4):
+        at = 100 * turn * MS
+        calls.append([Arrival(0, at, 21 * MS), Arrival(1, at, MS), Arrival(2, at + 20 * MS, MS)])
+        calls.append([
+            Arrival(0, at + 22 * MS, MS), Arrival(1, at + 2 * MS, 21 * MS), Arrival(2, at + 21 * MS, 2 * MS)
+        ])  # fmt: skip
+    assert culprits(calls) == [2] * 8
+    # Its own work is what makes it late if that is longer than it had waited.
+    calls[1][0] = Arrival(0, 60 * MS, MS)
+    assert culprits(calls) == [2, 0] + [2] * 6
+    # Nor is anybody else to blame for who did not wait in the call before.
+    assert culprits(
+        [[Arrival(0, 0, MS), Arrival(1, 0, MS)], [Arrival(0, 50 * MS, MS), Arrival(1, 2 * MS, 50 * MS)]]
+    ) == [0, 0]
 
 
 def test_clocks_that_are_ahead_and_drift_are_put_right() -> None:
