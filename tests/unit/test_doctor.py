@@ -53,7 +53,7 @@ def test_an_option_with_a_bad_value_is_found(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("ECO_BUDGET", "soon")
     monkeypatch.setenv("ECO_MEASURE", "never")
     found = by_name(doctor.options())
-    assert found["ECO_BUDGET"].state is State.MISSING
+    assert found["ECO_BUDGET"].state is State.WRONG
     assert "ECO_BUDGET='soon'" in found["ECO_BUDGET"].detail
     assert found["ECO_MEASURE"].state is State.OK
     assert found["ECO_MEASURE"].detail.startswith("never")

@@ -30,6 +30,11 @@ class State(enum.StrEnum):
     OK = "ok"
     LIMITED = "limited"  # ECO works, something that one may want does not
     MISSING = "missing"
+    WRONG = "wrong"  # set, to something that no rank can read
+
+
+#: With any of these ECO does not work.
+FAULTS = frozenset({State.MISSING, State.WRONG})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +59,7 @@ class Report:
 
     @property
     def healthy(self) -> bool:
-        return all(check.state is not State.MISSING for check in self.checks)
+        return not any(check.state in FAULTS for check in self.checks)
 
     def to_dict(self) -> dict[str, Any]:
         checks = [check.to_dict() for check in self.checks]
@@ -267,7 +272,7 @@ def options() -> list[Check]:
         try:
             _core.check_options({variable: value})
         except EcoError as error:
-            checks.append(Check("option", variable, State.MISSING, str(error), f"unset {variable}"))
+            checks.append(Check("option", variable, State.WRONG, str(error), f"mend or unset {variable}"))
         else:
             checks.append(Check("option", variable, State.OK, f"{value}; {meaning}"))
     names = [variable for variable, _, _ in known]
@@ -281,7 +286,8 @@ def print_report(report: Report) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    mark = {State.OK: "[green]ok[/]", State.LIMITED: "[yellow]limited[/]", State.MISSING: "[red]missing[/]"}
+    colour = {State.OK: "green", State.LIMITED: "yellow"}
+    mark = {state: f"[{colour.get(state, 'red')}]{state}[/]" for state in State}
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
@@ -297,10 +303,10 @@ def print_report(report: Report) -> None:
     console = Console()
     console.print(table)
     console.print()
-    faults = sum(check.state is State.MISSING for check in report.checks)
+    faults = sum(check.state in FAULTS for check in report.checks)
     limits = sum(check.state is State.LIMITED for check in report.checks)
     if faults:
-        console.print(f"{faults} missing, {limits} limited; the arrows say what to do")
+        console.print(f"{faults} missing or wrong, {limits} limited; the arrows say what to do")
     else:
         console.print("ECO works here" + (f"; {limits} limited" if limits else ""))
 
