@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -147,6 +148,17 @@ std::string why_nothing(Session& session, const Session::Summary& summary, std::
   return std::max_element(native.begin(), native.end(), fewer)->first;
 }
 
+// What was asked for, the same on all ranks: by variable.
+nlohmann::json options_of(const runtime::Options& options) {
+  nlohmann::json json = nlohmann::json::object();
+  std::istringstream lines(options.agreed_text());
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t equals = line.find('=');
+    if (equals != std::string::npos) json[line.substr(0, equals)] = line.substr(equals + 1);
+  }
+  return json;
+}
+
 void write_file(Session& session, const Session::Summary& summary, const World& world, const Tallies& mine,
                 const std::optional<Tallies>& sums, const FailedRails& failed) {
   const plan::Gain gain = net_gain(session, summary);
@@ -155,6 +167,7 @@ void write_file(Session& session, const Session::Summary& summary, const World& 
                          {"eco_version", ECO_VERSION},
                          {"library", transport::mpi::library_name()},
                          {"mode", word_for(session.options().mode)},
+                         {"options", options_of(session.options())},
                          {"ranks", world.n_ranks},
                          {"wall_s", summary.wall_s},
                          {"arming_s", summary.arming_s},

@@ -81,6 +81,7 @@ def test_calls_are_left_to_the_library_and_come_back(library: Library, tmp_path:
     report: Any = ended.report
     assert report["collectives"]["broadcast"]["calls_left_late"] == passed
     assert f", {passed} left to the library for them (why: " in ended.stderr
+    assert report["options"]["ECO_LATE"] == "auto"
     account = report["late"]["account"]
     assert all("s: broadcast of 4 ranks" in line for line in account), account
     assert any(" ms at the library: " in line for line in account), account
