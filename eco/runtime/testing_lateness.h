@@ -143,6 +143,7 @@ class Ranks {
   std::size_t n_left() const { return n_left_; }
   // What each verdict said.
   const std::vector<std::string>& told() const { return told_; }
+  std::string told_first() const { return told_.empty() ? "nothing was told" : told_.front(); }
   // Calls that formed in a row and trusted.
   std::size_t most_trusting() const { return most_trusting_; }
 
